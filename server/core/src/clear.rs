@@ -9,10 +9,11 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::bytes_path;
-use crate::roots;
 use crate::status::Status;
+use crate::store::tables::root;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
+use crate::worktree::dir_cache;
 
 /// A call that was opened longer ago than this, in microseconds, belongs to an agent that no longer runs.
 const MAX_CALL_AGE: i64 = 12 * 3600 * 1_000_000;
@@ -45,7 +46,7 @@ impl Engine {
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
         let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
-        if !roots::is_first(conn, self.here.root)? {
+        if !root::is_first(conn, self.here.root)? {
             let origin = others.first().map_or_else(
                 || "another directory".to_owned(),
                 |dir| dir.display().to_string(),
@@ -97,6 +98,7 @@ impl Engine {
         for other in &removed.others {
             workspace::unshare(other, &self.store.dir);
         }
+        dir_cache::remove(&self.store.dir);
         self.store.shrink();
         Ok(removed)
     }

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::model::ContentId;
 use crate::model::Here;
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::worktree::disk::Root;
 
 /// Progress of a long operation.
@@ -18,6 +18,45 @@ pub struct Progress {
     pub what: &'static str,
     pub done: u64,
     pub total: Option<u64>,
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// True if a missing store is created.
+    pub create: bool,
+    /// True if the settings stay as they were read first, for a process that ends soon.
+    pub read_settings_once: bool,
+    /// Limit of the wait for another writer.
+    pub busy_timeout: Duration,
+}
+
+impl OpenOptions {
+    /// For a process that runs long: settings are read again when they change.
+    pub const SERVER: Self = Self {
+        create: true,
+        read_settings_once: false,
+        busy_timeout: store::BUSY_TIMEOUT,
+    };
+    /// For one command.
+    pub const COMMAND: Self = Self {
+        read_settings_once: true,
+        ..Self::SERVER
+    };
+    /// For a hook, which prefers a gap to delaying its agent.
+    pub const HOOK: Self = Self {
+        busy_timeout: store::BUSY_TIMEOUT_HOOK,
+        ..Self::COMMAND
+    };
+
+    /// The same, for questions alone: a missing store is an error.
+    #[must_use]
+    pub const fn existing(self) -> Self {
+        Self {
+            create: false,
+            ..self
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -33,6 +72,7 @@ pub struct Engine {
     /// Disables planning without a full scan.
     pub(crate) always_scan: bool,
     pub(crate) notice: Option<String>,
+    pub(crate) options: OpenOptions,
 }
 
 /// Progress callback and cancellation flag.

@@ -16,10 +16,11 @@ use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, os_bytes};
-use crate::roots;
+use crate::places::Workspace;
+use crate::store::tables::root;
 use crate::store::{self, Durable};
 use crate::system::DirIdentity;
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self};
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{Root, Stat};
 use crate::worktree::file_state;
@@ -216,7 +217,7 @@ impl Engine {
             // within the transaction, since a file may have got its identity while the tree was written
             let rows = self.rows_at(from)?;
             let absent = self.absent_at(from, &rows)?;
-            roots::give_up(conn, &target.path)?;
+            root::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
                 "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime, git_index)

@@ -8,9 +8,9 @@ use crate::config::{Config, Sources};
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
 use crate::model::{RelPath, bytes_path, is_vcs, os_bytes};
+use crate::places::{MARK, Workspace};
 use crate::store;
 use crate::system::read_small;
-use crate::workspace::{MARK, Workspace};
 use crate::worktree::ignore_rules::{self, ExcludePatterns, Excludes, Rules};
 
 /// With less free space than this, a capture may fail at any moment.

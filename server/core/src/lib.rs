@@ -23,6 +23,8 @@ mod history;
 pub mod merge;
 pub mod model;
 mod open;
+mod owner;
+mod places;
 mod recorder;
 pub mod restore;
 pub mod retention;
@@ -42,17 +44,19 @@ pub use documents::{
     EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
     PendingOutcome, PendingSave, Unsaved,
 };
-pub use engine::{Engine, Progress};
+pub use engine::{Engine, OpenOptions, Progress};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, OpKind, OpState, Operation, Tag,
+    Tree,
 };
 pub use open::record_gap;
+pub use places::{Workspace, data_dir, state_dir};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
 pub use verify::Verified;
-pub use workspace::{Locate, Workspace, data_dir, state_dir};
+pub use workspace::Locate;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, params};
 
 use crate::config::Sources;
-use crate::engine::{Engine, ProgressSink};
+use crate::engine::{Engine, OpenOptions, ProgressSink};
 use crate::error::{Error, Result};
 use crate::model::{BranchId, Here, RootId, os_bytes};
+use crate::owner::{self, Owner};
+use crate::places::Workspace;
 use crate::roots;
-use crate::store::owner::{self, Owner};
 use crate::store::{self, Durable, Store};
-use crate::workspace::Workspace;
 use crate::worktree::cookie;
 use crate::worktree::disk::Root;
 
@@ -19,11 +19,16 @@ impl Engine {
     /// Opens the store of a workspace, and creates it the first time. Work that a process left unfinished when it
     /// died is finished or rolled back first.
     pub fn open(workspace: &Workspace) -> Result<Self> {
-        Self::open_or_make(workspace, true)
+        Self::open_with(workspace, OpenOptions::SERVER)
     }
 
-    fn open_or_make(workspace: &Workspace, make: bool) -> Result<Self> {
-        let root = Root::open(&workspace.root, Arc::new(Sources::of(workspace)))?;
+    /// As `open`, with the options of the process.
+    pub fn open_with(workspace: &Workspace, options: OpenOptions) -> Result<Self> {
+        if !options.create && !Store::exists(&workspace.store_dir)? {
+            return Err(Error::NoStore(workspace.root.clone()));
+        }
+        let sources = Sources::of(workspace).read_once(options.read_settings_once);
+        let root = Root::open(&workspace.root, Arc::new(sources))?;
         if workspace.shared && !Store::exists(&workspace.store_dir)? {
             return Err(Error::NotFound {
                 what: "the history that this directory was forked from, store",
@@ -31,9 +36,9 @@ impl Engine {
             });
         }
         let owner = owner::check(&workspace.store_dir, &workspace.root)?;
-        let store = Store::open(&workspace.store_dir)?;
+        let store = Store::open_with(&workspace.store_dir, options.busy_timeout)?;
         if owner == Owner::Unstamped {
-            store.adopt()?;
+            owner::adopt(&store)?;
         }
         crate::forks::finish_left(&store, &workspace.root)?;
         let identity = root.identity();
@@ -41,10 +46,8 @@ impl Engine {
             let found_again = workspace.again()?;
             return if found_again == *workspace {
                 Err(interrupted_fork(workspace))
-            } else if make || Store::exists(&found_again.store_dir)? {
-                Self::open_or_make(&found_again, make)
             } else {
-                Err(Error::NoStore(found_again.root))
+                Self::open_with(&found_again, options)
             };
         }
         let path = os_bytes(workspace.root.as_os_str());
@@ -114,6 +117,7 @@ impl Engine {
             walks_avoided: 0,
             always_scan: false,
             notice: None,
+            options,
         };
         engine.recover()?;
         if new_branch.is_some() {
@@ -127,18 +131,7 @@ impl Engine {
 
     /// Like `open`, but creates no store.
     pub fn open_existing(workspace: &Workspace) -> Result<Self> {
-        if Store::exists(&workspace.store_dir)? {
-            Self::open_or_make(workspace, false)
-        } else {
-            Err(Error::NoStore(workspace.root.clone()))
-        }
-    }
-
-    /// As `open`, for a process that must not wait long for others.
-    pub fn open_for_hook(workspace: &crate::Workspace) -> Result<Self> {
-        store::be_hasty();
-        crate::config::read_once();
-        Self::open(workspace)
+        Self::open_with(workspace, OpenOptions::SERVER.existing())
     }
 }
 

@@ -8,10 +8,10 @@ use crate::documents::Orphan;
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
 use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
+use crate::places::Workspace;
 use crate::recorder;
 use crate::store::tables::editor::EditorInfo;
 use crate::store::{self};
-use crate::workspace::Workspace;
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
 

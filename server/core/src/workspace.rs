@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
-use crate::model::{ContentId, VCS, bytes_path, os_bytes};
+use crate::model::{ContentId, bytes_path, os_bytes};
+use crate::owner;
+pub use crate::places::Workspace;
+use crate::places::{MARK, is_marked, is_versioned, state_dir, too_wide, user_stores};
 use crate::store;
 use crate::system::DirIdentity;
-
-/// File that marks a directory as a workspace, and holds its settings.
-pub(crate) const MARK: &str = ".backstitch.toml";
 
 /// Input for finding a workspace.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +21,6 @@ pub struct Locate<'a> {
     /// Directory for the stores of all workspaces. Overrides the user's state directory and the settings.
     pub store_dir: Option<&'a Path>,
     pub cwd: &'a Path,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workspace {
-    pub root: PathBuf,
-    pub store_dir: PathBuf,
-    /// True if the store belongs to another directory, from which this one was forked.
-    pub shared: bool,
 }
 
 /// File in the place of a forked directory's own store: the path of the shared store.
@@ -262,7 +254,7 @@ impl Workspace {
                 Hint::terminal("`backstitch status` there shows which"),
             ));
         }
-        store::owner::make(&store_dir, &root)?;
+        owner::make(&store_dir, &root)?;
         Ok(Self {
             root,
             store_dir,
@@ -351,44 +343,6 @@ fn is_family(store_dir: &Path, root: &Path) -> bool {
     name.trim_end_matches(NEXT) == store_name(root)
 }
 
-/// Returns Backstitch's state directory: `$XDG_STATE_HOME/backstitch`, or the platform's default.
-pub fn state_dir() -> Result<PathBuf> {
-    user_dir("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
-        Error::refused(
-            "neither XDG_STATE_HOME nor HOME names a directory",
-            Hint::NoHome,
-        )
-    })
-}
-
-/// Returns Backstitch's configuration directory: `$XDG_CONFIG_HOME/backstitch`, or the platform's default.
-pub(crate) fn config_dir() -> Option<PathBuf> {
-    user_dir("XDG_CONFIG_HOME", ".config")
-}
-
-/// The user's data of Backstitch: `$XDG_DATA_HOME/backstitch`, or the platform's own place.
-pub fn data_dir() -> Option<PathBuf> {
-    user_dir("XDG_DATA_HOME", ".local/share")
-}
-
-/// Returns Backstitch's directory in the one named by `variable`, else in `place` of the home directory.
-fn user_dir(variable: &str, place: &str) -> Option<PathBuf> {
-    let env = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|p| p.is_absolute())
-    };
-    let dir = env(variable).or_else(|| {
-        let place = if cfg!(target_os = "macos") {
-            "Library/Application Support"
-        } else {
-            place
-        };
-        Some(env("HOME")?.join(place))
-    })?;
-    Some(dir.join("backstitch"))
-}
-
 /// The directory that holds the stores: the command line names it, else the user's own settings, else it is in the
 /// user's state directory. A file in a workspace has no say: it may come with a clone, and so may a store.
 fn stores(l: &Locate<'_>) -> Result<PathBuf> {
@@ -399,11 +353,6 @@ fn stores(l: &Locate<'_>) -> Result<PathBuf> {
             None => user_stores(),
         },
     }
-}
-
-/// The directory of stores in the user's state directory.
-pub(crate) fn user_stores() -> Result<PathBuf> {
-    Ok(state_dir()?.join("workspaces"))
 }
 
 /// Returns a readable name that is unique for every root.
@@ -428,28 +377,6 @@ fn store_name(root: &Path) -> String {
         if name.is_empty() { "root" } else { &name },
         &hash[..16]
     )
-}
-
-/// True if version control has its folder here.
-fn is_versioned(dir: &Path) -> bool {
-    VCS.iter().any(|name| dir.join(bytes_path(name)).exists())
-}
-
-fn is_marked(dir: &Path) -> bool {
-    is_versioned(dir) || dir.join(MARK).exists()
-}
-
-/// True if a place lies in a tree that may have been cloned. The home directory does not count: people keep their
-/// own files there under version control.
-pub(crate) fn is_in_a_clone(place: &Path) -> bool {
-    let mut above = place.ancestors().filter(|dir| !too_wide(dir));
-    above.any(is_marked)
-}
-
-fn too_wide(dir: &Path) -> bool {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let home = home.map(|h| h.canonicalize().unwrap_or(h));
-    dir.parent().is_none() || home.as_deref() == Some(dir)
 }
 
 fn refusal(dir: &Path) -> Error {

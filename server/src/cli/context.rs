@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
-use backstitch_core::{Engine, Locate, LogFilter, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
 use super::error::{CliError, CliResult, ExitKind};
@@ -66,9 +66,9 @@ impl<'a> CommandContext<'a> {
     pub fn open(global: &GlobalArgs, records: bool, out: &'a Out) -> CliResult<Self> {
         let workspace = find(global)?;
         let mut engine = if records {
-            Engine::open(&workspace)?
+            Engine::open_with(&workspace, OpenOptions::COMMAND)?
         } else {
-            Engine::open_existing(&workspace)?
+            Engine::open_with(&workspace, OpenOptions::COMMAND.existing())?
         };
         engine.on_progress(out.progress());
         if let Some(notice) = engine.notice() {

@@ -51,9 +51,6 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli, out: &Out) -> CliResult<()> {
     let global = &cli.global;
-    if !matches!(cli.command, CliCommand::Lsp(_)) {
-        backstitch_core::config::read_once();
-    }
     match cli.command {
         CliCommand::Demo(options) => show_demo(options, out),
         CliCommand::Setup(options) => setup::run(&options, global, out),

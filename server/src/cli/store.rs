@@ -5,7 +5,7 @@ use std::path::Path;
 
 use backstitch_core::config::Config;
 use backstitch_core::health;
-use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, retention};
+use backstitch_core::{EditorInfo, Engine, LogFilter, OpenOptions, Status, Workspace, retention};
 use serde_json::json;
 
 use super::args::{CheckpointArgs, CheckpointCommand, GlobalArgs};
@@ -27,7 +27,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         out.note("warning", &warning);
     }
     let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
-    let status = match Engine::open_existing(&workspace) {
+    let status = match Engine::open_with(&workspace, OpenOptions::COMMAND.existing()) {
         Ok(engine) => {
             if let Some(notice) = engine.notice() {
                 out.note("note", notice);
@@ -220,7 +220,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
         );
     }
     let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
-    let mut engine = Engine::open(&workspace)?;
+    let mut engine = Engine::open_with(&workspace, OpenOptions::COMMAND)?;
     engine.on_progress(out.progress());
     context::warn_of_settings(&engine.config(), out);
     let coverage = engine.record_changes()?;

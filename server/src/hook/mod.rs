@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::{Engine, Locate, Workspace, record_gap};
+use backstitch_core::{Engine, Locate, OpenOptions, Workspace, record_gap};
 
 use crate::agents::{self, Agent};
 use binding::Binding;
@@ -66,7 +66,7 @@ fn record(
     let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
     drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
-    let mut engine = Engine::open_for_hook(workspace).map_err(|e| e.to_string())?;
+    let mut engine = Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
     if let Some(problem) = settings_warning(&engine.config().problems()) {
         warning.get_or_insert(problem);
     }

@@ -12,8 +12,8 @@ use super::{calls, edit_call};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::RootId;
-use crate::roots;
-use crate::workspace::Workspace;
+use crate::places::Workspace;
+use crate::store::tables::root;
 
 type Roots = Vec<(RootId, PathBuf)>;
 
@@ -124,13 +124,13 @@ impl Engine {
             store_dir: self.store.dir.clone(),
             shared: true,
         };
-        Self::open(&workspace)
+        Self::open_with(&workspace, self.options)
             .and_then(|mut there| there.record_here(e))
             .is_ok()
     }
 
     fn other_roots(&self) -> Result<Roots> {
-        let mut all = roots::existing(&self.store.conn)?;
+        let mut all = root::existing(&self.store.conn)?;
         all.retain(|(id, _)| *id != self.here.root);
         Ok(all)
     }

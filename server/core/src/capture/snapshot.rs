@@ -110,7 +110,7 @@ fn run_scan(
     };
     let excludes = root.excludes();
     let pending = Pending::of(conn, here.root)?;
-    let others = crate::roots::below(conn, &root.path)?;
+    let others = crate::store::tables::root::below(conn, &root.path)?;
     let against = crate::worktree::scan::Baseline {
         known: &known,
         pending: &pending,

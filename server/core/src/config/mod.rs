@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 pub use key::{Key, Lenses, Restoring, Setting, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
+pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
-pub use sources::{keep_editor, read_once};
 
 /// Values that one source sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,7 +123,7 @@ const EDITOR: usize = 1;
 
 impl Config {
     /// Reads the settings of a workspace from its files.
-    pub fn read(workspace: &crate::Workspace) -> Self {
+    pub fn read(workspace: &crate::places::Workspace) -> Self {
         (*Sources::of(workspace).now()).clone()
     }
 

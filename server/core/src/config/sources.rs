@@ -3,27 +3,20 @@
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
 use super::{Config, EDITOR, Fault, Key, Layer, Setting, SourceValues, file};
 use crate::error::{Context, Result};
+use crate::owner;
+use crate::places::{MARK, Workspace, config_dir};
 use crate::store;
-use crate::workspace::{MARK, Workspace, config_dir};
 
 /// File in the store's directory with the editor's settings, for other processes.
 const EDITOR_FILE: &str = "editor.toml";
 /// Maximum size of a settings file, in bytes.
 const LONGEST: u64 = 1 << 20;
-
-static ONCE: AtomicBool = AtomicBool::new(false);
-
-/// Makes this process keep the settings that it reads first.
-pub fn read_once() {
-    ONCE.store(true, Ordering::Relaxed);
-}
 
 /// Bytes of a file. None: it does not exist. Err: the reason why it cannot be read.
 type FileBytes = std::result::Result<Option<Vec<u8>>, String>;
@@ -34,6 +27,8 @@ pub(crate) struct Sources {
     places: [Option<PathBuf>; 3],
     /// Patterns of Backstitch's own directories in the tree.
     own: Vec<String>,
+    /// True if the settings stay as they were read first.
+    read_once: bool,
     last: Mutex<Option<Last>>,
 }
 
@@ -48,6 +43,11 @@ impl Sources {
         Self::at(&workspace.root, &workspace.root, &workspace.store_dir)
     }
 
+    /// The same, read once: for a process that ends soon.
+    pub(crate) fn read_once(self, read_once: bool) -> Self {
+        Self { read_once, ..self }
+    }
+
     /// Sources of a workspace that will be at `root`, and whose files are in `tree` for now.
     pub(crate) fn at(root: &Path, tree: &Path, store_dir: &Path) -> Self {
         let user = config_dir().map(|dir| dir.join("config.toml"));
@@ -58,6 +58,7 @@ impl Sources {
                 user,
             ],
             own: own(root, store_dir),
+            read_once: false,
             last: Mutex::new(None),
         }
     }
@@ -65,7 +66,7 @@ impl Sources {
     /// Returns the current settings. Reads the files, and parses them if they have changed.
     pub(crate) fn now(&self) -> Arc<Config> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(last) = last.as_ref().filter(|_| ONCE.load(Ordering::Relaxed)) {
+        if let Some(last) = last.as_ref().filter(|_| self.read_once) {
             return Arc::clone(&last.config);
         }
         let texts = self.places.each_ref().map(|place| match place {
@@ -221,7 +222,7 @@ pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> 
     if there == text.as_bytes() || (workspace.shared && !workspace.store_dir.is_dir()) {
         return Ok(());
     }
-    store::owner::check(&workspace.store_dir, &workspace.root)?;
+    owner::check(&workspace.store_dir, &workspace.root)?;
     let part = path.with_extension(format!("{}.part", std::process::id()));
     store::private_file(&part)
         .create(true)

@@ -262,7 +262,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
         conn.execute(&format!("DELETE FROM {table} WHERE root = ?1"), [root])?;
     }
     conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
-    crate::roots::return_path(conn, path)?;
+    crate::store::tables::root::return_path(conn, path)?;
     conn.execute(
         "UPDATE operation SET state = 'rolled back' WHERE id =
            (SELECT MAX(o.id) FROM operation o JOIN branch b ON b.name = o.target

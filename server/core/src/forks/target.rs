@@ -4,8 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};
-use crate::roots;
-use crate::workspace::Workspace;
+use crate::places::Workspace;
+use crate::store::tables::root;
 
 /// A directory that is empty or does not exist yet.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Engine {
         if place.starts_with(&self.root.path) {
             return Err(inside(into, "the workspace"));
         }
-        for (_, root) in roots::existing(&self.store.conn)? {
+        for (_, root) in root::existing(&self.store.conn)? {
             if place.starts_with(&root) && place != root {
                 return Err(inside(
                     into,

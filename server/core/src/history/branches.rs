@@ -106,7 +106,7 @@ pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<Branch
 
 /// Drops a root whose directory is gone, even if another directory has its path.
 fn drop_stale_root(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
-    let gone = branch.root.is_some() && !crate::roots::stands_on(conn, branch.id)?;
+    let gone = branch.root.is_some() && !crate::store::tables::root::stands_on(conn, branch.id)?;
     let root = branch.root.filter(|_| !gone);
     Ok(BranchInfo { root, ..branch })
 }

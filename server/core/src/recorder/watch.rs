@@ -20,8 +20,8 @@ use rustix::io::Errno;
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path, is_vcs};
+use crate::places::MARK;
 use crate::system::read_small;
-use crate::workspace::MARK;
 use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX};
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 

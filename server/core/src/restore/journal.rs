@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::history::OpKind;
 use crate::model::Here;
 use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, Image, OpId, RelPath};
-use crate::store::{self, now, owner, state_columns, state_from};
+use crate::owner;
+use crate::store::{self, now, state_columns, state_from};
 
 const FILES: &str = "journal_file";
 const LEFT: &str = "journal_left";

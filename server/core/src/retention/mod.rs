@@ -17,9 +17,9 @@ use crate::config::Config;
 use crate::engine::{Engine, Progress, disk_use};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeId, Squashed, bytes_path};
-use crate::roots;
+use crate::places::Workspace;
+use crate::store::tables::root;
 use crate::store::{self, Durable};
-use crate::workspace::Workspace;
 use crate::{capture, history};
 use copy::Copy;
 use plan::{Facts, SquashRange};
@@ -107,7 +107,7 @@ impl Engine {
     /// Limits from the settings: the most generous of all directories that share the history.
     pub fn limits(&self) -> Result<Limits> {
         let mut limits = Limits::of(&self.config());
-        for (root, path) in roots::existing(&self.store.conn)? {
+        for (root, path) in root::existing(&self.store.conn)? {
             if root != self.here.root {
                 let workspace = Workspace {
                     root: path,

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
+use std::time::Duration;
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
@@ -26,7 +27,7 @@ const STEPS: [&str; 13] = [
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch
 /// store.
-pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
+pub(crate) fn run(conn: &Connection, path: &Path, busy_timeout: Duration) -> Result<()> {
     let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
     let facts = |conn: &Connection| -> rusqlite::Result<(i64, i64)> {
         // in this order: both may be written right now in one transaction, and a version implies an id
@@ -64,7 +65,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     }
     // two processes that switch to WAL at once lock each other out, and no busy timeout helps
     let dir = path.parent().unwrap_or(Path::new("."));
-    let _lock = super::lock(&dir.join("migrate.lock"), true, super::busy_timeout())?;
+    let _lock = super::lock(&dir.join("migrate.lock"), true, busy_timeout)?;
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }

@@ -6,7 +6,6 @@ mod codec;
 mod coding;
 pub(crate) mod gaps;
 pub(crate) mod migrate;
-pub(crate) mod owner;
 mod pieces;
 pub(crate) mod tables;
 pub(crate) mod varint;
@@ -35,31 +34,14 @@ const WAL_LIMIT: u64 = 1 << 20;
 /// A database of at most this many bytes is copied quickly enough while a hook waits.
 const QUICK_COPY_LIMIT: i64 = 256 << 20;
 pub(crate) const BELL: &str = "bell";
-const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Busy timeout in a hook, which prefers a gap to delaying its agent.
-const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
-
-/// True if this process is a hook.
-static HOOK: AtomicBool = AtomicBool::new(false);
+pub(crate) const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
 
 /// Pause between portions of a large content, so that others can write.
 const PORTION_PAUSE: Duration = Duration::from_millis(3);
 /// Portions after which the WAL is moved into the database.
 const PORTIONS_PER_WAL_CHECKPOINT: u32 = 16;
-
-/// From now on this process does not wait long for other writers.
-pub(crate) fn be_hasty() {
-    HOOK.store(true, Ordering::Relaxed);
-}
-
-/// Returns how long to wait for another writer.
-fn busy_timeout() -> Duration {
-    if HOOK.load(Ordering::Relaxed) {
-        BUSY_TIMEOUT_HOOK
-    } else {
-        BUSY_TIMEOUT
-    }
-}
 
 /// Busy handler that waits in steps of 1 ms. SQLite's own handler waits up to 100 ms a time, and among many writers
 /// such a slow waiter never gets the lock.
@@ -117,6 +99,11 @@ impl Store {
 
     /// Opens the store in `dir`; makes it if it is missing.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
+        Self::open_with(dir, BUSY_TIMEOUT)
+    }
+
+    /// As `open`, with a limit of its own for the wait for other writers.
+    pub(crate) fn open_with(dir: &Path, busy_timeout: Duration) -> Result<Self> {
         make_private_dir(dir)?;
         let path = dir.join("store.db");
         match std::fs::metadata(&path) {
@@ -152,12 +139,12 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
         let no_wait = Arc::new(AtomicBool::new(false));
-        conn.busy_handler(Some(busy_handler(busy_timeout(), &no_wait)))?;
+        conn.busy_handler(Some(busy_handler(busy_timeout, &no_wait)))?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // otherwise a cached statement is planned again whenever a bound value might matter to a partial index
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.set_prepared_statement_cache_capacity(128);
-        migrate::run(&conn, &path)?;
+        migrate::run(&conn, &path, busy_timeout)?;
         if !had_wal {
             // the WAL exists now; SQLite is built not to sync the directory at every first write of a process
             sync_dir(dir);
@@ -168,23 +155,6 @@ impl Store {
             dir: dir.to_path_buf(),
             no_wait,
         })
-    }
-
-    /// Takes over a store of the user's that an earlier version made: what was cut off in it is this machine's to
-    /// finish. A store that cannot take the stamp is taken over again the next time.
-    pub(crate) fn adopt(&self) -> Result<()> {
-        let machine = owner::machine();
-        let open = "state IN ('open', 'backwards', 'recorded') AND machine IS NULL";
-        let any = format!("SELECT 1 FROM operation WHERE {open} LIMIT 1");
-        if machine.is_some() && self.conn.prepare_cached(&any)?.exists([])? {
-            self.note(true, |conn| {
-                conn.prepare_cached(&format!("UPDATE operation SET machine = ?1 WHERE {open}"))?
-                    .execute([&machine])?;
-                Ok(())
-            })?;
-        }
-        owner::stamp(&self.dir).ok();
-        Ok(())
     }
 
     /// Starts a read transaction: all reads are from one moment and take their locks once. None: a transaction is
@@ -321,7 +291,6 @@ impl Store {
     /// Frees the disk space after everything was removed, unless another process is reading.
     pub(crate) fn shrink(&mut self) {
         std::fs::remove_dir_all(blobs::packs(&self.dir)).ok();
-        crate::worktree::dir_cache::remove(&self.dir);
         self.no_wait.store(true, Ordering::Relaxed);
         self.conn.execute_batch("VACUUM").ok();
         self.conn

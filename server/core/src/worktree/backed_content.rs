@@ -11,9 +11,10 @@ use crate::error::Result;
 use crate::git::backed::{self, GitBacked};
 use crate::git::objects::Repository;
 use crate::model::{ContentId, Image, Opaque, RelPath, RootId};
+use crate::store;
+use crate::store::tables::root;
 use crate::worktree::file_state;
 use crate::worktree::git_index::{self, Index};
-use crate::{roots, store};
 
 /// Returns the image with content that the store can hold; an image that is not git's is returned unchanged. Content
 /// that git no longer has becomes unreadable.
@@ -67,8 +68,8 @@ pub(crate) fn store_shown(conn: &Connection, image: &Image) -> Result<()> {
 /// Returns the work trees whose repositories may hold content of this root: its own, and those of the other roots. A
 /// fork keeps the file states of its origin.
 fn work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
-    let mut work_trees = vec![roots::path(conn, root)?];
-    let others = roots::existing(conn)?;
+    let mut work_trees = vec![root::path(conn, root)?];
+    let others = root::existing(conn)?;
     work_trees.extend(
         others
             .into_iter()

@@ -2,3 +2,4 @@
 
 pub(crate) mod buffer;
 pub(crate) mod editor;
+pub(crate) mod root;

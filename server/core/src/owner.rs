@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::{make_private_dir, private_file};
 use crate::error::{Context, Error, Result};
-use crate::workspace;
+use crate::places;
+use crate::store::{Store, make_private_dir, private_file};
 
 /// In the state directory: the key of this user on this machine.
 const KEY: &str = "machine";
@@ -35,10 +35,27 @@ pub(crate) fn make(dir: &Path, root: &Path) -> Result<()> {
     begin(dir, root)
 }
 
+/// Takes over a store of the user's that an earlier version made: what was cut off in it is this machine's to
+/// finish. A store that cannot take the stamp is taken over again the next time.
+pub(crate) fn adopt(store: &Store) -> Result<()> {
+    let machine = machine();
+    let open = "state IN ('open', 'backwards', 'recorded') AND machine IS NULL";
+    let any = format!("SELECT 1 FROM operation WHERE {open} LIMIT 1");
+    if machine.is_some() && store.conn.prepare_cached(&any)?.exists([])? {
+        store.note(true, |conn| {
+            conn.prepare_cached(&format!("UPDATE operation SET machine = ?1 WHERE {open}"))?
+                .execute([&machine])?;
+            Ok(())
+        })?;
+    }
+    stamp(&store.dir).ok();
+    Ok(())
+}
+
 /// Stamps an empty store. Without a key it could not be told from a prepared one the next time.
 fn begin(dir: &Path, root: &Path) -> Result<()> {
     if !is_users_own(dir, root) {
-        workspace::state_dir()?;
+        places::state_dir()?;
     }
     stamp(dir)
 }
@@ -120,13 +137,13 @@ fn is_users_own(dir: &Path, root: &Path) -> bool {
     let Ok(above) = above.canonicalize() else {
         return false;
     };
-    let state = workspace::user_stores().and_then(|dir| dir.canonicalize().at("open", &dir));
+    let state = places::user_stores().and_then(|dir| dir.canonicalize().at("open", &dir));
     if state.is_ok_and(|state| state == above) {
         return true;
     }
     let place = above.join(name);
     let place = place.canonicalize().unwrap_or(place);
-    !place.starts_with(root) && !workspace::is_in_a_clone(&place)
+    !place.starts_with(root) && !places::is_in_a_clone(&place)
 }
 
 fn is_stamped(dir: &Path) -> bool {
@@ -175,7 +192,7 @@ fn key() -> Option<Vec<u8>> {
     if cfg!(test) {
         return Some(b"of tests".to_vec());
     }
-    let dir = workspace::state_dir().ok()?;
+    let dir = places::state_dir().ok()?;
     let path = dir.join(KEY);
     let read = || std::fs::read(&path).ok().filter(|key| key.len() >= LEAST);
     if let Some(key) = read() {
