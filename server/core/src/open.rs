@@ -8,7 +8,7 @@ use crate::config::Sources;
 use crate::engine::{Engine, OpenOptions, ProgressSink};
 use crate::error::{Error, Result};
 use crate::model::{BranchId, Here, RootId, os_bytes};
-use crate::owner::{self, Owner};
+use crate::owner::{self, Ownership};
 use crate::places::Workspace;
 use crate::roots;
 use crate::store::{self, Durable, Store};
@@ -37,7 +37,7 @@ impl Engine {
         }
         let owner = owner::check(&workspace.store_dir, &workspace.root)?;
         let store = Store::open_with(&workspace.store_dir, options.busy_timeout)?;
-        if owner == Owner::Unstamped {
+        if owner == Ownership::Unstamped {
             owner::adopt(&store)?;
         }
         crate::forks::finish_left(&store, &workspace.root)?;

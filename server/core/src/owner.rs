@@ -19,7 +19,7 @@ const LEAST: usize = 32;
 
 /// The outcome of a check that a store passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum Ownership {
     /// It has our stamp.
     Stamped,
     /// Its place is the user's own, and it has no stamp of this machine: an earlier version made it, or it was moved.
@@ -62,28 +62,28 @@ fn begin(dir: &Path, root: &Path) -> Result<()> {
 
 /// Checks that a store is the user's own, for a workspace at `root`. Nothing of it is read before. A store that is not
 /// there yet is made.
-pub(crate) fn check(dir: &Path, root: &Path) -> Result<Owner> {
+pub(crate) fn check(dir: &Path, root: &Path) -> Result<Ownership> {
     let Ok(meta) = std::fs::metadata(dir) else {
         make(dir, root)?;
-        return Ok(Owner::Stamped);
+        return Ok(Ownership::Stamped);
     };
     if !meta.is_dir() {
         // who opens it has the better words
-        return Ok(Owner::Unstamped);
+        return Ok(Ownership::Unstamped);
     }
     for path in [dir.to_path_buf(), dir.join("store.db")] {
         private(&path)?;
     }
     if is_stamped(dir) {
-        return Ok(Owner::Stamped);
+        return Ok(Ownership::Stamped);
     }
     if is_users_own(dir, root) {
-        return Ok(Owner::Unstamped);
+        return Ok(Ownership::Unstamped);
     }
     let is_empty = std::fs::read_dir(dir).at("read", dir)?.next().is_none();
     if is_empty {
         begin(dir, root)?;
-        return Ok(Owner::Stamped);
+        return Ok(Ownership::Stamped);
     }
     Err(Error::refused(
         format!(

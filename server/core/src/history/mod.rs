@@ -10,6 +10,7 @@ mod queries;
 mod revs;
 mod row_checksums;
 mod rows;
+mod set_hash;
 mod sets;
 mod timeline;
 mod trees;
@@ -32,9 +33,10 @@ pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use row_checksums::damaged;
 pub(crate) use rows::{Rows, inconsistent_edits};
+pub(crate) use set_hash::SetHash;
 pub(crate) use sets::{
-    SetHash, changes_with_sets, in_force, is_changed, moved_by, partial_restore_of, set_at,
-    state_at, version,
+    changes_with_sets, in_force, is_changed, moved_by, partial_restore_of, set_at, state_at,
+    version,
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};

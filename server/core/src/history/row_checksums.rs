@@ -3,7 +3,7 @@
 
 use rusqlite::Row;
 
-use super::SetHash;
+use super::set_hash::SetHash;
 use crate::model::{FileId, FileVersion, NodeId};
 use crate::store::state_from;
 
