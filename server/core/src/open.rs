@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use rusqlite::{OptionalExtension, params};
-
 use crate::config::Sources;
 use crate::engine::{Engine, OpenOptions, ProgressSink};
 use crate::error::{Error, Result};
-use crate::model::{BranchId, Here, RootId, os_bytes};
+use crate::model::{Here, os_bytes};
 use crate::owner::{self, Ownership};
 use crate::places::Workspace;
 use crate::roots;
+use crate::store::tables::root;
 use crate::store::{self, Durable, Store};
+use crate::system::DirIdentity;
 use crate::worktree::cookie;
 use crate::worktree::disk::Root;
 
@@ -50,64 +50,7 @@ impl Engine {
                 Self::open_with(&found_again, options)
             };
         }
-        let path = os_bytes(workspace.root.as_os_str());
-        let found = |conn: &rusqlite::Connection| -> Result<Option<(RootId, Option<BranchId>)>> {
-            Ok(conn
-                .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
-                .query_row([&path], |r| Ok((r.get(0)?, r.get(1)?)))
-                .optional()?)
-        };
-        let branch_lost = || {
-            Error::refused(
-                format!(
-                    "another directory took over the branch of {}, and its last checkpoint is not known",
-                    workspace.root.display()
-                ),
-                "move the files you need elsewhere, remove the directory, and fork again",
-            )
-        };
-        let mut new_branch = None;
-        let here = match found(&store.conn)? {
-            Some((root, Some(branch))) => Here { root, branch },
-            Some((_, None)) => store.write(Durable::Power, |conn| match found(conn)? {
-                // another process may have done this first
-                Some((root, Some(branch))) => Ok(Here { root, branch }),
-                Some((root, None)) => {
-                    let branch = roots::branch_again(conn, root)?.ok_or_else(branch_lost)?;
-                    new_branch = Some(branch);
-                    Ok(Here { root, branch })
-                }
-                None => Err(branch_lost()),
-            })?,
-            None if workspace.shared => {
-                return Err(interrupted_fork(workspace));
-            }
-            None => store.write(Durable::Power, |conn| {
-                // another process may have done this first
-                if let Some((root, Some(branch))) = found(conn)? {
-                    return Ok(Here { root, branch });
-                }
-                conn.execute(
-                    "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
-                    [store::now()],
-                )?;
-                let main = "SELECT id FROM branch WHERE name = 'main'";
-                let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
-                conn.execute(
-                    "INSERT INTO root (path, branch, inode, btime) VALUES (?1,?2,?3,?4)",
-                    params![
-                        path,
-                        branch,
-                        identity.map(|i| i.inode),
-                        identity.map(|i| i.btime)
-                    ],
-                )?;
-                Ok(Here {
-                    root: RootId(conn.last_insert_rowid()),
-                    branch,
-                })
-            })?,
-        };
+        let (here, is_new_branch) = position(&store, workspace, identity)?;
         let mut engine = Self {
             store,
             root,
@@ -120,7 +63,7 @@ impl Engine {
             options,
         };
         engine.recover()?;
-        if new_branch.is_some() {
+        if is_new_branch {
             engine.notice = Some(format!(
                 "another directory took over the branch of this one, which is now on {}",
                 engine.branch_name()?
@@ -133,6 +76,49 @@ impl Engine {
     pub fn open_existing(workspace: &Workspace) -> Result<Self> {
         Self::open_with(workspace, OpenOptions::SERVER.existing())
     }
+}
+
+/// Returns the root and branch of a workspace, and true if the root had to begin a branch because another directory took
+/// over its own. A new root is inserted on `main`.
+fn position(
+    store: &Store,
+    workspace: &Workspace,
+    identity: Option<DirIdentity>,
+) -> Result<(Here, bool)> {
+    let path = os_bytes(workspace.root.as_os_str());
+    match root::position(&store.conn, &path)? {
+        Some((root, Some(branch))) => Ok((Here { root, branch }, false)),
+        Some((_, None)) => store.write(Durable::Power, |conn| {
+            match root::position(conn, &path)? {
+                // another process may have done this first
+                Some((root, Some(branch))) => Ok((Here { root, branch }, false)),
+                Some((root, None)) => {
+                    let branch = roots::branch_again(conn, root)?;
+                    let branch = branch.ok_or_else(|| branch_lost(workspace))?;
+                    Ok((Here { root, branch }, true))
+                }
+                None => Err(branch_lost(workspace)),
+            }
+        }),
+        None if workspace.shared => Err(interrupted_fork(workspace)),
+        None => store.write(Durable::Power, |conn| {
+            // another process may have done this first
+            if let Some((root, Some(branch))) = root::position(conn, &path)? {
+                return Ok((Here { root, branch }, false));
+            }
+            Ok((root::insert_on_main(conn, &path, identity)?, false))
+        }),
+    }
+}
+
+fn branch_lost(workspace: &Workspace) -> Error {
+    Error::refused(
+        format!(
+            "another directory took over the branch of {}, and its last checkpoint is not known",
+            workspace.root.display()
+        ),
+        "move the files you need elsewhere, remove the directory, and fork again",
+    )
 }
 
 /// Notes a gap when the store cannot be used. Returns `false` if that fails, too.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Result;
-use crate::model::{BranchId, RelPath, RootId, bytes_path, os_bytes};
+use crate::model::{BranchId, Here, RelPath, RootId, bytes_path, os_bytes};
 use crate::system::DirIdentity;
 
 /// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
@@ -160,4 +160,42 @@ pub(crate) fn below(conn: &Connection, root: &Path) -> Result<Vec<RelPath>> {
         }
     }
     Ok(below)
+}
+
+/// Returns the root at a path and its branch. No branch: another directory took it over.
+pub(crate) fn position(
+    conn: &Connection,
+    path: &[u8],
+) -> Result<Option<(RootId, Option<BranchId>)>> {
+    Ok(conn
+        .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
+        .query_row([path], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// Inserts a root on the branch `main`, which is created with the first root.
+pub(crate) fn insert_on_main(
+    conn: &Connection,
+    path: &[u8],
+    identity: Option<DirIdentity>,
+) -> Result<Here> {
+    conn.execute(
+        "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
+        [crate::store::now()],
+    )?;
+    let main = "SELECT id FROM branch WHERE name = 'main'";
+    let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
+    conn.execute(
+        "INSERT INTO root (path, branch, inode, btime) VALUES (?1,?2,?3,?4)",
+        params![
+            path,
+            branch,
+            identity.map(|i| i.inode),
+            identity.map(|i| i.btime)
+        ],
+    )?;
+    Ok(Here {
+        root: RootId(conn.last_insert_rowid()),
+        branch,
+    })
 }
