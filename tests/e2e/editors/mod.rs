@@ -19,7 +19,7 @@ const WRITTEN: &str = "one\n2\n2 and a half\nthree\nfour\n";
 
 /// A workspace in which an agent has edited this file and created another.
 fn story(file: &str) -> World {
-    let world = World::committed(&[(file, TEXT)]);
+    let world = World::committed_for_a_screen(&[(file, TEXT)]);
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
     agent.prompt("make it two");
@@ -150,7 +150,7 @@ fn emacs_rewinds_a_file_of_crlf_lines() {
         return;
     };
     let text = TEXT.replace('\n', "\r\n");
-    let world = World::committed(&[("notes.txt", &text)]);
+    let world = World::committed_for_a_screen(&[("notes.txt", &text)]);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("notes.txt", "two", "2 and a half");

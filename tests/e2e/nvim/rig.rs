@@ -15,7 +15,7 @@ const SIZE: (u16, u16) = (30, 110);
 pub fn world(files: &[(&str, &str)]) -> World {
     let folder = binary::path().parent().expect("a folder");
     let rest = env::var("PATH").unwrap_or_default();
-    World::committed(files).with("PATH", &format!("{}:{rest}", folder.display()))
+    World::committed_for_a_screen(files).with("PATH", &format!("{}:{rest}", folder.display()))
 }
 
 pub fn plugin() -> PathBuf {

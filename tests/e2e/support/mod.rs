@@ -135,7 +135,17 @@ impl World {
 
     /// A git repository with these files in one commit.
     pub fn committed(files: &[(&str, &str)]) -> Self {
-        let world = Self::git();
+        Self::new().commit(files)
+    }
+
+    /// The same in a directory whose path is short: where paths are shown on a screen, longer ones break its lines.
+    pub fn committed_for_a_screen(files: &[(&str, &str)]) -> Self {
+        Self::below(Path::new("/tmp")).commit(files)
+    }
+
+    fn commit(self, files: &[(&str, &str)]) -> Self {
+        let world = self;
+        world.git_ok(["init", "-q", "-b", "main"]);
         for (path, content) in files {
             world.write(path, content);
         }

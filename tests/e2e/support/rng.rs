@@ -45,11 +45,14 @@ impl Rng {
     }
 }
 
-/// How many cases a generated test takes: the number in an environment variable, else the second number in a long run
-/// (`tests/run --long`), else the first.
+/// True in a long run (`tests/run --long`), in which every test takes all its cases.
+pub fn is_long() -> bool {
+    std::env::var_os("BACKSTITCH_LONG").is_some()
+}
+
+/// Number of cases of a generated test: the environment variable, else the second number in a long run, else the first.
 pub fn cases(variable: &str, ordinary: u64, long: u64) -> u64 {
-    let is_long = std::env::var_os("BACKSTITCH_LONG").is_some();
-    number(variable, if is_long { long } else { ordinary })
+    number(variable, if is_long() { long } else { ordinary })
 }
 
 /// A number in an environment variable, else the given one.
