@@ -1,4 +1,4 @@
-//! Text that is not saved, case by case, over the real server: it is part of the state, and nothing of it is lost.
+//! Unsaved text, case by case, over the real server: it is part of the recorded state, and none of it is lost.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn own() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
-/// The documents that the store knows to be unsaved.
+/// Documents that the store knows as unsaved.
 fn unsaved(world: &World) -> Vec<String> {
     let editors = world.json(["status"])["editors"].clone();
     let editors = editors.as_array().expect("editors").iter();
@@ -27,7 +27,7 @@ fn unsaved(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Asks until it is so.
+/// Waits until these documents are recorded as unsaved.
 pub fn until_unsaved(world: &World, paths: &[&str]) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while unsaved(world) != paths {
@@ -35,7 +35,7 @@ pub fn until_unsaved(world: &World, paths: &[&str]) {
     }
 }
 
-/// What was typed and not saved when the prompt was sent is part of that checkpoint.
+/// Text that is unsaved when the prompt is sent is part of that checkpoint.
 #[test]
 fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     let world = start();
@@ -57,7 +57,7 @@ fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     client.leave();
 }
 
-/// An agent that writes to the file below is announced, and the text is kept with its checkpoint.
+/// A message announces an agent's write to the file below unsaved text, and the text is kept with its checkpoint.
 #[test]
 fn an_agents_write_below_unsaved_text_is_announced() {
     let world = start();
@@ -97,7 +97,7 @@ fn an_agents_write_below_unsaved_text_is_announced() {
     client.leave();
 }
 
-/// One hunk of what an agent did is taken out of a document with text that is not saved.
+/// One hunk of the agent is reverted in a document with unsaved text.
 #[test]
 fn one_hunk_is_reverted_in_an_unsaved_document() {
     let world = start();
@@ -124,7 +124,7 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
     client.leave();
 }
 
-/// A document that shows a rewind is closed without being saved: it is written or not, as the user says.
+/// A document that shows a rewind is closed without a save: the user decides whether the file is written.
 #[test]
 fn closing_a_rewound_document_asks_whether_to_write_it() {
     for (answer, expected) in [
@@ -162,7 +162,7 @@ fn closing_a_rewound_document_asks_whether_to_write_it() {
     }
 }
 
-/// Two editors have the file open, one with text that is not saved: the other's rewind goes through that one.
+/// Two editors have the file open, one with unsaved text: the other's rewind goes through that one.
 #[test]
 fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     for editor in [Editor::Nvim, Editor::Helix] {
@@ -195,8 +195,7 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     }
 }
 
-/// Each of two editors has unsaved text that a rewind would touch: what the other has is left alone, and the rest
-/// is done.
+/// Both editors have unsaved text that a rewind would change: the other's text is left alone, and the rest is rewound.
 #[test]
 fn another_editors_unsaved_text_is_left_alone() {
     let world = start();
@@ -224,7 +223,7 @@ fn another_editors_unsaved_text_is_left_alone() {
     world.ok(["verify"]);
 }
 
-/// The command line rewinds a file that an editor has not saved: the editor does it.
+/// The command line rewinds a file with unsaved text: the editor carries it out.
 #[test]
 fn a_command_line_rewind_edits_the_unsaved_document() {
     let world = start();
@@ -254,7 +253,7 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
     client.leave();
 }
 
-/// An editor that does not take the new text: the command line says so, and fails.
+/// An editor refuses the new text: the command line says so, and fails.
 #[test]
 fn a_command_line_rewind_fails_when_the_editor_refuses() {
     for edits in [Edits::Refused, Edits::Pretended] {
@@ -295,7 +294,7 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
     }
 }
 
-/// While the editor has not answered what a command line asked of it, news goes on.
+/// While the editor has not answered a command line's request, it still gets notifications.
 #[test]
 fn an_unanswered_edit_does_not_block_notifications() {
     let world = start();
@@ -330,7 +329,7 @@ fn an_unanswered_edit_does_not_block_notifications() {
     client.leave();
 }
 
-/// What is typed before the workspace has a history is in the very first checkpoint.
+/// Text typed before the workspace has a history is in the very first checkpoint.
 #[test]
 fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     let world = start();
@@ -346,8 +345,8 @@ fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     world.ok(["verify"]);
 }
 
-/// A directory that does not show that it is a workspace gets no history by typing: the text is taken up when
-/// somebody else begins one.
+/// In a directory that does not look like a workspace, typing begins no history. The text is recorded when another
+/// program begins one.
 #[test]
 fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     let world = World::new();
@@ -360,7 +359,7 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     let mut client = Client::in_folders(&world, Editor::Vscode, &own(), &folders);
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
-    // what is typed into two documents is recorded at one time, where there is a history
+    // where there is a history, text typed into two documents is recorded together
     let beside = other.path("b.txt");
     let beside = beside.to_str().expect("text");
     client.open_with(beside, "other\n");
@@ -375,7 +374,7 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     assert_eq!(left[0]["path"], "a.txt", "{left}");
 }
 
-/// The turn of an agent inside the editor begins the history, with what was typed a moment ago.
+/// The turn of an agent inside the editor begins the history, with text typed just before.
 #[test]
 fn an_editor_agents_first_turn_includes_typed_text() {
     let world = World::new();
@@ -390,7 +389,7 @@ fn an_editor_agents_first_turn_includes_typed_text() {
     client.leave();
 }
 
-/// An agent writes to the file just what is typed above it: nothing is unsaved any more.
+/// An agent writes the same text that is typed above it: nothing is unsaved any more.
 #[test]
 fn text_that_an_agent_writes_identically_is_not_unsaved() {
     let world = start();
@@ -407,7 +406,7 @@ fn text_that_an_agent_writes_identically_is_not_unsaved() {
     client.leave();
 }
 
-/// An agent deletes and moves files whose documents have unsaved text: that is said, and the text is kept.
+/// An agent deletes and moves files whose documents have unsaved text: the server says so, and the text is kept.
 #[test]
 fn unsaved_text_survives_an_agents_deletion_and_move() {
     let world = start();
@@ -440,7 +439,7 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
     client.leave();
 }
 
-/// An editor that has read a file anew before its agent reports has nothing unsaved.
+/// An editor that has reloaded a file before the agent's report has no unsaved text.
 #[test]
 fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     let world = start();
@@ -464,8 +463,8 @@ fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     client.leave();
 }
 
-/// An editor that ends in order has thrown away what was not saved: nobody is asked about it. Up to then even the
-/// last key is recorded.
+/// An editor that exits cleanly has discarded its unsaved text: nobody is asked about it. Until then even the last key
+/// is recorded.
 #[test]
 fn a_clean_exit_leaves_no_unsaved_text() {
     let world = start();
@@ -481,7 +480,7 @@ fn a_clean_exit_leaves_no_unsaved_text() {
     assert_eq!(status["editors"], json!([]), "{status}");
 }
 
-/// A reload is told as a close and an open: nothing was left, and nothing is asked.
+/// A reload is sent as a close and an open: no pending save is left, and nothing is asked.
 #[test]
 fn a_close_and_reopen_count_as_a_reload() {
     let world = start();
