@@ -158,9 +158,9 @@ fn user_facing_text_is_in_the_messages_module() {
 /// The check detects sentences: without detection it would pass as well.
 #[test]
 fn sentences_are_detected() {
-    let words = fs::read_to_string(lsp().join("words.rs")).expect("a source");
+    let words = fs::read_to_string(lsp().join("messages.rs")).expect("a source");
     assert!(sentences(&words).len() > 25, "{:?}", sentences(&words));
-    for path in sources(&lsp().join("words")) {
+    for path in sources(&lsp().join("messages")) {
         let found = sentences(&fs::read_to_string(&path).expect("a source"));
         assert!(found.len() > 3, "{}: {found:?}", path.display());
     }
