@@ -21,7 +21,7 @@ use crate::to_protocol;
 pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;
     let config = Config::read(&workspace);
-    context::warn_of_settings(&config, out);
+    context::warn_about_settings(&config, out);
     let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
     let status = match Engine::open_existing(&workspace) {
         Ok(engine) => {
@@ -61,7 +61,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let mut text = status_text(&status, out.paint, out.verbose);
     if let Some(limit) = config
         .most_bytes()
-        .filter(|most| retention::near(status.live_bytes, *limit))
+        .filter(|limit| retention::near(status.live_bytes, *limit))
     {
         let line = TextLine::new().add(YELLOW, "! ").plain(format!(
             "the store is near its limit of {}: when an agent stops, the oldest checkpoints are squashed; \
@@ -218,7 +218,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
     let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
     engine.on_progress(out.progress());
-    context::warn_of_settings(&engine.config(), out);
+    context::warn_about_settings(&engine.config(), out);
     let coverage = engine.record_changes()?;
     let status = engine.status()?;
     engine.tidy();
@@ -341,7 +341,7 @@ fn list(context: &mut CommandContext, all: bool, session: Option<String>) -> Cli
             .column(DIM, entry.node.kind.name(), 10)
             .plain(what)
             .right(context.out.paint.ago(entry.node.time))
-            .faded(log::is_out(entry));
+            .faded(log::is_undone(entry));
         text.push_str(&line.draw(context.out.paint));
     }
     context.out.text(&text)
