@@ -19,10 +19,10 @@ test.describe(() => {
     });
     const window = await code.open('src/a.txt');
     const { editor, quick, activity } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('tidy up');
     await expect.poll(() => editor.quickDiffs(), { timeout: 30_000 }).toEqual([{ line: 6, kind: 'added' }]);
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('make it two');
     await expect.poll(() => editor.quickDiffs(), { timeout: 30_000 }).toEqual([
       { line: 2, kind: 'modified' },
@@ -32,7 +32,7 @@ test.describe(() => {
     await expect(editor.peek).toContainText('two');
     await look(window.page, 'peek');
     // this change alone is taken back
-    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    await editor.peek.locator('[aria-label*="Undo This Change"]').click();
     await expect(window.notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT.replace('five', 'five\nsix'));
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 6, kind: 'added' }]);
@@ -42,7 +42,7 @@ test.describe(() => {
     await expect(list.filter({ hasText: 'Changed since t1 · make it two' })).toBeVisible();
     for (const name of ['a.txt', 'gone.txt', 'new.txt']) await expect(list.filter({ hasText: name })).toBeVisible();
     await look(window.page, 'changed');
-    await window.run('Backstitch: Stop Marking Changes');
+    await window.run('Backstitch: Stop Showing Changes');
     await expect.poll(() => editor.quickDiffs()).toEqual([]);
   });
 });

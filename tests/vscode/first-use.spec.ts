@@ -55,7 +55,7 @@ test('the status bar counts, says who is at work, and offers what there is', asy
   await window.quick.pick('Make a checkpoint');
   await window.quick.type('before lunch');
   await window.quick.accept();
-  await expect(window.notifications.toast(/Checkpoint c\d+ is made/)).toBeVisible();
+  await expect(window.notifications.toast(/Created checkpoint c\d+/)).toBeVisible();
   expect(world.run('log')).toContain('before lunch');
 });
 

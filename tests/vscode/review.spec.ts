@@ -21,7 +21,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   // what is kept stands on both sides
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(7);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
@@ -69,13 +69,13 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   await diff.expectTexts(TEXT, 'one\n2\n3\nfour\nsix\nmine\n');
   // the gap, from the line below it
   await diff.modified.goto(5);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nmine\n');
   // a line is not where it was until the editor has read the file again
   await diff.modified.expectText('one\n2\n3\nfour\nfive\nsix\nmine\n');
   await diff.modified.goto(7);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
   // from the older side; then its neighbour changes again, and goes back alone
   await diff.original.click('two');
@@ -85,7 +85,7 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
   await diff.modified.expectText('one\n2\nIII\nfour\nfive\nsix\nseven\n');
   await diff.modified.click('III');
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
 });
 
@@ -99,7 +99,7 @@ test('below what is not saved', async ({ world, agent, code }) => {
   await diff.expectTexts(TEXT, TEXT.replace('four', '4'));
   await diff.modified.type(1, 'mine\n');
   await diff.modified.goto(5);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await diff.modified.expectText(`mine\n${TEXT}`);
   // to save it is the user's business
   expect(world.read('a.txt')).toBe(TEXT.replace('four', '4'));
@@ -121,7 +121,7 @@ test('one line, kept and changed again, goes back to what was kept', async ({ wo
   agent.turn('in Roman letters', () => agent.edit('a.txt', '4', 'IV'));
   await diff.modified.expectText(TEXT.replace('four', 'IV'));
   await diff.modified.goto(4);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('four', '4'));
 });
 
@@ -141,11 +141,11 @@ test('bytes that no editor shows stay as they are', async ({ world, agent, code 
   agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
   await diff.modified.expectText('one\n2\nIII');
   await diff.modified.goto(3);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
   // a line that nobody changed has nothing to take back
   await diff.modified.goto(1);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('There is no change at the cursor.')).toBeVisible();
   expect(world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
 });
@@ -159,7 +159,7 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.quick.pick('tidy up');
   await window.multiDiff.expectFiles(/^gone.txt/);
   await window.multiDiff.entry('gone.txt').original.click('gone');
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await window.quick.pick('Rewind to t1');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
 });
@@ -185,11 +185,11 @@ test.describe(() => {
     await multiDiff.expectFiles('a.txt', 'b.txt', /^gone.txt/, 'new.txt');
     const first = multiDiff.entry('a.txt').modified;
     await first.click('7');
-    await window.run('Backstitch: Take Back This Change');
+    await window.run('Backstitch: Undo This Change');
     await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('one', '1'));
 
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('a few numbers');
     await expect(activity.badge('Source Control')).toHaveText('4');
     await activity.open('Source Control');
@@ -200,7 +200,7 @@ test.describe(() => {
     await row('new.txt').getByRole('button', { name: 'Keep This Change' }).click();
     await expect(row('new.txt')).toHaveCount(0);
     await row('gone.txt').hover();
-    await row('gone.txt').getByRole('button', { name: 'Take Back This Change' }).click();
+    await row('gone.txt').getByRole('button', { name: 'Undo This Change' }).click();
     await quick.pick('Rewind to t1');
     await expect.poll(() => world.exists('gone.txt')).toBe(true);
     await expect(row('gone.txt')).toHaveCount(0);
@@ -209,7 +209,7 @@ test.describe(() => {
     await expect(row('new.txt')).toBeVisible();
     await look(window.page, 'list');
     // called off, nothing is taken back of what is kept in part either
-    await window.run('Backstitch: Take Back All Changes');
+    await window.run('Backstitch: Undo All Changes');
     await expect(quick.title).toHaveText('Rewind to t1');
     await quick.cancel();
     expect(world.read('new.txt')).toBe('newer\n');
@@ -217,7 +217,7 @@ test.describe(() => {
     await window.run('Backstitch: Keep All Changes');
     await expect(row('new.txt')).toHaveCount(0);
     await expect(row('a.txt')).toHaveCount(0);
-    await window.run('Backstitch: Mark Kept Changes Again');
+    await window.run('Backstitch: Show Kept Changes Again');
     for (const name of ['a.txt', 'b.txt', 'new.txt']) await expect(row(name)).toBeVisible();
   });
 
@@ -230,7 +230,7 @@ test.describe(() => {
     world.write('a.txt', mine);
     const window = await code.open('a.txt');
     const { editor, quick } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('one more function');
     // lines move while it is drawn
     await expect(editor.lens('rewind to here')).toBeVisible();
@@ -239,7 +239,7 @@ test.describe(() => {
     await expect.poll(() => editor.quickDiffs()).toEqual([...bars, { line: 10, kind: 'modified' }]);
     await window.run('Show Next Change');
     await expect(editor.peek).toContainText('1 of 2');
-    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    await editor.peek.locator('[aria-label*="Undo This Change"]').click();
     await expect.poll(() => world.read('a.txt')).toBe(before.replace('    3', '    three'));
   });
 
@@ -253,7 +253,7 @@ test.describe(() => {
     });
     const window = await code.open('a.txt');
     const { editor, quick, activity, notifications } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('a few numbers');
     await expect.poll(() => editor.quickDiffs()).toHaveLength(2);
     await editor.clickQuickDiff(1);
@@ -273,15 +273,15 @@ test.describe(() => {
     });
     await expect(row('b.txt')).toBeVisible();
     // what is kept is nobody's guess
-    await window.run('Backstitch: Take Back All Changes');
+    await window.run('Backstitch: Undo All Changes');
     await expect(notifications.toast('you kept something else')).toBeVisible();
     expect(world.exists('a.txt')).toBe(false);
     expect(world.read('b.txt')).toBe('another\n');
-    await press('a.txt', 'Take Back This Change');
+    await press('a.txt', 'Undo This Change');
     await expect.poll(() => world.exists('a.txt') && world.read('a.txt')).toBe(TEXT.replace('one', '1'));
     // rows move as this one goes
     await expect(row('a.txt')).toHaveCount(0);
-    await press('b.txt', 'Take Back This Change');
+    await press('b.txt', 'Undo This Change');
     await expect.poll(() => world.exists('b.txt')).toBe(false);
   });
 
@@ -294,7 +294,7 @@ test.describe(() => {
     const window = await code.open('src/a.txt', link);
     const { editor, quick, activity, diff } = window;
     await expect(editor.lens('rewind to here')).toBeVisible();
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('make it two');
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 2, kind: 'modified' }]);
     await activity.open('Backstitch');
@@ -305,7 +305,7 @@ test.describe(() => {
     await diff.expectTexts(TEXT, TEXT.replace('two', '2'));
     await tree.menu('make it two', 'Compare with Now…');
     await window.multiDiff.entry('a.txt').modified.click('2');
-    await window.titleAction('Take Back This Change').click();
+    await window.titleAction('Undo This Change').click();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT);
   });
 });

@@ -50,7 +50,7 @@ test('the film', async ({ world, agent, code }) => {
   await window.page.keyboard.press('End');
   await window.page.keyboard.type('  # mine: when was it last?');
   await editor.save();
-  await expect(window.tree('Timeline').row('your edits')).toBeVisible();
+  await expect(window.tree('Timeline').row('Your edits')).toBeVisible();
   await picture(2000);
   await editor.lens('turn 2').last().click();
   await expect(quick.title).toHaveText('Rewind to t2');

@@ -93,8 +93,8 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   await expect(quick.title).toHaveText('Rewind to t1');
   expect((await quick.labels()).filter((label) => label.startsWith('Rewind'))).toEqual([
     'Rewind to t1, and resolve conflicts',
-    'Rewind to t1, and keep your lines where they collide',
-    'Rewind to t1, and take the older lines where they collide',
+    'Rewind to t1, and keep your lines in conflicts',
+    'Rewind to t1, and take the older lines in conflicts',
   ]);
   await look(window.page, 'conflict');
   await quick.pick('Rewind to t1, and resolve conflicts');

@@ -101,7 +101,7 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   await tree.menu('main', 'Fork…');
   await quick.type('idea');
   await quick.accept();
-  await expect(notifications.toast('Branch idea begins there')).toBeVisible();
+  await expect(notifications.toast('Created branch idea')).toBeVisible();
   expect(world.run('branch', 'list')).toContain('idea');
 });
 
@@ -115,7 +115,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await expect(quick.title).toHaveText('Fork from t1');
   await quick.type('idea');
   await quick.accept();
-  await notifications.action('Branch idea begins there', 'Switch to it').click();
+  await notifications.action('Created branch idea', 'Switch to it').click();
   await quick.pick('Switch to idea');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);

@@ -1,4 +1,4 @@
-// Where VS Code begins and ends with the extension. Everything else is behind `Ctx`.
+// Entry points of the extension. Everything else is behind `Ctx`.
 
 import * as vscode from "vscode";
 
@@ -27,7 +27,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   ctx.owned(new StatusBar(ctx));
   ctx.owned(new Badges());
   const started = ctx;
-  // nothing that VS Code starts waits for the server, nor for its client to be loaded
+  // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());
   return api(ctx);
 }

@@ -1,4 +1,4 @@
-// Every command, by the name that `package.json` and the server know it by.
+// Table of all commands, by their ids in `package.json` and the server.
 
 import * as vscode from "vscode";
 
@@ -36,7 +36,7 @@ export function registerCommands(ctx: Ctx, parts: Parts): void {
   }
 }
 
-/** A command of the server with what it was called with: a lens's arguments, a row of the timeline, or nothing. */
+/** Maps ids to functions. Their argument comes from a lens or a row of the timeline, or is undefined. */
 function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> {
   const say = vscode.l10n.t;
   const restore =
@@ -58,7 +58,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     const chosen = await pick.checkpoint(ctx, place(typed), title);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
   };
-  /** The checkpoint itself, where `rev` would mean the state before it. */
+  /** Asks for a checkpoint itself, where `rev` would name the state before it. */
   const checkpointOf = async <P extends Where>(
     typed: P,
     title: string,
@@ -71,7 +71,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.rewindFile": async (argument) => {
       const given = asArguments<Where>(argument);
-      // looked up at once: another one may be looked at while its workspace is asked for
+      // read before the await: the active editor may change meanwhile
       const uri = given.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
       if (uri === undefined) return undefined;
       const { workspace } = await ctx.about({ ...given, uri });
@@ -159,7 +159,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.timeline.more": (branch) => {
       if (typeof branch === "string") parts.timeline.more(branch);
     },
-    // from the title of the view: whatever row has the focus is not meant
+    // from the title of the view: ignore the focused row
     "backstitch.timeline.switch": () => vscode.commands.executeCommand("backstitch.switch"),
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => parts.timeline.ask(),
@@ -175,7 +175,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
     },
-    // of the gutter's peek, of rows of the list, or at the cursor in a comparison
+    // changes from the gutter's peek, from rows of the list, or at the cursor of a comparison
     "backstitch.change.takeBack": async (...given) => {
       const pointed = parts.quickDiff.pointed(given);
       await parts.review.takeBack(restores, pointed.length > 0 ? pointed : await parts.review.atCursor());
@@ -196,7 +196,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.quickDiff.off": () => {
       parts.quickDiff.off();
     },
-    // the same from a row, where it is named for what it does there
+    // the same command for a row, under another title
     "backstitch.undoThis": (argument) =>
       vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
     "backstitch.forkInto": async (argument) => {
@@ -218,7 +218,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
   };
 }
 
-/** The workspace alone: a document would make it about that. */
+/** Parameters that name the workspace; a document would limit the request to that file. */
 function place(typed: Where): Where {
   return typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
 }

@@ -1,4 +1,4 @@
-// Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then what came of it.
+// Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then its result.
 
 import * as vscode from "vscode";
 
@@ -24,7 +24,7 @@ export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
 type Typed<V extends Verb> = Commands[V]["params"];
 
-/** How the dry run of a command is asked for. */
+/** Parameters for the dry run of a command. */
 function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
   const rest: PlanParams = { ...typed, plan: null, confirm: null };
   switch (verb) {
@@ -39,7 +39,7 @@ function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
   }
 }
 
-/** What was done; or that the user wanted nothing done. */
+/** Result of a restore, or the reason why there is none. */
 export type Outcome = RestoreResult | "called off" | "nothing to do";
 
 export class Restores {
@@ -50,18 +50,18 @@ export class Restores {
   ) {}
 
   /**
-   * Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown
-   * anew. `plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
+   * Shows the plan, waits for the decision, runs it and reports the result. Shows the plan again if files changed
+   * meanwhile. `plain`: a plan without conflicts and gaps runs at once, without a question.
    */
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<Outcome> {
-    // lines of a document are found when the command comes, and confirmed by the server
+    // the server locates lines of a document when the command arrives, and asks for confirmation
     if ("lines" in typed && Array.isArray(typed.lines)) {
       const result: RestoreResult = await this.ctx.execute(verb, typed);
       await this.report(verb, typed, result);
       return result;
     }
     let asked = typed;
-    // what came otherwise than it was asked for is shown
+    // a plan that differs from the request is shown
     let isAsked = plain;
     let first = await this.plan(verb, asked);
     for (;;) {
@@ -104,7 +104,7 @@ export class Restores {
     }
   }
 
-  /** What else could be meant. */
+  /** Alternatives to the plan. */
   private ways(verb: Verb, typed: PlanParams, plan: PlanResult): Way[] {
     const say = vscode.l10n.t;
     const way = (icon: string, label: string, detail: string, choose: Way["choose"]) => ({
@@ -158,7 +158,7 @@ export class Restores {
     return all.filter((each) => each !== false);
   }
 
-  /** A plan beside an error that is to be told; undefined where there is none any more. */
+  /** Plans again after an error; undefined if that fails, too. */
   private again<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult | undefined> {
     return this.plan(verb, typed).catch(() => undefined);
   }
@@ -170,7 +170,7 @@ export class Restores {
     return this.plan(verb, typed);
   }
 
-  /** What differs may be the user's own. */
+  /** Reports that there is nothing to do. The remaining differences may be the user's own edits. */
   private nothing<V extends Verb>(verb: V, typed: Typed<V>, plan: PlanResult): void {
     const why = plan.nothing ?? plan.gaps.map(gap).join("; ");
     const nothing = vscode.l10n.t("{0}: nothing to do", sentence(plan.title));
@@ -232,7 +232,7 @@ export class Restores {
     const undo = say("Undo");
     const op = result.operation;
     const again = verb === "backstitch.undo" ? [] : [undo];
-    // not awaited: the command is done, and the message stays as long as it likes
+    // not awaited: the command has finished, and the message may stay open
     const show =
       notTaken.length + left.length > 0
         ? vscode.window.showWarningMessage
@@ -274,7 +274,7 @@ function sameFiles(one: PlanResult, other: PlanResult): boolean {
   return files(one) === files(other);
 }
 
-/** The workspace that a command is about. */
+/** Parameters that name the workspace of a command. */
 function place(typed: Typed<Verb>): { workspace: string } | { uri: string } | Record<string, never> {
   if (typeof typed.workspace === "string") return { workspace: typed.workspace };
   return typeof typed.uri === "string" ? { uri: typed.uri } : {};

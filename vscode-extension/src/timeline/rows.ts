@@ -1,4 +1,4 @@
-// The rows of the timeline's tree: what each shows, and what a command is given that is called on it.
+// Rows of the timeline's tree: their texts, and the arguments for commands on them.
 
 import * as vscode from "vscode";
 
@@ -18,7 +18,7 @@ import { badged } from "./badges.ts";
 import { type Entry, changes, gaps } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
-  /** For a command: as a lens has it. */
+  /** Arguments for commands, in the form of a lens's. */
   abstract readonly arguments: Record<string, unknown>;
   abstract readonly children: Row[] | undefined;
 }
@@ -27,7 +27,7 @@ const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 export class BranchRow extends Row {
   readonly arguments;
-  /** They are read when it is opened. */
+  /** Read when the row is expanded. */
   readonly children = undefined;
 
   constructor(
@@ -70,7 +70,7 @@ export class EntryRow extends Row {
       ...missing.map((item) => new GapRow(item)),
     ];
     this.collapsibleState = this.children.length === 0 ? None : Collapsed;
-    // one checkpoint may be seen from several branches
+    // several branches may show the same checkpoint
     this.id = `${branch}:${checkpoint.id}`;
     const all = gaps(entry);
     const warned = all.length > 0;
@@ -161,7 +161,7 @@ class GapRow extends NoteRow {
   }
 }
 
-/** The end of a page. */
+/** Last row of a page, which loads more. */
 export class MoreRow extends NoteRow {
   constructor(branch: string) {
     super(vscode.l10n.t("Older checkpoints"), "", "ellipsis");

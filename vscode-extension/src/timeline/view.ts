@@ -1,4 +1,4 @@
-// The timeline in the side bar: branches, turns, steps, files, as they come.
+// The timeline in the side bar: branches, turns, steps and files, updated live.
 
 import * as vscode from "vscode";
 
@@ -26,12 +26,12 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private readonly view: vscode.TreeView<Row>;
   private readonly owned: Owned[];
   private filter: Filter = {};
-  /** How many rows of each branch are wanted. */
+  /** Number of requested rows by branch. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
-  /** What was asked for the rows that are shown, and what was answered. */
+  /** Requests of the shown rows with their answers. */
   private readonly drawn = new Map<string, string>();
-  /** Ages are to be right as long as they are seen. */
+  /** Keeps visible ages up to date. */
   private readonly ages = setInterval(() => {
     if (this.view.visible) this.refresh();
   }, 60_000);
@@ -63,7 +63,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.changed.fire(undefined);
   }
 
-  /** A burst of checkpoints is one reading. */
+  /** Debounces requests during a burst of checkpoints. */
   private soon(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
@@ -71,7 +71,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     }, 50);
   }
 
-  /** A row that is drawn anew under an open menu is lost to it: what is the same is left alone. */
+  /** Refreshes only after a change: a redraw takes the row from under an open menu. */
   private async refreshWhereOther(): Promise<void> {
     const asked = [...this.drawn].map(async ([asked, was]) => {
       const now = await this.ctx.request("backstitch/timeline", JSON.parse(asked) as TimelineParams);
@@ -101,7 +101,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     return this.wanted.get(branch) ?? PAGE;
   }
 
-  /** Shows it; of one file where one is named. */
+  /** Shows the view, limited to one file if one is named. */
   async reveal(uri?: string | null): Promise<void> {
     if (typeof uri === "string") {
       const { workspace } = await this.ctx.about<Where>({ uri });
@@ -119,7 +119,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.refresh();
   }
 
-  /** Has the user choose or type what to look for. */
+  /** Asks for a filter. */
   async ask(): Promise<void> {
     const where = this.ctx.where();
     const { sessions } = await this.ctx.request("backstitch/sessions", where);
@@ -128,7 +128,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     if (chosen !== undefined) await this.filterBy(chosen);
   }
 
-  /** The path of the file that is looked at. */
+  /** Path of the active file. */
   private async file(): Promise<string | undefined> {
     const uri = vscode.window.activeTextEditor?.document.uri;
     if (uri?.scheme !== "file") return undefined;
@@ -159,7 +159,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     const first = await this.read(this.root());
     this.say(undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
-    // the view's own welcome says what to do
+    // the welcome view says what to do
     if (first.head === null) return [];
     const branches = first.branches.filter((branch) => !branch.deleted);
     branches.sort((a, b) => Number(b.current) - Number(a.current) || a.name.localeCompare(b.name));
@@ -180,7 +180,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   }
 
   private say(text: string | undefined): void {
-    // VS Code takes undefined for none, and its types do not say so
+    // VS Code accepts undefined, contrary to its types
     (this.view as { message: string | undefined }).message = text;
   }
 
