@@ -161,7 +161,7 @@ class GapRow extends NoteRow {
   }
 }
 
-/** Last row of a page, which loads more. */
+/** The end of a page. */
 export class MoreRow extends NoteRow {
   constructor(branch: string) {
     super(vscode.l10n.t("Older checkpoints"), "", "ellipsis");

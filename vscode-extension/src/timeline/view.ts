@@ -31,7 +31,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private pending: NodeJS.Timeout | undefined;
   /** Requests of the shown rows with their answers. */
   private readonly drawn = new Map<string, string>();
-  /** Keeps visible ages up to date. */
+  /** Ages are to be right as long as they are seen. */
   private readonly ages = setInterval(() => {
     if (this.view.visible) this.refresh();
   }, 60_000);
@@ -159,7 +159,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     const first = await this.read(this.root());
     this.say(undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
-    // the welcome view says what to do
+    // the view's own welcome says what to do
     if (first.head === null) return [];
     const branches = first.branches.filter((branch) => !branch.deleted);
     branches.sort((a, b) => Number(b.current) - Number(a.current) || a.name.localeCompare(b.name));
