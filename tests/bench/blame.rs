@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::measure::{in_turn, timed};
+use crate::measure::{alternating, timed};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
 use crate::rows::{NO_PROCESS, Report};
@@ -16,7 +16,7 @@ use crate::table::Goal;
 const FILE: &str = "long.rs";
 const LINES: usize = 10_000;
 
-pub fn of_versions(
+pub fn measure_versions(
     report: &mut Report,
     programs: &Programs,
     versions: usize,
@@ -43,7 +43,7 @@ pub fn of_versions(
         place.database()?.execute("DELETE FROM blame", [])?;
         Ok(())
     };
-    let cold = in_turn(
+    let cold = alternating(
         runs,
         || {
             forget()?;
@@ -59,7 +59,7 @@ pub fn of_versions(
         Goal::AtMost(500.0),
     );
     let nothing = || place.nothing([""; 0]);
-    let warm = in_turn(runs.max(21), blame, nothing)?;
+    let warm = alternating(runs.max(21), blame, nothing)?;
     report.times(
         &name,
         "blame, asked before",
@@ -67,7 +67,7 @@ pub fn of_versions(
         &warm,
         Goal::AtMost(5.0),
     );
-    let again = in_turn(
+    let again = alternating(
         runs.max(21),
         || -> Result<Duration> {
             change(&place, FILE, &mut rng, &mut text)?;

@@ -115,7 +115,7 @@ fn a_thousand_events_of_eight_agents_beside_two_people() {
             .iter()
             .chain(&subagents)
             .enumerate()
-            .map(|(n, agent)| scope.spawn(move || work(world, agent, &owned(n), 124)))
+            .map(|(n, agent)| scope.spawn(move || work(world, agent, &directory_of(n), 124)))
             .collect();
         let results: Vec<_> = workers
             .into_iter()
@@ -149,7 +149,7 @@ fn a_thousand_events_of_eight_agents_beside_two_people() {
 }
 
 /// Directory of the n-th worker: sessions first, then their subagents.
-fn owned(n: usize) -> String {
+fn directory_of(n: usize) -> String {
     format!("s{}-{}", n % 4, n / 4)
 }
 
@@ -201,7 +201,7 @@ fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
         let (certainty, step): (i64, i64) =
             (row.get(2).expect("a number"), row.get(5).expect("a number"));
         let owner = (0..8)
-            .find(|n| path.starts_with(&owned(*n)))
+            .find(|n| path.starts_with(&directory_of(*n)))
             .unwrap_or_else(|| panic!("{path}?"));
         let is_edit = !path.contains("/sh-");
         all += 1;

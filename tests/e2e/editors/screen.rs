@@ -18,7 +18,7 @@ const COLUMNS: u16 = 90;
 /// Timeout: far longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// With `BACKSTITCH_RENEW_SCREENS`: a screen is recorded after it was unchanged for this long.
-const STILL: Duration = Duration::from_secs(1);
+const STABLE_FOR: Duration = Duration::from_secs(1);
 
 /// Path of an installed editor, or None where it is missing and may be.
 pub fn installed(test: &str, program: &str) -> Option<PathBuf> {
@@ -216,7 +216,7 @@ impl Editor {
     /// With `BACKSTITCH_RENEW_SCREENS`: the screen, once it is unchanged.
     pub fn renewed(&mut self) -> Option<&Screen> {
         env::var_os("BACKSTITCH_RENEW_SCREENS")?;
-        while self.draw(STILL) {}
+        while self.draw(STABLE_FOR) {}
         Some(self.terminal.screen())
     }
 

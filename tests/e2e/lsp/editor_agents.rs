@@ -7,7 +7,7 @@ use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -31,7 +31,7 @@ fn begin(client: &mut Client, prompt: &str) {
 #[test]
 fn edits_through_the_editor_are_attributed_to_the_agent() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "typed before");
     begin(&mut client, "make it two");
@@ -87,7 +87,7 @@ fn excluded_files_are_not_recorded() {
     let world = World::committed(&[("a.txt", TEXT)]);
     world.write(".backstitch.toml", "capture.exclude = [\"secret\"]\n");
     world.write("secret", TEXT);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("secret");
     begin(&mut client, "make it two");
     let edit = replace(&client, "secret", 1, "2\n");
@@ -124,7 +124,7 @@ fn excluded_files_are_not_recorded() {
 #[test]
 fn a_rewind_before_the_save_changes_only_the_document() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let edit = replace(&client, "a.txt", 1, "2\n");
@@ -156,7 +156,7 @@ fn a_rewind_before_the_save_changes_only_the_document() {
 #[test]
 fn an_edit_that_the_editor_refuses_is_not_recorded() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let edit = replace(&client, "a.txt", 1, "2\n");
     let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
@@ -175,7 +175,7 @@ fn an_edit_that_the_editor_refuses_is_not_recorded() {
 #[test]
 fn edits_of_closed_files_are_written_to_disk() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "b1\r\nb2\r\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let mut edit = replace(&client, "a.txt", 1, "2\n");
@@ -212,7 +212,7 @@ fn edits_of_closed_files_are_written_to_disk() {
 #[test]
 fn file_operations_are_attributed_to_the_agent() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n"), ("dir/c.txt", "c\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "move things");
     let uri = |path: &str| client.uri(path);
@@ -259,7 +259,7 @@ fn file_operations_are_attributed_to_the_agent() {
 #[test]
 fn an_edit_that_cannot_be_done_changes_nothing() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "go");
     let rename =
         json!({ "kind": "rename", "oldUri": client.uri("a.txt"), "newUri": client.uri("c.txt") });
@@ -280,7 +280,7 @@ fn an_edit_that_cannot_be_done_changes_nothing() {
 #[test]
 fn text_typed_during_an_edit_is_the_users() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Eglot, &own());
+    let mut client = Client::with(&world, Editor::Eglot, &client_options());
     client.edits = Edits::Taken;
     client.open("a.txt");
     begin(&mut client, "make it two");
@@ -334,7 +334,7 @@ fn text_typed_during_an_edit_is_the_users() {
 #[test]
 fn an_out_of_sync_document_is_not_edited() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let document = json!({ "uri": client.uri("a.txt"), "version": 2 });
@@ -382,7 +382,7 @@ fn files_that_an_edit_destroys_can_be_restored() {
     world.write("keep.log", "precious\n");
     world.write("dir/y.log", "hidden\n");
     world.write("dir/deep/z.log", "deep\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "tidy up");
     let moves = [
         rename(&client, "a.txt", "keep.log"),
@@ -419,7 +419,7 @@ fn an_edit_that_destroys_unrecordable_content_is_refused() {
     world.write("nest/n.txt", "n\n");
     world.git_ok(["init", "-q", "nest"]);
     world.write("over/o.txt", "o\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "tidy up");
     for (wrong, named) in [
         (delete(&client, "dir"), "dir/large.bin"),
@@ -455,7 +455,7 @@ fn an_edit_that_destroys_unrecordable_content_is_refused() {
 fn renaming_a_directory_keeps_unrecorded_files() {
     let world = World::committed(&[(".gitignore", "*.log\n"), ("dir/x.txt", "x\n")]);
     world.write("dir/y.log", "hidden\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "rename");
     let moved = [rename(&client, "dir", "other")];
     let answer = operations(&mut client, &moved);
@@ -479,7 +479,7 @@ fn renaming_a_directory_keeps_unrecorded_files() {
 #[test]
 fn edits_are_attributed_to_the_session_they_name() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     for (agent, session) in [("first", "sa"), ("second", "sb")] {
         client.ok(
@@ -534,7 +534,7 @@ fn saving_after_another_writer_keeps_each_lines_author() {
         ("a shell", true),
     ] {
         let world = World::committed(&[("a.txt", TEXT)]);
-        let mut client = Client::with(&world, Editor::Vscode, &own());
+        let mut client = Client::with(&world, Editor::Vscode, &client_options());
         client.open("a.txt");
         begin(&mut client, "make it two");
         let edit = replace(&client, "a.txt", 1, "2\n");

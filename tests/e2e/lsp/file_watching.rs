@@ -13,12 +13,12 @@ use crate::support::rng::Rng;
 
 fn start(world: &World) -> Client<'_> {
     let mut client = Client::with(world, Editor::Vscode, &json!({ "notifications": true }));
-    watches(&mut client);
+    until_watching(&mut client);
     client
 }
 
 /// Waits until the client's server watches.
-fn watches(client: &mut Client<'_>) {
+fn until_watching(client: &mut Client<'_>) {
     client.until(|client| {
         let mut all = client.notified.iter();
         all.any(|(method, params)| {
@@ -28,7 +28,7 @@ fn watches(client: &mut Client<'_>) {
 }
 
 /// Paths of each checkpoint of this kind in notifications.
-fn told(client: &Client<'_>, kind: &str) -> Vec<Vec<String>> {
+fn notified_paths(client: &Client<'_>, kind: &str) -> Vec<Vec<String>> {
     let checkpoints = client.notified.iter().filter_map(|(method, params)| {
         let checkpoint = &params["checkpoint"];
         (method == "backstitch/didCheckpoint" && checkpoint["kind"] == kind).then_some(checkpoint)
@@ -58,21 +58,21 @@ fn unreported_changes_are_recorded() {
     let world = begun();
     let mut client = start(&world);
     world.write("a.txt", "one\ntwo\nthree\n");
-    client.until(|client| told(client, "external") == [["a.txt"]]);
+    client.until(|client| notified_paths(client, "external") == [["a.txt"]]);
     // a tree that appears at once, and ignored files
     world.sh("mkdir -p new/deep out && echo 1 > new/deep/f && echo 2 > new/g && echo 3 > out/o");
-    client.until(|client| told(client, "external").concat().len() == 3);
+    client.until(|client| notified_paths(client, "external").concat().len() == 3);
     assert_eq!(
-        told(&client, "external").concat(),
+        notified_paths(&client, "external").concat(),
         ["a.txt", "new/deep/f", "new/g"]
     );
     // its own writes cause no notification: the next one is for the change after them
     world.ok(["rewind", "c1", "--exact", "--yes"]);
     assert_eq!(world.read("a.txt"), "one\ntwo\n");
     world.write("d/b.txt", "y\n");
-    client.until(|client| told(client, "external").concat().len() >= 4);
+    client.until(|client| notified_paths(client, "external").concat().len() >= 4);
     assert_eq!(
-        told(&client, "external").concat(),
+        notified_paths(&client, "external").concat(),
         ["a.txt", "new/deep/f", "new/g", "d/b.txt"]
     );
     client.leave();
@@ -118,10 +118,10 @@ fn writes_of_a_running_command_are_recorded_at_its_end() {
     let call = agent.pre_bash("echo made > made.txt");
     let output = agent.execute(&call);
     agent.post_bash(&call, &output);
-    client.until(|client| !told(client, "step").is_empty());
-    assert_eq!(told(&client, "step"), [["made.txt"]]);
+    client.until(|client| !notified_paths(client, "step").is_empty());
+    assert_eq!(notified_paths(&client, "step"), [["made.txt"]]);
     assert!(
-        told(&client, "external").is_empty(),
+        notified_paths(&client, "external").is_empty(),
         "{:?}",
         client.notified
     );
@@ -148,9 +148,9 @@ fn another_server_takes_over_the_watch() {
     });
     first.kill();
     world.write("a.txt", "while nobody watched\n");
-    watches(&mut second);
+    until_watching(&mut second);
     assert_ne!(pid(&world), of_first);
-    second.until(|client| told(client, "external") == [["a.txt"]]);
+    second.until(|client| notified_paths(client, "external") == [["a.txt"]]);
     let text = world.ok(["status"]).stdout;
     assert!(text.contains("watches the files"), "{text}");
     second.leave();

@@ -25,7 +25,7 @@ fn action(client: &mut Client, line: usize, title: &str) -> Value {
 }
 
 /// The document shown last by the server that is not one of the workspace.
-fn shown(client: &Client) -> String {
+fn shown_document(client: &Client) -> String {
     let uri = client.shown.last().expect("shown");
     let path = uri.strip_prefix("file://").expect("a file");
     let path = path.replace("%20", " ").replace("%5E", "^");
@@ -163,17 +163,17 @@ fn an_action_shows_what_one_turn_changed() {
     let own = action(&mut client, 5, "Show what turn 2 changed here");
     let answer = client.run(&own);
     assert_eq!(answer["from"], "t2", "{answer}");
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     assert_eq!(changes(&diff), ["-six", "+6", "-seven", "+7"], "{diff}");
     client.run(&json!({ "command": "backstitch.diff", "arguments": [{ "turn": "t2" }] }));
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     let all = ["-six", "+6", "-seven", "+7", "-other", "+another"];
     assert_eq!(changes(&diff), all, "{diff}");
     client.run(&json!({
         "command": "backstitch.diff",
         "arguments": [{ "rev": "t2", "uri": client.uri("a.txt") }],
     }));
-    let since = shown(&client);
+    let since = shown_document(&client);
     assert!(changes(&since).contains(&"+mine"), "{since}");
     assert!(changes(&since).contains(&"+1"), "{since}");
     let of_b = json!([{ "turn": "t1", "uri": client.uri("b.txt") }]);
@@ -197,7 +197,7 @@ fn a_step_without_a_turn_is_shown_alone() {
     client.open("a.txt");
     let own = action(&mut client, 1, "Show what claude-code changed here");
     client.run(&own);
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     assert_eq!(changes(&diff), ["-two", "+2"], "{diff}");
     let rewind = action(&mut client, 1, "Rewind these lines to before claude-code");
     client.will_choose("Rewind");
@@ -223,7 +223,7 @@ fn a_plan_shows_the_changed_lines() {
     client.will_choose("Show changes");
     client.will_choose("Cancel");
     client.command("backstitch.rewind", json!({ "rev": "t1" }));
-    let plan = shown(&client);
+    let plan = shown_document(&client);
     assert!(
         plan.starts_with("rewind to t1\n\nwrite   a.txt  +1 -1\n"),
         "{plan}"

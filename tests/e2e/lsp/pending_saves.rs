@@ -62,7 +62,7 @@ fn until_nothing_waits(world: &World) {
 }
 
 /// Author of each line in the document: `agent`, `user`, `before`.
-fn by(client: &mut Client<'_>) -> Vec<String> {
+fn authors(client: &mut Client<'_>) -> Vec<String> {
     let blame = client.ok("backstitch/blame", json!({ "uri": client.uri("a.txt") }));
     let runs = blame["runs"].as_array().expect("runs").clone();
     let lines = runs.iter().flat_map(|run| {
@@ -82,7 +82,7 @@ fn editor_undo_and_a_save_reverse_a_rewind() {
     client.save("a.txt");
     until_nothing_waits(&world);
     assert_eq!(client.text("a.txt"), agents());
-    assert_eq!(by(&mut client)[..3], ["before", "agent", "before"]);
+    assert_eq!(authors(&mut client)[..3], ["before", "agent", "before"]);
     let mut agent = world.agent();
     agent.prompt("go on");
     assert_eq!(world.at("t2", "a.txt").as_deref(), Some(agents().as_str()));
@@ -105,7 +105,7 @@ fn a_document_equal_to_its_file_has_no_pending_save() {
     client.type_over("a.txt", "two", "2");
     until_nothing_waits(&world);
     assert_eq!(world.at("@", "a.txt").as_deref(), Some(agents().as_str()));
-    assert_eq!(by(&mut client)[1], "agent");
+    assert_eq!(authors(&mut client)[1], "agent");
     client.leave();
     world.ok(["verify"]);
 }
@@ -128,8 +128,11 @@ fn text_typed_after_the_editors_undo_is_the_users() {
     client.type_over("a.txt", "six", "mine");
     client.save("a.txt");
     until_nothing_waits(&world);
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[5].as_str()), ("agent", "user"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[5].as_str()),
+        ("agent", "user")
+    );
     client.leave();
     world.ok(["verify"]);
 }
@@ -205,7 +208,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
             assert_eq!(world.read("a.txt"), TEXT);
         } else {
             assert_eq!(world.read("a.txt"), agents());
-            assert_eq!(by(&mut next)[1], "agent");
+            assert_eq!(authors(&mut next)[1], "agent");
         }
         assert_eq!(next.asked.len(), 1, "{:?}", next.asked);
         next.leave();
@@ -224,8 +227,11 @@ fn an_agents_write_during_a_pending_save_keeps_line_authors() {
     agent.stop();
     until_nothing_waits(&world);
     client.reload("a.txt");
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[4].as_str()), ("agent", "agent"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[4].as_str()),
+        ("agent", "agent")
+    );
     client.leave();
     world.ok(["rewind", "t1", "--yes"]);
     assert_eq!(world.read("a.txt"), TEXT.replace("five", "5"));
@@ -279,8 +285,11 @@ fn the_editors_own_redo_repeats_the_rewind() {
     until("it is not recorded", || {
         world.at("@", "a.txt").as_deref() == Some(typed.as_str())
     });
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[5].as_str()), ("before", "user"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[5].as_str()),
+        ("before", "user")
+    );
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(client.text("a.txt"), agents().replace("six", "mine"));
     client.leave();

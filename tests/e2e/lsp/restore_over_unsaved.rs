@@ -14,7 +14,7 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT)])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -23,7 +23,7 @@ fn quiet(rev: &str) -> Value {
 }
 
 /// Author of each line of the file, as saved.
-fn by(world: &World) -> Vec<String> {
+fn authors(world: &World) -> Vec<String> {
     let blame = world.json(["blame", "a.txt"]);
     let lines = blame["lines"].as_array().expect("lines").iter();
     lines
@@ -35,7 +35,10 @@ fn by(world: &World) -> Vec<String> {
 /// document, too, and undo brings each back.
 #[test]
 fn two_reverts_without_a_save_both_change_the_document() {
-    for (editor, own) in [(Editor::Nvim, json!({})), (Editor::Vscode, own())] {
+    for (editor, own) in [
+        (Editor::Nvim, json!({})),
+        (Editor::Vscode, client_options()),
+    ] {
         let world = start();
         let mut agent = world.agent();
         let mut client = Client::with(&world, editor, &own);
@@ -62,8 +65,8 @@ fn two_reverts_without_a_save_both_change_the_document() {
         client.save("a.txt");
         client.leave();
         assert_eq!(world.read("a.txt"), typed);
-        assert_eq!(by(&world)[0], "user");
-        assert!(by(&world)[1..].iter().all(|by| by == "before"));
+        assert_eq!(authors(&world)[0], "user");
+        assert!(authors(&world)[1..].iter().all(|by| by == "before"));
         world.ok(["verify"]);
     }
 }
@@ -71,7 +74,7 @@ fn two_reverts_without_a_save_both_change_the_document() {
 /// A key right after the editor has reloaded the file: the text before it is the agent's.
 #[test]
 fn text_typed_right_after_a_reload_is_the_users() {
-    for own in [json!({}), own()] {
+    for own in [json!({}), client_options()] {
         let world = start();
         let mut agent = world.agent();
         let mut client = Client::with(&world, Editor::Vscode, &own);
@@ -86,8 +89,8 @@ fn text_typed_right_after_a_reload_is_the_users() {
         assert_eq!(client.text("a.txt"), typed);
         client.save("a.txt");
         client.leave();
-        assert_eq!(by(&world)[7], "user");
-        assert!(by(&world)[..7].iter().all(|by| by == "before"));
+        assert_eq!(authors(&world)[7], "user");
+        assert!(authors(&world)[..7].iter().all(|by| by == "before"));
     }
 }
 
@@ -112,7 +115,7 @@ fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
     client.save("a.txt");
     client.leave();
     assert_eq!(world.read("a.txt"), typed);
-    assert_eq!(by(&world)[1], "before");
+    assert_eq!(authors(&world)[1], "before");
     world.ok(["verify"]);
 }
 
@@ -147,7 +150,7 @@ fn saves_during_an_agents_command_are_the_users() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     agent.prompt("run the tests");
     let call = agent.pre_bash("true");
@@ -164,9 +167,9 @@ fn saves_during_an_agents_command_are_the_users() {
     let output = agent.execute(&call);
     agent.post_bash(&call, &output);
     agent.stop();
-    let by = by(&world);
+    let authors = authors(&world);
     assert_eq!(
-        by,
+        authors,
         [
             "user", "before", "agent", "before", "before", "before", "before", "before", "user"
         ]
@@ -224,8 +227,11 @@ fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
         assert_eq!(world.read("a.txt"), format!("{TEXT}TYPED\n"), "{taken}");
         next.ok("backstitch/sessions", json!({}));
         next.leave();
-        let by = by(&world);
-        assert_eq!((by[1].as_str(), by[7].as_str()), ("before", "user"));
+        let authors = authors(&world);
+        assert_eq!(
+            (authors[1].as_str(), authors[7].as_str()),
+            ("before", "user")
+        );
         world.ok(["verify"]);
     }
 }

@@ -11,7 +11,7 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -66,7 +66,7 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.command(
         "backstitch.rewind",
@@ -93,7 +93,7 @@ fn a_document_not_reloaded_yet_is_not_dirty() {
         agent.stop();
     }
     let both = TEXT.replace("two", "2").replace("five", "5");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let quiet = json!({ "confirm": false });
     for (command, rev, expected) in [
@@ -156,7 +156,7 @@ fn a_rewind_over_a_dirty_document_keeps_typed_text() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     let answer = client.command(
@@ -189,7 +189,7 @@ fn conflicts_with_typed_text_are_the_users_decision() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "2", "2 and mine");
     let error = client.fails(
@@ -322,7 +322,7 @@ fn plans_include_texts_for_clients_that_show_them() {
     agent.write("new.txt", "new\n");
     agent.bash("rm b.txt");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "7");
     let typed = client.text("a.txt").to_owned();

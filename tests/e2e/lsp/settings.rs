@@ -79,12 +79,12 @@ fn the_latest_session_and_turn_are_the_workspaces() {
 
 const FILE: &str = ".backstitch.toml";
 
-fn heard(client: &mut Client, what: &str) {
+fn until_message(client: &mut Client, what: &str) {
     client.until(|client| client.said.iter().any(|said| said.contains(what)));
 }
 
 /// Waits until the server watches the files.
-fn watches(client: &mut Client) {
+fn until_watching(client: &mut Client) {
     client.until(|client| {
         let mut all = client.notified.iter();
         all.any(|(method, params)| {
@@ -95,9 +95,9 @@ fn watches(client: &mut Client) {
 
 /// Changed paths of the checkpoints in notifications.
 fn recorded(client: &Client) -> Vec<String> {
-    let told = client.notified.iter();
-    let told = told.filter(|(method, _)| method == "backstitch/didCheckpoint");
-    let changes = told.filter_map(|(_, p)| p["checkpoint"]["changes"].as_array());
+    let notified = client.notified.iter();
+    let notified = notified.filter(|(method, _)| method == "backstitch/didCheckpoint");
+    let changes = notified.filter_map(|(_, p)| p["checkpoint"]["changes"].as_array());
     let paths = changes.flatten().map(|change| change["path"].as_str());
     paths.flatten().map(str::to_owned).collect()
 }
@@ -109,11 +109,11 @@ fn lens_settings_of_the_workspace_win() {
     world.write(FILE, "codeLens = \"off\"\n");
     let own = json!({ "codeLens": "all", "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
-    watches(&mut client);
+    until_watching(&mut client);
     client.open("a.txt");
     assert_eq!(client.lenses("a.txt"), []);
     world.write(FILE, "codeLens = \"loud\"\n");
-    heard(
+    until_message(
         &mut client,
         ":1: `codeLens`: \"loud\" is not one of all, session",
     );
@@ -214,7 +214,7 @@ fn the_recorder_notices_a_changed_settings_file() {
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     client.open("a.txt");
-    watches(&mut client);
+    until_watching(&mut client);
     world.write(FILE, "capture.include = [\"gen/\"]\n");
     client.until(|client| recorded(client).contains(&FILE.to_owned()));
     // now it is watched
@@ -266,7 +266,7 @@ fn an_editors_store_dir_applies_only_to_its_server() {
     let own = json!({ "store": { "dir": stores } });
     let mut client = Client::with(&world, Editor::Helix, &own);
     client.open("a.txt");
-    heard(&mut client, "since backstitch.store.dir says so");
+    until_message(&mut client, "since backstitch.store.dir says so");
     client.command("backstitch.checkpoint", json!({ "label": "here" }));
     assert!(stores.is_dir());
     assert_eq!(world.json(["status"])["checkpoints"], 0);
@@ -277,7 +277,7 @@ fn an_editors_store_dir_applies_only_to_its_server() {
         &mut client,
         &json!({ "backstitch.store.dir": "/elsewhere" }),
     );
-    heard(
+    until_message(
         &mut client,
         "from initializationOptions.backstitch at its start",
     );

@@ -13,7 +13,7 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -40,7 +40,7 @@ pub fn until_unsaved(world: &World, paths: &[&str]) {
 fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -62,7 +62,7 @@ fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
 fn an_agents_write_below_unsaved_text_is_announced() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -106,7 +106,7 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
     agent.edit("a.txt", "two\n", "2\n");
     agent.edit("a.txt", "five\n", "5\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "mine");
     let diff = client.ok("backstitch/diff", json!({ "from": "t1", "to": "@" }));
@@ -171,7 +171,7 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
         agent.stop();
-        let mut first = Client::with(&world, Editor::Vscode, &own());
+        let mut first = Client::with(&world, Editor::Vscode, &client_options());
         let mut second = Client::start(&world, editor);
         first.open("a.txt");
         second.open("a.txt");
@@ -204,8 +204,8 @@ fn another_editors_unsaved_text_is_left_alone() {
     agent.edit("a.txt", "two\n", "2\n");
     agent.edit("b.txt", "other\n", "another\nlast\n");
     agent.stop();
-    let mut first = Client::with(&world, Editor::Vscode, &own());
-    let mut second = Client::with(&world, Editor::Nvim, &own());
+    let mut first = Client::with(&world, Editor::Vscode, &client_options());
+    let mut second = Client::with(&world, Editor::Nvim, &client_options());
     first.open("a.txt");
     first.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -231,7 +231,7 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -262,7 +262,7 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
         agent.stop();
-        let mut client = Client::with(&world, Editor::Nvim, &own());
+        let mut client = Client::with(&world, Editor::Nvim, &client_options());
         client.open("a.txt");
         client.type_over("a.txt", "six", "mine");
         until_unsaved(&world, &["a.txt"]);
@@ -301,7 +301,7 @@ fn an_unanswered_edit_does_not_block_notifications() {
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
-    let mut client = Client::with(&world, Editor::Nvim, &own());
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -311,8 +311,8 @@ fn an_unanswered_edit_does_not_block_notifications() {
         client.until(|client| client.edited > 0);
         agent.edit("b.txt", "other", "another");
         client.until(|client| {
-            let mut told = client.notified.iter();
-            told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+            let mut notified = client.notified.iter();
+            notified.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
         });
         // long enough for a command that was answered to end
         world.ok(["status"]);
@@ -333,7 +333,7 @@ fn an_unanswered_edit_does_not_block_notifications() {
 #[test]
 fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     let world = start();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -356,7 +356,7 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     other.write("b.txt", "other\n");
     other.ok(["init"]);
     let folders = ["", "../work-beside"];
-    let mut client = Client::in_folders(&world, Editor::Vscode, &own(), &folders);
+    let mut client = Client::in_folders(&world, Editor::Vscode, &client_options(), &folders);
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     // where there is a history, text typed into two documents is recorded together
@@ -379,7 +379,7 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
 fn an_editor_agents_first_turn_includes_typed_text() {
     let world = World::new();
     world.write("a.txt", TEXT);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     let turn = json!({ "agent": "helper", "session": "s1", "prompt": "go" });
@@ -411,7 +411,7 @@ fn text_that_an_agent_writes_identically_is_not_unsaved() {
 fn unsaved_text_survives_an_agents_deletion_and_move() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     for path in ["a.txt", "b.txt"] {
         client.open(path);
         let text = client.text(path).to_owned();
@@ -444,7 +444,7 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
 fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let mut agent = world.agent();
     agent.prompt("go");
@@ -455,8 +455,8 @@ fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     agent.post(&call, &response);
     agent.edit("b.txt", "other", "another");
     client.until(|client| {
-        let mut told = client.notified.iter();
-        told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+        let mut notified = client.notified.iter();
+        notified.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
     });
     assert_eq!(client.said, Vec::<String>::new());
     agent.stop();
@@ -469,7 +469,7 @@ fn a_reload_before_the_agents_report_is_not_unsaved_text() {
 fn a_clean_exit_leaves_no_unsaved_text() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     client.ok("shutdown", Value::Null);

@@ -198,7 +198,9 @@ fn a_server_that_keeps_dying_is_not_restarted() {
     nvim.ex("lua said = {}");
     nvim.ex("write");
     nvim.ex("Backstitch log");
-    nvim.waits(&said("is not restarted. :Backstitch restart starts it again"));
+    nvim.waits(&said(
+        "is not restarted. :Backstitch restart starts it again",
+    ));
     assert_eq!(nvim.lua("#said"), 1, "{}", nvim.lua("said"));
 }
 
