@@ -1,4 +1,4 @@
-//! Blame of a long file with a long history, beside `git blame` of the same versions.
+//! Blame of a long file with a long history, next to `git blame` of the same versions.
 
 use std::fs;
 use std::path::Path;
@@ -85,13 +85,13 @@ pub fn measure_versions(
     Ok(())
 }
 
-/// The lines of a file.
+/// Generates the lines of a file.
 pub fn long_file(rng: &mut Rng, lines: usize) -> Vec<String> {
     let line = |at| format!("    let value_{at} = compute({});\n", rng.next());
     (0..lines).map(line).collect()
 }
 
-/// An agent's edit somewhere: a few lines go, a few come.
+/// Runs an agent's edit at a random place that deletes a few lines and inserts a few.
 pub fn change(place: &Place<'_>, file: &str, rng: &mut Rng, text: &mut Vec<String>) -> Result<()> {
     let at = rng.below(text.len() - 3);
     let (gone, come) = (rng.below(3), 1 + rng.below(3));

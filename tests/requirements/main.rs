@@ -1,6 +1,6 @@
 //! A table of requirements and the tests that cover them: `cargo run -q -p backstitch-tests --bin requirements`.
 //!
-//! Reads `requirements.txt` and `waived.txt` beside this file and the tests of the repository, and prints a table.
+//! Reads `requirements.txt` and `waived.txt` next to this file and the tests of the repository, and prints a table.
 //! A test covers exactly the ids in its name (`s3_012_…`) and in its own comment (`S3-012`, `S3-001…004`).
 
 mod ids;
