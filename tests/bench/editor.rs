@@ -22,7 +22,7 @@ const FLOOR: &str = "a request that does nothing";
 const EDITS_PER_TURN: usize = 10;
 /// Number of rounds for operations that take less than a millisecond.
 const FAST_ROUNDS: usize = 201;
-/// How long a server may be silent before it counts as idle.
+/// Time without messages after which a server counts as idle.
 const QUIET: Duration = Duration::from_millis(300);
 /// Limit for the memory of the idle server, in MB.
 const MEMORY_LIMIT: f64 = 60.0;

@@ -72,7 +72,7 @@ pub struct Client<'w> {
     pub settings: Value,
     pub pulled: usize,
     pub notified: Vec<(String, Value)>,
-    /// How the client handles edits of the server.
+    /// Treatment of edits of the server.
     pub edits: Edits,
     /// Text typed when the next edit of the server arrives, before it is applied: document, old text, new text.
     pub types_meanwhile: Option<(String, String, String)>,
