@@ -1,4 +1,4 @@
-// What the README shows: an agent's turn beside one's own edit, its plan, its rewind, its undo.
+// Film for the README: an agent's turn beside the user's own edit, its plan, its rewind, its undo.
 import path from 'node:path';
 import { film, type Picture } from './rig/film.ts';
 import { expect, test } from './rig/test.ts';

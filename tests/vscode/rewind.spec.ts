@@ -1,4 +1,4 @@
-// The main job: an agent edits, a lens stands above its lines, takes them back, and undo brings them again.
+// The main case: an agent edits, the lens above its lines rewinds them, and undo restores them.
 import { Agent } from './rig/agent.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
@@ -14,7 +14,7 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
     agent.edit('a.txt', 'two', '2');
     agent.write('new.txt', 'new\n');
   });
-  // nobody asked for it: the server hears of what the hook recorded
+  // without a request: the server learns of the hook's checkpoint
   await expect(editor.lens('rewind to here · turn 1 “make it two”')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   await look(window.page, 'lens');
@@ -184,7 +184,7 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   await quick.pick('Rewind to t1');
   await notifications.action('Files are put back', 'Cancel').click();
   await expect(notifications.toast('Files are put back')).toHaveCount(0);
-  // what has begun is carried through: all of it is done, or nothing
+  // a restore that has begun is completed: all or nothing
   const left = Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
   expect([0, many]).toContain(left);
   expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));

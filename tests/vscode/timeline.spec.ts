@@ -23,7 +23,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await expect(tree.row('Edit · src/a.txt')).toBeVisible();
   await tree.expand('Edit · src/a.txt');
   await expect(tree.row('a.txt')).toContainText('src · +1 −1');
-  // live: the next turn comes without anybody asking, and what was opened stays open
+  // live: the next turn appears by itself, and expanded rows stay expanded
   agent.turn('make it four', () => agent.edit('src/a.txt', 'four', '4'));
   await expect(tree.row('make it four')).toBeVisible();
   await expect(tree.row('a.txt').first()).toBeVisible();
@@ -130,7 +130,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await expect(tip('main')).toContainText('c3');
   await expect(tip('idea')).toContainText('c5');
   await look(window.page, 'graph');
-  // by keyboard alone
+  // by keyboard only
   await row('make it two').focus();
   await window.page.keyboard.press('ArrowUp');
   await expect(graph.locator('.row:focus')).not.toContainText('make it two');
