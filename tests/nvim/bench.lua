@@ -1,5 +1,5 @@
--- nvim -l tests/nvim/bench.lua [BINARY] - measures the plugin in a buffer of 10,000 lines with 300 changes, and at the
--- start, each beside a limit or a rival from the same run. BINARY: target/release/backstitch by default.
+-- nvim -l tests/nvim/bench.lua [BINARY] - what the plugin costs in a buffer of 10,000 lines with 300 changes, and at the
+-- start, each beside a limit or a rival that is measured in the same run. BINARY: target/release/backstitch, unless said.
 local LINES, CHANGES, STARTS = 10000, 300, 21
 
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))

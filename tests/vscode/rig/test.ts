@@ -1,6 +1,6 @@
-// The tests' own `test`: a world, an agent in it, and VS Code on it.
+// The tests' own `test`: a world, an agent at work in it, and VS Code on it.
 //
-// `test.use({ vscode: { theme: 'light' } })` sets the options of VS Code.
+// What VS Code is to start with is said by `test.use({ vscode: { theme: 'light' } })`.
 import { expect, test as base } from '@playwright/test';
 import { Agent } from './agent.ts';
 import { extension } from './places.ts';
@@ -11,7 +11,7 @@ export { expect } from '@playwright/test';
 
 interface Fixtures {
   vscode: Partial<CodeOptions>;
-  /** Folder of another extension instead of the one under test. */
+  /** The folder of the extension, unless it is the one under test. */
   extension: string;
   /** Folders of other extensions. */
   beside: string[];

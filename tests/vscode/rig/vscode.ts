@@ -1,5 +1,5 @@
 // One VS Code: code-server on a free port of the loopback interface, with the extension, settings of its own and the
-// environment of a world. It owns the processes and the folders; `pages/` has the contents of the page.
+// environment of a world. It owns the processes and the folders; what is to be seen in the page is in `pages/`.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -9,12 +9,12 @@ import { backstitch, codeServer, searchPath } from './places.ts';
 import type { World } from './world.ts';
 
 export interface CodeOptions {
-  /** Settings added to `defaults`. */
+  /** Beside and over `defaults`. */
   settings: Record<string, unknown>;
   theme: 'dark' | 'light' | 'contrast' | 'contrast light';
-  /** True for a trusted folder; others open in Restricted Mode. */
+  /** Whether the folder is trusted; one that is not opens in Restricted Mode. */
   trusted: boolean;
-  /** True if the server's binary is on the search path. */
+  /** Whether the server's binary is found on the search path. */
   server: 'on PATH' | 'missing';
 }
 
@@ -27,7 +27,7 @@ const themes = {
   'contrast light': 'Default High Contrast Light',
 };
 
-/** Settings that silence everything not under test. */
+/** What keeps everything quiet that is not under test. */
 const defaults = {
   'workbench.startupEditor': 'none',
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
@@ -54,7 +54,7 @@ const defaults = {
 };
 
 export class Code {
-  /** Other hosts that the page requested; none can be reached. */
+  /** Other hosts that the page asked for; none can be reached. */
   readonly away = new Set<string>();
   private readonly world: World;
   private readonly page: Page;
@@ -99,7 +99,7 @@ export class Code {
       ],
       {
         cwd: world.root,
-        // a process group of its own, so that all child processes end with it
+        // a group of its own, so that all that it starts can be ended with it
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {
@@ -126,7 +126,7 @@ export class Code {
     this.address.catch(() => {}); // said by `open`
   }
 
-  /** Opens the world's workspace, optionally under another path, and a file of it. */
+  /** Opens the world's workspace in the page, by another name where one is given, and a file of it. */
   async open(file?: string, folder = this.world.root): Promise<Workbench> {
     const address = await this.address;
     const query = new URLSearchParams({ folder });
@@ -180,7 +180,7 @@ export class Code {
     return JSON.stringify(this.chosen, null, 2);
   }
 
-  /** Logs of code-server, the extension host and the extensions' output channels. */
+  /** What code-server, the extension host and the extensions' output channels said. */
   logs(): Record<string, string> {
     const logs: Record<string, string> = { 'code-server.log': this.log };
     const below = path.join(this.user, 'logs');
@@ -191,7 +191,7 @@ export class Code {
     return logs;
   }
 
-  /** Stops it and all child processes. */
+  /** Ends it and all that it started. */
   async end(): Promise<void> {
     const gone = new Promise((resolve) => {
       if (this.process.exitCode !== null || this.process.signalCode !== null) resolve(true);
@@ -210,12 +210,12 @@ export class Code {
     try {
       process.kill(-this.process.pid, signal);
     } catch {
-      // no process of the group is left
+      // nothing of the group is left
     }
   }
 }
 
-/** Folder with only the binary, for the search path. */
+/** A folder in which the binary is alone, for the search path. */
 function only(binary: string, world: World): string {
   const dir = world.dir('bin');
   fs.symlinkSync(binary, path.join(dir, 'backstitch'));

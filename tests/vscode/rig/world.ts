@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { backstitch, searchPath } from './places.ts';
 
-/** Result of a run. */
+/** How a run ended. */
 export interface Output {
   code: number;
   stdout: string;
@@ -18,7 +18,7 @@ export class World {
   /** The workspace: a git repository without commits. */
   readonly root: string;
   readonly home: string;
-  /** Counts the agents of this world. */
+  /** Counts the agents at work here. */
   agents = 0;
 
   constructor() {
@@ -28,14 +28,14 @@ export class World {
     this.git('init', '-q', '-b', 'main');
   }
 
-  /** Folder beside the workspace, created if missing. */
+  /** A folder beside the workspace, made where it is not there. */
   dir(name: string): string {
     const dir = path.join(this.base, name);
     fs.mkdirSync(dir, { recursive: true });
     return dir;
   }
 
-  /** Complete environment of all processes here. */
+  /** All of the environment that anything here gets. */
   env(): Record<string, string> {
     return {
       PATH: searchPath(),
@@ -77,7 +77,7 @@ export class World {
     return { code: done.status ?? -1, stdout: done.stdout, stderr: done.stderr };
   }
 
-  /** Like `run`, but another exit status than 0 fails the test; returns the standard output. */
+  /** The same, and anything but exit status 0 fails the test; gives its standard output. */
   private ok(program: string, args: string[]): string {
     const done = this.spawn(program, args);
     assert.equal(done.code, 0, `${program} ${args.join(' ')}\n${done.stdout}\n${done.stderr}`);
@@ -92,7 +92,7 @@ export class World {
     return this.spawn('sh', ['-c', command]);
   }
 
-  /** Runs Backstitch, which must succeed; returns the standard output. */
+  /** Backstitch's command line, which must do what it is told; gives its standard output. */
   run(...args: string[]): string {
     return this.ok(backstitch, args);
   }
@@ -126,14 +126,14 @@ export class World {
     fs.rmSync(this.path(file), { recursive: true });
   }
 
-  /** Writes these files and commits everything. */
+  /** Writes these files and commits all that is there. */
   commit(files: Record<string, string> = {}, message = 'start'): void {
     for (const [file, content] of Object.entries(files)) this.write(file, content);
     this.git('add', '-A');
     this.git('commit', '-q', '-m', message);
   }
 
-  /** Removes the world. */
+  /** Removes all of it. */
   end(): void {
     fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
