@@ -1,4 +1,4 @@
-// Bundles the extension, and what the graph's page runs, into dist/.
+// Bundles the extension, and the script of the graph's page, into dist/.
 import { readFile } from "node:fs/promises";
 import { build, context } from "esbuild";
 

@@ -1,5 +1,5 @@
-// l10n/bundle.l10n.json from what the sources say to people: each first text of `say(…)` and `vscode.l10n.t(…)`.
-// With --check it fails where the file is not what they say.
+// Generates l10n/bundle.l10n.json from the texts for people in the sources: the first argument of `say(…)` and
+// `vscode.l10n.t(…)`. With --check it only compares, and fails if the file is out of date.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 
 const words = globSync("src/**/*.ts").flatMap((file) => {

@@ -1,4 +1,4 @@
-//! Blame of a long file with a long history, beside `git blame` of the same versions.
+//! Blame of a long file with a long history, next to `git blame` of the same versions.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::measure::{in_turn, timed};
+use crate::measure::{alternating, timed};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
 use crate::rows::{NO_PROCESS, Report};
@@ -16,7 +16,7 @@ use crate::table::Goal;
 const FILE: &str = "long.rs";
 const LINES: usize = 10_000;
 
-pub fn of_versions(
+pub fn measure_versions(
     report: &mut Report,
     programs: &Programs,
     versions: usize,
@@ -43,7 +43,7 @@ pub fn of_versions(
         place.database()?.execute("DELETE FROM blame", [])?;
         Ok(())
     };
-    let cold = in_turn(
+    let cold = alternating(
         runs,
         || {
             forget()?;
@@ -59,7 +59,7 @@ pub fn of_versions(
         Goal::AtMost(500.0),
     );
     let nothing = || place.nothing([""; 0]);
-    let warm = in_turn(runs.max(21), blame, nothing)?;
+    let warm = alternating(runs.max(21), blame, nothing)?;
     report.times(
         &name,
         "blame, asked before",
@@ -67,7 +67,7 @@ pub fn of_versions(
         &warm,
         Goal::AtMost(5.0),
     );
-    let again = in_turn(
+    let again = alternating(
         runs.max(21),
         || -> Result<Duration> {
             change(&place, FILE, &mut rng, &mut text)?;
@@ -85,13 +85,13 @@ pub fn of_versions(
     Ok(())
 }
 
-/// The lines of a file.
+/// Generates the lines of a file.
 pub fn long_file(rng: &mut Rng, lines: usize) -> Vec<String> {
     let line = |at| format!("    let value_{at} = compute({});\n", rng.next());
     (0..lines).map(line).collect()
 }
 
-/// An agent's edit somewhere: a few lines go, a few come.
+/// Runs an agent's edit at a random place that deletes a few lines and inserts a few.
 pub fn change(place: &Place<'_>, file: &str, rng: &mut Rng, text: &mut Vec<String>) -> Result<()> {
     let at = rng.below(text.len() - 3);
     let (gone, come) = (rng.below(3), 1 + rng.below(3));

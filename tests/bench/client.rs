@@ -23,7 +23,7 @@ pub struct Client {
 
 /// A message and the time of its arrival.
 #[derive(Debug)]
-pub struct Heard {
+pub struct Received {
     pub at: Instant,
     pub message: Value,
 }
@@ -101,24 +101,26 @@ impl Client {
     }
 
     /// Sends a request that does nothing: the server returns its parameters.
-    pub fn nothing(&mut self) -> Result<Duration> {
-        let (method, params) = nothing();
+    pub fn noop(&mut self) -> Result<Duration> {
+        let (method, params) = noop();
         Ok(self.request(method, &params)?.0)
     }
 
     /// Waits for the next message of the server with this method.
-    pub fn wait_for(&mut self, method: &str) -> Result<Heard> {
+    pub fn wait_for(&mut self, method: &str) -> Result<Received> {
         loop {
-            let heard = self.hear(PATIENCE)?.context("a server that says nothing")?;
-            if heard.message["method"] == method {
-                return Ok(heard);
+            let received = self
+                .receive(PATIENCE)?
+                .context("a server that says nothing")?;
+            if received.message["method"] == method {
+                return Ok(received);
             }
         }
     }
 
     /// Reads messages until none has come for this long.
-    pub fn calm(&mut self, quiet: Duration) -> Result<()> {
-        while self.hear(quiet)?.is_some() {}
+    pub fn wait_until_quiet(&mut self, quiet: Duration) -> Result<()> {
+        while self.receive(quiet)?.is_some() {}
         Ok(())
     }
 
@@ -147,19 +149,21 @@ impl Client {
 
     fn answer(&mut self, began: Instant, id: u64) -> Result<(Duration, Value)> {
         loop {
-            let heard = self.hear(PATIENCE)?.context("a server that says nothing")?;
-            let mut message = heard.message;
+            let received = self
+                .receive(PATIENCE)?
+                .context("a server that says nothing")?;
+            let mut message = received.message;
             if message["id"] == id && message.get("method").is_none() {
                 ensure!(message.get("error").is_none(), "{}", message["error"]);
-                return Ok((heard.at - began, message["result"].take()));
+                return Ok((received.at - began, message["result"].take()));
             }
         }
     }
 
     /// Reads the next message. Requests of the server are answered with null.
-    fn hear(&mut self, patience: Duration) -> Result<Option<Heard>> {
+    fn receive(&mut self, patience: Duration) -> Result<Option<Received>> {
         let (at, body) = match self.incoming.recv_timeout(patience) {
-            Ok(heard) => heard,
+            Ok(received) => received,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => bail!("the server has ended"),
         };
@@ -167,7 +171,7 @@ impl Client {
         if let (Some(id), Some(_)) = (message.get("id"), message.get("method")) {
             self.write(&json!({"jsonrpc": "2.0", "id": id, "result": null}))?;
         }
-        Ok(Some(Heard { at, message }))
+        Ok(Some(Received { at, message }))
     }
 
     fn write(&mut self, message: &Value) -> Result<()> {
@@ -189,7 +193,7 @@ impl Drop for Client {
 }
 
 /// A request to which the server does nothing.
-pub fn nothing() -> (&'static str, Value) {
+pub fn noop() -> (&'static str, Value) {
     let at = json!({"line": 0, "character": 0});
     let lens = json!({"range": {"start": at, "end": at}, "command": {"title": "", "command": ""}});
     ("codeLens/resolve", lens)

@@ -18,7 +18,7 @@ use crate::rng::Rng;
 const STEPS: usize = 300;
 /// Number of steps that are shell commands.
 const SHELLS: usize = 40;
-const OF_A_TURN: usize = 10;
+const STEPS_PER_TURN: usize = 10;
 const REWINDS: usize = 20;
 const EDITED: &str = "edited.rs";
 
@@ -42,13 +42,13 @@ pub fn measure(
     let first = place.run(&["scan"])?;
     place.watch_memory();
     let mut server = Client::start(place.server(), &place.root)?;
-    server.nothing()?;
+    server.noop()?;
     let mut rng = Rng::new(7);
     let mut times: [Vec<Duration>; 4] = Default::default();
     let [prompts, edits, shells, rewinds] = &mut times;
     let mut turn = String::new();
     for step in 0..STEPS {
-        if step % OF_A_TURN == 0 {
+        if step % STEPS_PER_TURN == 0 {
             let began = Instant::now();
             turn = place.prompt()?;
             prompts.push(began.elapsed());

@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use crate::blame;
-use crate::client::{Client, nothing, uri};
-use crate::measure::{Times, in_turn};
+use crate::client::{Client, noop, uri};
+use crate::measure::{Times, alternating};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
 use crate::rows::Report;
@@ -19,16 +19,16 @@ const FILE: &str = "long.rs";
 const LINES: usize = 10_000;
 const FLOOR: &str = "a request that does nothing";
 /// Checkpoints of a file for each prompt.
-const OF_A_TURN: usize = 10;
+const EDITS_PER_TURN: usize = 10;
 /// Number of rounds for operations that take less than a millisecond.
-const MANY: usize = 201;
-/// How long a server may be silent before it counts as idle.
+const FAST_ROUNDS: usize = 201;
+/// Time without messages after which a server counts as idle.
 const QUIET: Duration = Duration::from_millis(300);
 /// Limit for the memory of the idle server, in MB.
-const MEMORY: f64 = 60.0;
+const MEMORY_LIMIT: f64 = 60.0;
 
 /// Measures a long document with many recorded changes.
-pub fn of_document(
+pub fn measure_document(
     report: &mut Report,
     programs: &Programs,
     checkpoints: usize,
@@ -39,7 +39,7 @@ pub fn of_document(
     let mut text = blame::long_file(&mut rng, LINES);
     fs::write(place.root.join(FILE), text.concat())?;
     for n in 0..checkpoints {
-        if n % OF_A_TURN == 0 {
+        if n % EDITS_PER_TURN == 0 {
             place.prompt()?;
         }
         blame::change(&place, FILE, &mut rng, &mut text)?;
@@ -48,7 +48,7 @@ pub fn of_document(
     let name = format!("{LINES} lines, {checkpoints} checkpoints");
     lenses(report, &place, &name, &text, runs)?;
     keys(report, &place, &name, &text)?;
-    news(report, &place, &name, runs)
+    lens_refresh(report, &place, &name, runs)
 }
 
 fn lenses(
@@ -65,7 +65,7 @@ fn lenses(
     let cold = |forget: &str| -> Result<Duration> {
         place.database()?.execute_batch(forget)?;
         let mut client = Client::start(place.server(), &place.root)?;
-        client.nothing()?;
+        client.noop()?;
         let began = Instant::now();
         client.open(&document, text)?;
         let opened = began.elapsed();
@@ -77,17 +77,17 @@ fn lenses(
     let goal = Goal::AtMost(100.0);
     let what = "lenses, never asked before";
     let first = || cold("DELETE FROM blame; DELETE FROM counted");
-    let times = in_turn(runs, first, || floor.nothing())?;
+    let times = alternating(runs, first, || floor.noop())?;
     report.times(name, what, FLOOR, &times, goal);
     let what = "lenses, server just started";
-    let times = in_turn(runs, || cold(""), || floor.nothing())?;
+    let times = alternating(runs, || cold(""), || floor.noop())?;
     report.times(name, what, FLOOR, &times, goal);
 
     let mut client = Client::start(place.server(), &place.root)?;
     client.open(&document, text)?;
     let (_, first) = client.request("textDocument/codeLens", &asked)?;
     let count = first.as_array().map_or(0, Vec::len);
-    client.calm(QUIET)?;
+    client.wait_until_quiet(QUIET)?;
     let mut warm = || -> Result<Duration> {
         let (took, lenses) = client.request("textDocument/codeLens", &asked)?;
         ensure!(
@@ -96,7 +96,7 @@ fn lenses(
         );
         Ok(took)
     };
-    let times = in_turn(runs.max(51), &mut warm, || floor.nothing())?;
+    let times = alternating(runs.max(51), &mut warm, || floor.noop())?;
     let name = format!("{name}, {count} lenses");
     report.times(&name, "lenses, warm", FLOOR, &times, Goal::AtMost(5.0));
     client.leave()?;
@@ -111,10 +111,10 @@ fn keys(report: &mut Report, place: &Place<'_>, name: &str, text: &str) -> Resul
     let mut long = Typist::start(place, text)?;
     let mut short = Typist::start(&new, text)?;
     let mut floor = Client::start(place.server(), &place.root)?;
-    let times = in_turn(MANY, || long.key(), || floor.nothing())?;
+    let times = alternating(FAST_ROUNDS, || long.key(), || floor.noop())?;
     let what = "a key, and a request behind it";
     report.times(name, what, FLOOR, &times, Goal::Above(0.2));
-    let times = in_turn(MANY, || long.key(), || short.key())?;
+    let times = alternating(FAST_ROUNDS, || long.key(), || short.key())?;
     let limit = "the same in a file with 1 checkpoint";
     report.times(
         name,
@@ -142,7 +142,7 @@ impl Typist {
         client.open(&document, text)?;
         let asked = json!({"textDocument": {"uri": document}});
         client.request("textDocument/codeLens", &asked)?;
-        client.calm(QUIET)?;
+        client.wait_until_quiet(QUIET)?;
         Ok(Self {
             client,
             document,
@@ -157,7 +157,7 @@ impl Typist {
             "textDocument": {"uri": self.document, "version": self.version},
             "contentChanges": [{"range": {"start": at, "end": at}, "text": "x"}],
         });
-        let (method, asked) = nothing();
+        let (method, asked) = noop();
         let behind = (method, &asked);
         let key = ("textDocument/didChange", &told);
         Ok(self.client.notify_and_request(key, behind)?.0)
@@ -165,9 +165,9 @@ impl Typist {
 }
 
 /// Measures the time from a record by another process until the client is asked to refresh its lenses.
-fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+fn lens_refresh(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
-    client.calm(QUIET)?;
+    client.wait_until_quiet(QUIET)?;
     let mut hooks = Vec::new();
     let mut told = Vec::new();
     for _ in 0..runs.max(21) {
@@ -177,7 +177,7 @@ fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Resu
         let heard = client.wait_for("workspace/codeLens/refresh")?;
         hooks.push(hook.join().map_err(|_| anyhow!("the hook"))??);
         told.push(heard.at - began);
-        client.calm(QUIET)?;
+        client.wait_until_quiet(QUIET)?;
     }
     let times = (Times::of(told), Times::of(hooks));
     let what = "a hook's whole process until lenses are refreshed";
@@ -187,7 +187,12 @@ fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Resu
 }
 
 /// Measures a page of the timeline, as a panel requests it.
-pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+pub fn measure_timeline(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    runs: usize,
+) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     let mut floor = Client::start(place.server(), &place.root)?;
     let mut page = |what: &'static str, asked: &Value| -> Result<()> {
@@ -197,7 +202,7 @@ pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usi
             ensure!(rows == 200, "a page of {rows} rows");
             Ok(took)
         };
-        let times = in_turn(runs.max(21), ours, || floor.nothing())?;
+        let times = alternating(runs.max(21), ours, || floor.noop())?;
         report.times(name, what, FLOOR, &times, Goal::AtMost(10.0));
         Ok(())
     };
@@ -208,10 +213,15 @@ pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usi
 }
 
 /// Numbers of files that a shell command changes.
-const TOUCHED: [usize; 2] = [1, 10];
+const CHANGED_FILES: [usize; 2] = [1, 10];
 
 /// Measures the end of a shell command while a language server watches the files, next to a hook that scans nothing.
-fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
+fn shell_end_while_watched(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    file: &str,
+) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     loop {
         let heard = client.wait_for("backstitch/status")?;
@@ -221,7 +231,7 @@ fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Re
     }
     let dir = place.root.join("touched");
     fs::create_dir_all(&dir)?;
-    for (count, what) in TOUCHED.into_iter().zip([
+    for (count, what) in CHANGED_FILES.into_iter().zip([
         "a shell call's end, recorder, 1 file",
         "a shell call's end, recorder, 10 files",
     ]) {
@@ -236,7 +246,7 @@ fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Re
             place.after(&call)
         };
         let limit = || place.after(&place.read_call(file));
-        let times = in_turn(21, end, limit)?;
+        let times = alternating(21, end, limit)?;
         let floor = "a hook that looks at no file";
         report.times(name, what, floor, &times, Goal::Above(10.0));
     }
@@ -244,17 +254,17 @@ fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Re
 }
 
 /// Measures the server when idle, with one document of the tree open.
-pub fn of_tree(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
-    watched(report, place, name, file)?;
+pub fn measure_tree(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
+    shell_end_while_watched(report, place, name, file)?;
     let mut client = Client::start(place.server(), &place.root)?;
     let document = uri(&place.root.join(file));
     client.open(&document, &fs::read_to_string(place.root.join(file))?)?;
     let asked = json!({"textDocument": {"uri": document}});
     client.request("textDocument/codeLens", &asked)?;
     client.request("backstitch/timeline", &json!({"uri": document}))?;
-    client.calm(Duration::from_secs(2))?;
+    client.wait_until_quiet(Duration::from_secs(2))?;
     if let Some(memory) = client.memory() {
-        report.memory(name, "idle language server, resident", memory, MEMORY);
+        report.memory(name, "idle language server, resident", memory, MEMORY_LIMIT);
     }
     client.leave()
 }

@@ -8,13 +8,13 @@ use anyhow::{Result, ensure};
 use backstitch_core::diff::count;
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-use crate::measure::{in_turn, timed};
+use crate::measure::{alternating, timed};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
 use crate::rows::Report;
 use crate::table::Goal;
 
-pub fn of_texts(report: &mut Report, programs: &Programs, runs: usize) -> Result<()> {
+pub fn measure_texts(report: &mut Report, programs: &Programs, runs: usize) -> Result<()> {
     let mut rng = Rng::new(12);
     let mut line = |n: usize| format!("    let value_{n} = compute({:x}); // {n}\n", rng.next());
     let long: Vec<String> = (0..100_000).map(&mut line).collect();
@@ -67,7 +67,7 @@ fn of(
                 Ok(())
             })
         };
-        let times = in_turn(runs, &mut ours, theirs)?;
+        let times = alternating(runs, &mut ours, theirs)?;
         report.times(name, "diff, in process", library, &times, Goal::Ratio(2.0));
     }
     let git = || {
@@ -78,7 +78,7 @@ fn of(
             Ok(())
         })
     };
-    let times = in_turn(runs, &mut ours, git)?;
+    let times = alternating(runs, &mut ours, git)?;
     let goal = Goal::Ratio(1.0 / 1.5);
     report.times(
         name,

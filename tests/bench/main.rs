@@ -12,7 +12,7 @@
 //! - `--checkpoints N` is the length of the history for `log` (5000); 0 leaves the history out.
 //! - `--timeline N` is the length of the history of 200 branches whose pages are requested (100000); 0 leaves it out.
 //! - `--versions N` is the number of versions of the file for `blame` (500); 0 leaves it out.
-//! - `--edits N` is how often the long document was changed whose lenses an editor asks for, and in which somebody
+//! - `--edits N` is the number of changes of the long document whose lenses an editor requests, and in which a user
 //!   types (1000); 0 leaves it out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
@@ -128,30 +128,30 @@ fn main() -> Result<()> {
         let name = tree.file_name().unwrap_or(tree.as_os_str());
         let name = name.to_string_lossy().into_owned();
         let fill = |root: &Path| tree::copy(tree, root);
-        rows::of_tree(&mut report, &programs, &name, fill, options.runs)?;
+        rows::measure_tree(&mut report, &programs, &name, fill, options.runs)?;
         if options.day {
             days.push(day::measure(&programs, &name, fill)?);
         }
     }
     for (name, files) in options.sizes.iter().filter(|(_, files)| *files > 0) {
         let fill = |root: &Path| tree::write(root, *files);
-        rows::of_tree(&mut report, &programs, name, fill, options.runs)?;
+        rows::measure_tree(&mut report, &programs, name, fill, options.runs)?;
         if options.day {
             days.push(day::measure(&programs, name, fill)?);
         }
     }
-    engine::of_texts(&mut report, &programs, options.runs)?;
+    engine::measure_texts(&mut report, &programs, options.runs)?;
     if options.checkpoints > 0 {
-        rows::of_history(&mut report, &programs, options.checkpoints, options.runs)?;
+        rows::measure_history(&mut report, &programs, options.checkpoints, options.runs)?;
     }
     if options.timeline > 0 {
         timeline::measure(&mut report, &programs, options.timeline, options.runs)?;
     }
     if options.versions > 0 {
-        blame::of_versions(&mut report, &programs, options.versions, options.runs)?;
+        blame::measure_versions(&mut report, &programs, options.versions, options.runs)?;
     }
     if options.edits > 0 {
-        editor::of_document(&mut report, &programs, options.edits, options.runs)?;
+        editor::measure_document(&mut report, &programs, options.edits, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

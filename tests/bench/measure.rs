@@ -33,7 +33,7 @@ impl Times {
 }
 
 /// Runs both alternately, this many times each. A run returns its own time, since only it knows which part counts.
-pub fn in_turn(
+pub fn alternating(
     runs: usize,
     mut ours: impl FnMut() -> Result<Duration>,
     mut limit: impl FnMut() -> Result<Duration>,
@@ -48,7 +48,7 @@ pub fn in_turn(
 }
 
 /// Runs both three times, without warm-up rounds: for slow operations.
-pub fn one_after_the_other(
+pub fn alternating_slow(
     mut ours: impl FnMut() -> Result<Duration>,
     mut limit: impl FnMut() -> Result<Duration>,
 ) -> Result<(Times, Times)> {

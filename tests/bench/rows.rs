@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::editor;
 use crate::floor;
-use crate::measure::{Times, in_turn, one_after_the_other, timed};
+use crate::measure::{Times, alternating, alternating_slow, timed};
 use crate::place::{Place, Programs};
 use crate::rivals::{Rival, Way};
 use crate::table::{Goal, Row};
@@ -21,7 +21,7 @@ const HOOKS: usize = 200;
 /// Number of edits for the growth of the store.
 const EDITS: u32 = 500;
 /// Number of files of the larger rewind.
-const MANY: usize = 100;
+const REWIND_FILES: usize = 100;
 const BIG_FILE: usize = 40_000;
 /// The file of 40 KB that the agent edits.
 const EDITED: &str = "edited.rs";
@@ -79,7 +79,7 @@ impl Report {
 }
 
 /// Measures all operations that depend on the tree.
-pub fn of_tree(
+pub fn measure_tree(
     report: &mut Report,
     programs: &Programs,
     name: &str,
@@ -108,7 +108,7 @@ pub fn of_tree(
     rewinds(report, &place, name, &paths, runs)?;
     diffs(report, &place, name, runs)?;
     beside_rivals(report, &place, name, &paths, runs)?;
-    editor::of_tree(report, &place, name, EDITED)
+    editor::measure_tree(report, &place, name, EDITED)
 }
 
 /// Measures first scans without git: its directory is moved away.
@@ -125,7 +125,7 @@ fn outside_git(
         fs::rename(&git, &aside)?;
     }
     let packed = place.beside("packed");
-    let times = in_turn(
+    let times = alternating(
         runs,
         || {
             place.forget()?;
@@ -142,7 +142,7 @@ fn outside_git(
     report.times(name, "first scan outside git", limit, &times, goal);
     // each takes half a minute on a large tree
     let shadow = Rival::new(Way::Shadow, &place.root, place.beside("shadow.git"));
-    let times = one_after_the_other(
+    let times = alternating_slow(
         || {
             place.forget()?;
             place.run(&["scan"])
@@ -179,7 +179,7 @@ fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
         place.run(&["scan"])
     };
     let limit = "lstat of all paths, 2 threads";
-    let times = in_turn(runs, first, || timed(|| floor::stat(&paths)))?;
+    let times = alternating(runs, first, || timed(|| floor::stat(&paths)))?;
     report.times(
         name,
         "first scan inside git",
@@ -187,7 +187,7 @@ fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
         &times,
         Goal::Ratio(2.5),
     );
-    let times = in_turn(runs, first, || {
+    let times = alternating(runs, first, || {
         seeded.forget()?;
         seeded.begin()
     })?;
@@ -198,7 +198,7 @@ fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
         &times,
         Goal::Ratio(0.5),
     );
-    let times = in_turn(runs, first, || stash.snap())?;
+    let times = alternating(runs, first, || stash.snap())?;
     report.times(
         name,
         "first scan inside git",
@@ -225,7 +225,7 @@ fn beside_rivals(
     let scan = || place.run(&["scan"]);
     for rival in [&seeded, &stash] {
         let of = rival.way.name();
-        let times = in_turn(runs, scan, || rival.snap())?;
+        let times = alternating(runs, scan, || rival.snap())?;
         report.times(name, "no-change scan", of, &times, Goal::Ratio(0.5));
         let mut n = 0;
         let mut edit = || {
@@ -249,7 +249,7 @@ fn beside_rivals(
             place.after(&call)?;
             Ok(before)
         };
-        let times = in_turn(runs.max(11), hook, || rival.snap())?;
+        let times = alternating(runs.max(11), hook, || rival.snap())?;
         let goal = match (small, big) {
             (_, true) => Goal::Ratio(1.0 / 50.0),
             (true, _) => Goal::Ratio(1.0 / 4.0),
@@ -263,11 +263,13 @@ fn beside_rivals(
             change(&place.root.join(EDITED), 1)?;
             rival.restore(&checkpoint, &[EDITED])
         };
-        let times = in_turn(runs, one, restore)?;
+        let times = alternating(runs, one, restore)?;
         let goal = Goal::Ratio(if big { 1.0 / 8.0 } else { 0.5 });
         report.times(name, "rewind of 1 known file", of, &times, goal);
 
-        let many: Vec<&PathBuf> = (0..MANY).map(|n| &paths[n * 43 % paths.len()]).collect();
+        let many: Vec<&PathBuf> = (0..REWIND_FILES)
+            .map(|n| &paths[n * 43 % paths.len()])
+            .collect();
         let shown: Vec<String> = many
             .iter()
             .map(|path| Ok(path.strip_prefix(&place.root)?.display().to_string()))
@@ -279,13 +281,13 @@ fn beside_rivals(
             many.iter().try_for_each(|path| change(path, m))?;
             rival.restore(&checkpoint, &shown)
         };
-        let times = in_turn(runs, || rewind_of(place, &many, &mut n), restore)?;
+        let times = alternating(runs, || rewind_of(place, &many, &mut n), restore)?;
         report.times(name, "rewind of 100 files", of, &times, Goal::Ratio(0.5));
 
         let turn = place.prompt()?;
         place.whole_edit(EDITED)?;
         let ours = || place.run(&["diff", &turn, "--", EDITED]);
-        let times = in_turn(runs, ours, || rival.diff(&checkpoint, EDITED))?;
+        let times = alternating(runs, ours, || rival.diff(&checkpoint, EDITED))?;
         let goal = Goal::Ratio(if big { 0.1 } else { 1.0 });
         report.times(name, "diff of 1 file, with the disk", of, &times, goal);
     }
@@ -302,7 +304,7 @@ fn scans(
     let runs = runs.max(11);
     let limit = "lstat of all paths, 2 threads";
     let stat = || timed(|| floor::stat(paths));
-    let times = in_turn(runs, || place.run(&["scan"]), stat)?;
+    let times = alternating(runs, || place.run(&["scan"]), stat)?;
     report.times(name, "no-change scan", limit, &times, Goal::Ratio(1.5));
 
     let mut n = 0;
@@ -311,7 +313,7 @@ fn scans(
         change(&paths[n * 37 % paths.len()], n)?;
         place.run(&["scan"])
     };
-    let times = in_turn(runs, one_edit, stat)?;
+    let times = alternating(runs, one_edit, stat)?;
     let goal = Goal::Ratio(1.6);
     report.times(name, "scan after one unknown edit", limit, &times, goal);
     Ok(())
@@ -348,14 +350,14 @@ fn hooks(report: &mut Report, place: &Place<'_>, name: &str) -> Result<()> {
     };
     let nothing = || place.nothing(append);
     let goal = Goal::Ratio(2.0);
-    let times = in_turn(HOOKS, || Ok(edit(false)?.0), nothing)?;
+    let times = alternating(HOOKS, || Ok(edit(false)?.0), nothing)?;
     report.times(name, "hook before an edit", limit, &times, goal);
     report.add(p99(&times, "hook before an edit, p99"));
-    let times = in_turn(HOOKS, || Ok(edit(true)?.0), nothing)?;
+    let times = alternating(HOOKS, || Ok(edit(true)?.0), nothing)?;
     let what = "hook before an edit, file changed by others";
     report.times(name, what, limit, &times, goal);
     report.add(p99(&times, "the same, p99"));
-    let times = in_turn(HOOKS, || Ok(edit(false)?.1), nothing)?;
+    let times = alternating(HOOKS, || Ok(edit(false)?.1), nothing)?;
     report.times(name, "hook after an edit", limit, &times, goal);
     Ok(())
 }
@@ -378,9 +380,11 @@ fn rewinds(
     paths: &[PathBuf],
     runs: usize,
 ) -> Result<()> {
-    let many: Vec<&PathBuf> = (0..MANY).map(|n| &paths[n * 41 % paths.len()]).collect();
+    let many: Vec<&PathBuf> = (0..REWIND_FILES)
+        .map(|n| &paths[n * 41 % paths.len()])
+        .collect();
     // copies of the files of the workspace, in as many directories
-    let beside: Vec<PathBuf> = (0..MANY)
+    let beside: Vec<PathBuf> = (0..REWIND_FILES)
         .map(|n| place.beside(&format!("dir{}/replaced{n}", n / 2)))
         .collect();
     for path in &beside {
@@ -392,7 +396,7 @@ fn rewinds(
         place.nothing([OsStr::new("replace")].into_iter().chain(files))
     };
     let one = || rewind_of_one(place);
-    let times = in_turn(runs.max(11), one, || replace(1))?;
+    let times = alternating(runs.max(11), one, || replace(1))?;
     let limit = "process + durable replace";
     report.times(
         name,
@@ -404,7 +408,7 @@ fn rewinds(
 
     let mut n = 0;
     let hundred = || rewind_of(place, &many, &mut n);
-    let times = in_turn(runs, hundred, || replace(MANY))?;
+    let times = alternating(runs, hundred, || replace(REWIND_FILES))?;
     let limit = "process + 100 durable replaces";
     report.times(name, "rewind of 100 files", limit, &times, Goal::Ratio(2.0));
     Ok(())
@@ -429,14 +433,14 @@ fn diffs(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Res
         ("diff of 1 file, with the disk", &[&turn, "--", EDITED]),
     ] {
         let args: Vec<&str> = ["diff"].into_iter().chain(args.iter().copied()).collect();
-        let times = in_turn(runs.max(21), || place.run(&args), nothing)?;
+        let times = alternating(runs.max(21), || place.run(&args), nothing)?;
         report.times(name, what, NO_PROCESS, &times, Goal::Ratio(2.0));
     }
     Ok(())
 }
 
 /// Measures operations that depend only on the length of the history.
-pub fn of_history(
+pub fn measure_history(
     report: &mut Report,
     programs: &Programs,
     checkpoints: usize,
@@ -474,7 +478,7 @@ pub fn of_history(
                 unit: "B",
             });
         }
-        let times = in_turn(
+        let times = alternating(
             runs.max(21),
             || place.run(&["log", "-n", "200"]),
             || place.nothing([""; 0]),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use rusqlite::{Connection, params};
 
 use crate::editor;
-use crate::measure::{Times, in_turn};
+use crate::measure::{Times, alternating};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
 use crate::rows::{NO_PROCESS, Report};
@@ -43,7 +43,7 @@ pub fn measure(
         let tree = format!("{nodes} checkpoints, {branches} branches");
         let mut ask = |what: &'static str, args: &[&str], goal: f64| -> Result<()> {
             let args: Vec<&str> = ["log", "-n", "200"].iter().chain(args).copied().collect();
-            let times = in_turn(runs, || place.run(&args), || place.nothing([""; 0]))?;
+            let times = alternating(runs, || place.run(&args), || place.nothing([""; 0]))?;
             report.times(&tree, what, NO_PROCESS, &times, Goal::AtMost(goal));
             Ok(())
         };
@@ -62,13 +62,13 @@ pub fn measure(
         ask("session", &["--session", "bench-07"], 12.0)?;
         ask("by hand", &["--kind", "manual"], 12.0)?;
         ask("until the first day", &["--until", "2026-01-02"], 40.0)?;
-        editor::of_timeline(report, &place, &tree, runs)?;
+        editor::measure_timeline(report, &place, &tree, runs)?;
         let conn = Connection::open(&store)?;
         let first = || {
             conn.execute_batch("DELETE FROM counted")?;
             place.run(&["log", "-n", "200"])
         };
-        let times = in_turn(runs, first, || place.nothing([""; 0]))?;
+        let times = alternating(runs, first, || place.nothing([""; 0]))?;
         let what = "a page of 200, first look";
         report.times(&tree, what, NO_PROCESS, &times, Goal::AtMost(100.0));
         let mut index = Vec::new();
@@ -89,7 +89,7 @@ pub fn measure(
         );
         let mut ask = |what: &'static str, words: &str| -> Result<()> {
             let args = ["log", "-n", "200", "--text", words];
-            let times = in_turn(runs, || place.run(&args), || place.nothing([""; 0]))?;
+            let times = alternating(runs, || place.run(&args), || place.nothing([""; 0]))?;
             report.times(&tree, what, NO_PROCESS, &times, Goal::AtMost(20.0));
             Ok(())
         };

@@ -1,4 +1,4 @@
-//! Who did it: the agent, a subagent, another session, the user, or nobody knows. And to which turn it belongs.
+//! Attribution: the agent, a subagent, another session, the user, or nobody; and the turn of each change.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn lines(world: &World, rev: &str) -> String {
     world.at(rev, "a.txt").expect("a file")
 }
 
-/// S3-010, U-12: what the user did before the prompt stands before the turn, which changes nothing itself.
+/// S3-010, U-12: user edits before the prompt are recorded before the turn, which itself changes nothing.
 #[test]
 fn user_edits_before_a_prompt_precede_its_turn() {
     let world = start();
@@ -50,7 +50,7 @@ fn user_edits_before_a_prompt_precede_its_turn() {
     assert_eq!(world.read("c.txt"), "mine too\n");
 }
 
-/// What changed while no agent was at work is found when one starts.
+/// Changes made while no agent was at work are found when one starts.
 #[test]
 fn changes_made_without_an_agent_are_found_at_the_next_start() {
     let world = start();
@@ -66,7 +66,7 @@ fn changes_made_without_an_agent_are_found_at_the_next_start() {
     assert_eq!(last.as_deref(), Some("you: modify b.txt"));
 }
 
-/// The user saves the file while the agent waits for permission to edit it: the tool's own word tells them apart.
+/// The user saves the file while the agent waits for permission to edit it: the tool's report tells them apart.
 #[test]
 fn a_user_save_while_a_call_waits_for_permission_is_the_users() {
     let world = start();
@@ -87,7 +87,7 @@ fn a_user_save_while_a_call_waits_for_permission_is_the_users() {
     assert_eq!(world.read("a.txt"), user);
 }
 
-/// Calls of one message at once: each edit is its own, shell commands that overlap are one group.
+/// Parallel calls of one message: each edit is separate, and overlapping shell commands are one group.
 #[test]
 fn parallel_edits_stay_apart_and_parallel_shells_form_a_group() {
     let world = start();
@@ -122,7 +122,7 @@ fn parallel_edits_stay_apart_and_parallel_shells_form_a_group() {
     assert_eq!(world.read("b.txt"), "OTHER\n");
 }
 
-/// An edit and a shell command at once: the named file is the edit's, the rest the shell's.
+/// An edit and a parallel shell command: the named file is the edit's, the rest the shell's.
 #[test]
 fn an_edit_and_a_parallel_shell_command_are_told_apart() {
     let world = start();
@@ -142,7 +142,7 @@ fn an_edit_and_a_parallel_shell_command_are_told_apart() {
     );
 }
 
-/// A call of which nothing more is heard: what it left is uncertain, is said before a rewind, and left to the user.
+/// A call never reports its end: its changes are uncertain, are named before a rewind, and are not undone.
 #[test]
 fn a_call_that_never_reports_leaves_uncertain_changes() {
     for next in ["Stop", "SessionStart", "UserPromptSubmit"] {
@@ -175,7 +175,7 @@ fn a_call_that_never_reports_leaves_uncertain_changes() {
     }
 }
 
-/// An interrupted command that reports late after all: then it is certain.
+/// An interrupted command reports late: then its changes are certain.
 #[test]
 fn a_late_report_makes_changes_certain() {
     let world = start();
@@ -190,7 +190,7 @@ fn a_late_report_makes_changes_certain() {
     assert_eq!(world.since_start()[1..], ["t1 Bash: create x.txt"]);
 }
 
-/// Two sessions: each has its turns and its work; a rewind of one leaves the other's.
+/// Two sessions have their own turns and changes; a rewind of one keeps the other's.
 #[test]
 fn a_rewind_of_one_session_keeps_the_others_work() {
     let world = start();
@@ -233,7 +233,7 @@ fn a_rewind_of_one_session_keeps_the_others_work() {
     );
 }
 
-/// Two sessions with commands open at once: nobody can tell which of them it was.
+/// Two sessions have open commands at the same time: their changes are uncertain.
 #[test]
 fn overlapping_commands_of_two_sessions_are_uncertain() {
     let world = start();
@@ -251,7 +251,7 @@ fn overlapping_commands_of_two_sessions_are_uncertain() {
     assert_eq!(gaps(&world.plan(["rewind", "t1"])), ["uncertain x.txt"]);
 }
 
-/// U-13: an event that is told twice counts once.
+/// U-13: an event reported twice counts once.
 #[test]
 fn a_repeated_event_counts_once() {
     let world = start();
@@ -277,7 +277,7 @@ fn a_repeated_event_counts_once() {
     assert_eq!(iterations, [1, 2, 3]);
 }
 
-/// U-13: compaction and what it restarts make no turn and shift none.
+/// U-13: compaction and the restart after it make no turn and shift no number.
 #[test]
 fn compaction_makes_no_turn() {
     let world = start();
@@ -306,7 +306,8 @@ fn compaction_makes_no_turn() {
     );
 }
 
-/// A rewind of the conversation past a compaction fails aloud, as any does so far, and `both` then changes neither side.
+/// A rewind of the conversation past a compaction fails with an error, as any does so far, and `both` then changes
+/// neither side.
 #[test]
 fn a_rewind_of_both_past_a_compaction_changes_neither_side() {
     let world = start();
@@ -353,7 +354,7 @@ fn a_session_is_bound_to_its_workspace() {
         world.sh("echo more >> a.txt");
         agent.event("PostToolUse", fields);
     }
-    // a relative path counts from where the agent is
+    // a relative path counts from the agent's directory
     let input = json!({"file_path": "x.txt", "content": "new\n"});
     let fields = json!({"tool_name": "Write", "tool_input": input, "tool_use_id": "w", "cwd": world.path("sub")});
     agent.event("PreToolUse", fields.clone());
@@ -371,7 +372,7 @@ fn a_session_is_bound_to_its_workspace() {
     assert_eq!(stores.count(), 1);
 }
 
-/// S4-026, S4-027: two projects have two stores and do not see each other.
+/// S4-026, S4-027: two projects have two separate stores.
 #[test]
 fn projects_are_kept_apart() {
     let world = start();
@@ -405,7 +406,7 @@ fn projects_are_kept_apart() {
     world.run(["show", "\"there\""]).expect_code(3);
 }
 
-/// Each checkpoint knows where git stood; a rewind across a checkout says so and leaves git alone.
+/// Each checkpoint records git's state; a rewind across a checkout says so and leaves git alone.
 #[test]
 fn checkpoints_record_the_state_of_git() {
     let world = start();
@@ -436,7 +437,7 @@ fn checkpoints_record_the_state_of_git() {
     assert_eq!(world.read("b.txt"), "other\n");
 }
 
-/// S3-025: the agent's own log of its messages stays as it is.
+/// S3-025: the agent's own log of its messages stays unchanged.
 #[test]
 fn the_agents_transcript_is_not_touched() {
     let world = start();
@@ -452,7 +453,7 @@ fn the_agents_transcript_is_not_touched() {
     assert_eq!(fs::read(agent.transcript()).expect("a transcript"), before);
 }
 
-/// S3-022, S4-002: a turn has its time, its prompt and the files that it touched; a step says whose it is.
+/// S3-022, S4-002: a turn has its time, its prompt and the files that it changed; a step names its turn.
 #[test]
 fn turns_record_time_prompt_and_files() {
     let world = start();
@@ -491,7 +492,7 @@ fn turns_record_time_prompt_and_files() {
     assert_eq!(root, world.root.to_str().expect("UTF-8"));
 }
 
-/// The hook works from anywhere, with the project named in its environment only.
+/// The hook works from any directory if the environment names the project.
 #[test]
 fn the_environment_can_name_the_project() {
     let world = start();

@@ -4,7 +4,7 @@ use crate::support::World;
 
 /// A workspace with main, a branch at its second checkpoint, and another at that branch's head; all three have later
 /// checkpoints.
-fn three() -> World {
+fn three_branches() -> World {
     let world = World::new();
     let step = |name: &str| {
         world.write(name, "x\n");
@@ -24,7 +24,7 @@ fn three() -> World {
 }
 
 /// The graph without times and ids, which other tests cover.
-fn drawn(world: &World, args: &[&str]) -> String {
+fn graph(world: &World, args: &[&str]) -> String {
     let text = world.ok(["log"].iter().chain(args)).stdout;
     let line = |line: &str| {
         let line = line.trim_end().trim_end_matches("just now").trim_end();
@@ -52,9 +52,9 @@ fn drawn(world: &World, args: &[&str]) -> String {
 /// S2-084, S2-085, S2-086: the graph shows every branch with its checkpoints, its fork point, and the current branch.
 #[test]
 fn the_graph_draws_every_branch() {
-    let world = three();
+    let world = three_branches();
     assert_eq!(
-        drawn(&world, &["--graph", "--all"]).trim_start(),
+        graph(&world, &["--graph", "--all"]).trim_start(),
         "\
 ◆ “start”
  ◆ “a”
@@ -72,10 +72,10 @@ fn the_graph_draws_every_branch() {
  ◆ “f” ◀ main
 "
     );
-    let chain = drawn(&world, &["--graph"]);
+    let chain = graph(&world, &["--graph"]);
     assert!(chain.contains("├─ idea 2 checkpoints, newest"), "{chain}");
     assert!(!chain.contains("“d”"), "{chain}");
-    let nested = drawn(&world, &["--branch", "nested", "--graph"]);
+    let nested = graph(&world, &["--branch", "nested", "--graph"]);
     assert!(nested.contains("├┄ idea forked from main at"), "{nested}");
     assert!(
         nested.contains("“e” ◀ nested") && !nested.contains("“f”"),
@@ -103,7 +103,7 @@ fn an_empty_graph_says_what_to_do() {
 /// An undone turn is marked on its own branch, even while another branch is current.
 #[test]
 fn undone_turns_are_marked_on_their_own_branch() {
-    let world = three();
+    let world = three_branches();
     assert!(!world.ok(["log", "--all"]).stdout.contains("taken out"));
     world.ok(["switch", "nested"]);
     world.ok(["revert", "@~1"]);
@@ -122,7 +122,7 @@ fn undone_turns_are_marked_on_their_own_branch() {
 /// The graph uses ASCII in other locales than UTF-8. No line is wider than the terminal, with or without colour.
 #[test]
 fn the_graph_fits_ascii_locales_and_narrow_terminals() {
-    let world = three().with("COLUMNS", "60");
+    let world = three_branches().with("COLUMNS", "60");
     for args in [
         &["log", "--graph", "--all"][..],
         &["log", "--all"],

@@ -1,4 +1,4 @@
-//! Several at once on one workspace: agents, their subagents, and people at the command line.
+//! Concurrency in one workspace: agents, their subagents, and people at the command line.
 
 mod rewinds;
 mod scans;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::support::agent::Agent;
 use crate::support::{Output, World};
 
-/// Nothing on stdout or stderr, and exit status 0: what an agent sees of its hook.
+/// Asserts an empty output and exit status 0, as an agent expects of its hook.
 #[track_caller]
 fn quiet(output: Output) {
     let output = output.expect_code(0);
@@ -33,7 +33,7 @@ fn checkpoints(world: &World) -> Vec<Value> {
     log["checkpoints"].as_array().expect("a list").clone()
 }
 
-/// Changes of these checkpoints as (path, who, certainty of the session, certainty of the step).
+/// Changes of these checkpoints as (path, origin, certainty of the session, certainty of the step).
 fn changes(checkpoints: &[Value]) -> Vec<(String, String, String, String)> {
     let of = |v: &Value| v.as_str().unwrap_or("-").to_owned();
     let all = checkpoints
@@ -52,7 +52,7 @@ fn changes(checkpoints: &[Value]) -> Vec<(String, String, String, String)> {
     .collect()
 }
 
-/// A thread of a session at work on files of its own; every file's content says whose it is.
+/// Runs one thread of a session on files of its own; every file's content names its writer.
 fn work(world: &World, agent: &Agent<'_>, name: &str, events: usize) {
     for n in 0..events / 2 {
         let (path, text) = (
@@ -78,7 +78,7 @@ fn work(world: &World, agent: &Agent<'_>, name: &str, events: usize) {
     }
 }
 
-/// S4-023: nothing is lost, nothing is doubled, nothing is put down to the wrong one.
+/// S4-023: no event is lost, duplicated, or attributed to the wrong session.
 #[test]
 fn a_thousand_events_of_eight_agents_beside_two_people() {
     let world = World::committed(&[("README", "together\n")]);
@@ -115,7 +115,7 @@ fn a_thousand_events_of_eight_agents_beside_two_people() {
             .iter()
             .chain(&subagents)
             .enumerate()
-            .map(|(n, agent)| scope.spawn(move || work(world, agent, &owned(n), 124)))
+            .map(|(n, agent)| scope.spawn(move || work(world, agent, &directory_of(n), 124)))
             .collect();
         let results: Vec<_> = workers
             .into_iter()
@@ -148,12 +148,12 @@ fn a_thousand_events_of_eight_agents_beside_two_people() {
     );
 }
 
-/// The folder of the n-th worker: sessions first, then their subagents.
-fn owned(n: usize) -> String {
+/// Directory of the n-th worker: sessions first, then their subagents.
+fn directory_of(n: usize) -> String {
     format!("s{}-{}", n % 4, n / 4)
 }
 
-/// Every event sent is recorded once, in the order of its thread. How many there are.
+/// Asserts that every sent event is recorded once, in the order of its thread. Returns their number.
 fn events_in_order(world: &World, sessions: &[Agent<'_>]) -> usize {
     let db = database(world);
     let mut total = 0;
@@ -183,7 +183,7 @@ fn events_in_order(world: &World, sessions: &[Agent<'_>]) -> usize {
     total
 }
 
-/// A change that is put down to a session for sure was made by it; what edit tools did is sure.
+/// Asserts that changes attributed with certainty have the right session, and that changes of edit tools are certain.
 fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
     let db = database(world);
     let mut select = db
@@ -201,7 +201,7 @@ fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
         let (certainty, step): (i64, i64) =
             (row.get(2).expect("a number"), row.get(5).expect("a number"));
         let owner = (0..8)
-            .find(|n| path.starts_with(&owned(*n)))
+            .find(|n| path.starts_with(&directory_of(*n)))
             .unwrap_or_else(|| panic!("{path}?"));
         let is_edit = !path.contains("/sh-");
         all += 1;
@@ -220,7 +220,7 @@ fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
         }
     }
     println!("{all} changes, {edits} by edit tools, {sure} of them sure");
-    // a file may be seen half written, too
+    // half-written files may be recorded, too
     assert!(all >= 8 * 62, "at least one change per call");
     let idle: i64 = db
         .query_row("SELECT COUNT(*) FROM change WHERE before_path IS after_path AND before_image IS after_image", [], |r| r.get(0))
@@ -229,7 +229,7 @@ fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
     assert!(sure * 10 >= edits * 9, "{sure} of {edits} edits are sure");
 }
 
-/// S4-025: a store is made once, whoever comes first.
+/// S4-025: concurrent first events create the store once.
 #[test]
 fn concurrent_first_events_make_one_store() {
     for _ in 0..8 {
@@ -255,7 +255,7 @@ fn concurrent_first_events_make_one_store() {
     }
 }
 
-/// U-13: an event that is told twice at once counts once.
+/// U-13: an event reported twice at once counts once.
 #[test]
 fn concurrent_duplicate_events_count_once() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -311,7 +311,7 @@ fn concurrent_duplicate_events_count_once() {
     assert_eq!(events, 40);
 }
 
-/// U-17: what two sessions' shells did at once is nobody's for sure; what one did alone is its own.
+/// U-17: changes during overlapping shells of two sessions are uncertain; changes during one of them are its own.
 #[test]
 fn overlapping_shells_of_two_sessions_are_uncertain() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -329,17 +329,17 @@ fn overlapping_shells_of_two_sessions_are_uncertain() {
         .collect();
     let of = |path: &str| (found[path].0.as_str(), found[path].1.as_str());
     assert_eq!(of("by-a.txt").1, "uncertain");
-    // the first had reported its end, and all that it left was taken in, before this file came
+    // the first had reported its end, and all its changes were recorded, before this file appeared
     assert_eq!(of("by-b.txt"), ("agent", "certain"));
     assert_eq!(of("alone.txt"), ("agent", "certain"));
-    // what is not sure stays, and is named
+    // uncertain changes stay, and are named
     let plan = world.json(["rewind", "t1", "--session", &a.session(), "--dry-run"]);
     assert!(plan["gaps"].to_string().contains("by-a.txt"), "{plan:#}");
     world.ok(["rewind", "t1", "--session", &a.session()]);
     assert!(world.exists("by-a.txt") && world.exists("by-b.txt") && !world.exists("alone.txt"));
 }
 
-/// U-17: overlapping shell calls of one session are one group, and go together.
+/// U-17: overlapping shell calls of one session are one group, and are rewound together.
 #[test]
 fn overlapping_shells_of_one_session_are_one_group() {
     let world = World::committed(&[("a.txt", "one\n")]);

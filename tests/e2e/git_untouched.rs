@@ -1,4 +1,4 @@
-//! The user's `.git` stays as it is, byte for byte, and nothing of Backstitch is in the workspace.
+//! The user's `.git` stays unchanged, byte for byte, and Backstitch leaves no file in the workspace.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -11,8 +11,8 @@ use crate::support::agent::Agent;
 use crate::support::tree::{Kind, Tree, assert_same, git_digest};
 use crate::support::{World, finish};
 
-/// Some hundred events: edits, shell calls, rewinds, undo, and everything that only looks. Leaves the files as they
-/// were at its start.
+/// Runs about a hundred events: edits, shell calls, rewinds, undo, and all read-only commands. Leaves the files as
+/// they were at its start.
 fn a_day(world: &World, below: &str) {
     let start = world.tree();
     let mut agent = world.agent();
@@ -67,7 +67,7 @@ fn files(mut tree: Tree) -> Tree {
     tree
 }
 
-/// No file of Backstitch among the user's.
+/// Asserts that no file of Backstitch is in the workspace.
 fn assert_no_trace(world: &World) {
     let ours = |path: &&PathBuf| path.to_string_lossy().contains("backstitch");
     let tree = world.tree();
@@ -81,7 +81,7 @@ fn a_repository_with_staged_changes_stays_as_it_is() {
     staged_changes(&repository());
 }
 
-/// S3-002: the same where git has the contents, and is asked for them.
+/// S3-002: the same where git has the contents, which are read from it.
 #[test]
 fn a_repository_that_backs_files_stays_as_it_is() {
     let world = repository().with("BACKSTITCH_LEND_ALWAYS", "1");
@@ -128,7 +128,7 @@ fn a_repository_without_commits_gets_none() {
     assert_no_trace(&world);
 }
 
-/// S3-003: no git, no trace of it.
+/// S3-003: without git, none is created.
 #[test]
 fn no_git_directory_is_created() {
     let world = World::new();
@@ -138,13 +138,13 @@ fn no_git_directory_is_created() {
     assert_no_trace(&world);
 }
 
-/// S3-002, U-22: a linked work tree: its own folder and the one that it shares.
+/// S3-002, U-22: a linked work tree: its own git directory and the shared one.
 #[test]
 fn a_linked_work_tree_stays_as_it_is() {
     linked(&World::new());
 }
 
-/// S3-002, U-22: the same where it lends.
+/// S3-002, U-22: the same with git-backed files.
 #[test]
 fn a_linked_work_tree_that_backs_files_stays_as_it_is() {
     let world = World::new().with("BACKSTITCH_LEND_ALWAYS", "1");
@@ -174,7 +174,7 @@ fn linked(world: &World) {
     assert_no_trace(world);
 }
 
-/// S3-002, S3-003: a submodule and a repository inside: their files go back, their git stays.
+/// S3-002, S3-003: a submodule and a nested repository: their files are restored, their git stays unchanged.
 #[test]
 fn nested_repositories_stay_as_they_are() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -207,7 +207,7 @@ fn nested_repositories_stay_as_they_are() {
     }
     assert!(digests() == before, "git was touched");
     assert_eq!(world.read("sub/.git"), link);
-    // the nested files belong like any other
+    // nested files are recorded like any other
     let mut agent = world.agent();
     let turn = newest_turn(&world, &mut agent, "inside");
     agent.edit("nested/inner.txt", "inner", "changed");
@@ -220,7 +220,8 @@ fn nested_repositories_stay_as_they_are() {
     assert_no_trace(&world);
 }
 
-/// U-18: files that a rewind does not change keep their inode and their times; those it changes come back whole.
+/// U-18: files that a rewind does not change keep their inode and their timestamps; changed ones are replaced as a
+/// whole.
 #[test]
 fn files_that_a_rewind_does_not_change_are_not_written() {
     let world = World::committed(&[
@@ -265,12 +266,12 @@ fn files_that_a_rewind_does_not_change_are_not_written() {
     }
     assert_eq!(world.read("a.txt"), "one\n");
     let now = ["a.txt"].map(stat);
-    // nothing to do is nothing done
+    // a rewind with nothing to do changes nothing
     world.ok(["rewind", &turn]);
     assert_eq!(["a.txt"].map(stat), now);
 }
 
-/// S4-025, S4-056: all that is kept is in the user's state directory, and the user's alone.
+/// S4-025, S4-056: all data is in the user's state directory, readable only by the user.
 #[test]
 fn the_store_is_private_and_outside_the_workspace() {
     let world = World::committed(&[("a.txt", "one\n")]);

@@ -15,7 +15,7 @@ const LARGE: usize = 20 << 20;
 /// A size that is not compared by lines.
 const LONG: usize = 80 << 20;
 /// Limit for a process's own memory, in KiB.
-const MOST: usize = 64 << 10;
+const MEMORY_LIMIT_KIB: usize = 64 << 10;
 
 /// A workspace without a size limit for files.
 fn world() -> World {
@@ -55,7 +55,9 @@ fn fill_from(world: &World, name: &str, bytes: usize, first: u32) {
 fn limited(command: &Command, input: &[u8]) -> Output {
     let mut sh = Command::new("sh");
     sh.arg("-c")
-        .arg(format!("ulimit -d {MOST} && exec \"$0\" \"$@\""))
+        .arg(format!(
+            "ulimit -d {MEMORY_LIMIT_KIB} && exec \"$0\" \"$@\""
+        ))
         .arg(command.get_program())
         .args(command.get_args())
         .env_clear();
@@ -129,8 +131,8 @@ fn files_larger_than_the_memory_limit_are_captured_and_restored() {
 
     let mut cat = world.backstitch();
     cat.args(["cat", "c1", "big.txt"]);
-    let told = limited(&cat, b"").expect_code(0);
-    assert!(blake3::hash(told.stdout.as_bytes()) == start);
+    let printed = limited(&cat, b"").expect_code(0);
+    assert!(blake3::hash(printed.stdout.as_bytes()) == start);
 
     world.ok(["fork", "--into", "../other", "c1", "other"]);
     let there = fs::read(world.root.join("../other/big.txt")).expect("read");
@@ -241,10 +243,10 @@ fn a_growing_large_file_is_captured_consistently() {
     world.ok(["init"]);
     let path = world.root.join("log.txt");
     thread::scope(|scope| {
-        let (go_on, told) = mpsc::channel();
+        let (go_on, received) = mpsc::channel();
         scope.spawn(move || {
             let mut log = File::options().append(true).open(path).expect("opened");
-            for n in told {
+            for n in received {
                 for line in 0..50_000 {
                     writeln!(log, "line {n} {line}").expect("written");
                 }
@@ -316,10 +318,10 @@ fn a_large_file_overwritten_in_place_is_captured_in_its_final_state() {
     world.ok(["init"]);
     let path = world.root.join("big.txt");
     thread::scope(|scope| {
-        let (go_on, told) = mpsc::channel();
+        let (go_on, received) = mpsc::channel();
         scope.spawn(move || {
             let mut file = File::options().write(true).open(path).expect("opened");
-            for letter in told {
+            for letter in received {
                 file.rewind().expect("at the beginning");
                 for part in letters(letter).chunks(1 << 20) {
                     file.write_all(part).expect("written");
@@ -344,10 +346,10 @@ fn large_files_are_captured_beside_agents_and_gc() {
     world.ok(["init"]);
     let path = world.root.join("log.txt");
     thread::scope(|scope| {
-        let (go_on, told) = mpsc::channel::<u32>();
+        let (go_on, received) = mpsc::channel::<u32>();
         scope.spawn(move || {
             let mut log = File::options().append(true).open(path).expect("opened");
-            for n in told {
+            for n in received {
                 for line in 0..20_000 {
                     writeln!(log, "line {n} {line}").expect("written");
                 }

@@ -1,6 +1,6 @@
-//! End-to-end tests: each drives the real binary and looks at what a user would see.
+//! End-to-end tests: each runs the real binary and checks what a user would see.
 //!
-//! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
+//! One test binary, one module per feature; `support` holds the fixture. No test sleeps: each waits for an event.
 
 mod attribution;
 mod blame;

@@ -1,21 +1,21 @@
-//! All that the language server says to people stands in `server/src/lsp/messages`, so that it can be said in another
-//! language: no other source of it has a sentence. Names of methods and keys are none, and what goes to the log is for
-//! nobody's eyes but a developer's.
+//! All user-facing text of the language server is in `server/src/lsp/messages`, so that it can be translated: no other
+//! source of it has a sentence. Names of methods and keys do not count, and neither do log messages, which are for
+//! developers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Not said to people; each with its file. One that is not there any more is an error, too.
+/// Exceptions: text that users do not see, with its file. An exception that no longer exists is an error, too.
 const ALLOWED: [(&str, &str); 8] = [
-    // the protocol's own words
+    // syntax of the protocol
     ("frames.rs", "Content-Length: {}\\r\\n\\r\\n"),
     (
         "outgoing.rs",
         "Content-Length: {length}\\r\\n\\r\\n{BEFORE}",
     ),
-    // they go to the log
+    // log messages
     ("frames.rs", "no header of the protocol"),
     ("frames.rs", "{length} bytes are too many"),
     ("frames.rs", "a message is an object"),
@@ -31,7 +31,7 @@ struct Sentence {
     text: String,
 }
 
-/// The sentences of a source, tests and the log aside.
+/// Sentences of a source, without tests and log messages.
 fn sentences(source: &str) -> Vec<Sentence> {
     let tokens: TokenStream = source.parse().expect("Rust");
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ fn collect(tokens: TokenStream, found: &mut Vec<Sentence>) {
     }
 }
 
-/// Whether what stands in brackets after `before` is an attribute, or what a macro writes to the log.
+/// True if the brackets after `before` contain an attribute or a log macro's arguments.
 fn is_aside(before: &[TokenTree], delimiter: Delimiter) -> bool {
     let text: Vec<String> = before
         .iter()
@@ -85,7 +85,7 @@ fn is_test(attribute: &TokenStream) -> bool {
     text == "test" || text.starts_with("cfg(test") || text.starts_with("cfg(any(test")
 }
 
-/// Behind the item that begins there: its body, or its semicolon.
+/// Position after the item that begins there: after its body, or its semicolon.
 fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -96,14 +96,14 @@ fn after_item(tokens: &[TokenTree], at: usize) -> usize {
     found.map_or(tokens.len(), |length| at + length + 1)
 }
 
-/// What a literal has between its quotes; None: it is no string.
+/// Text of a string literal between its quotes; None for other literals.
 fn quoted(literal: &str) -> Option<&str> {
     let (start, end) = (literal.find('"')?, literal.rfind('"')?);
     let prefix = &literal[..start];
     (prefix.is_empty() || prefix.trim_end_matches('#') == "r").then(|| &literal[start + 1..end])
 }
 
-/// More than one word, of which one may be filled in.
+/// True for more than one word, of which one may be a placeholder.
 fn is_sentence(text: &str) -> bool {
     let text = text.replace("\\n", " ");
     let text = text.trim();
@@ -155,19 +155,19 @@ fn user_facing_text_is_in_the_messages_module() {
     assert!(allowed.is_empty(), "not there any more: {allowed:?}");
 }
 
-/// Whoever looks at all sources without seeing a sentence would be content, too.
+/// The check detects sentences: without detection it would pass as well.
 #[test]
 fn sentences_are_detected() {
-    let words = fs::read_to_string(lsp().join("words.rs")).expect("a source");
+    let words = fs::read_to_string(lsp().join("messages.rs")).expect("a source");
     assert!(sentences(&words).len() > 25, "{:?}", sentences(&words));
-    for path in sources(&lsp().join("words")) {
+    for path in sources(&lsp().join("messages")) {
         let found = sentences(&fs::read_to_string(&path).expect("a source"));
         assert!(found.len() > 3, "{}: {found:?}", path.display());
     }
     let source = r##"
         #![expect(dead_code, reason = "an attribute is no argument")]
         fn said(session: &Session) {
-            // "a comment is none"
+            // "comments do not count"
             session.say(MessageType::Info, "Nothing was changed.".to_owned());
             tracing::warn!("this goes to the log: {error}");
             json!({ "method": "textDocument/didOpen", "label": format!("turn {number}") });

@@ -1,5 +1,5 @@
-//! What the real Claude Code sent, sent again: every recorded payload in the order of a session, with what its tool did
-//! really done in between.
+//! Replays what the real Claude Code sent: every recorded payload in the order of a session, with its tool's changes
+//! made in between.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn folder() -> &'static Path {
     ))
 }
 
-/// A recorded payload in this world's directories.
+/// A recorded payload with this world's directories.
 fn recorded(world: &World, name: &str) -> Value {
     let text = fs::read_to_string(folder().join(format!("{name}.json"))).expect(name);
     let text = text
@@ -28,7 +28,7 @@ fn recorded(world: &World, name: &str) -> Value {
     serde_json::from_str(&text).expect(name)
 }
 
-/// Sends a recorded payload, some of its fields changed; the hook must take it in silence.
+/// Sends a recorded payload with some fields changed, and asserts that the hook prints nothing.
 #[track_caller]
 fn play(world: &World, name: &str, other: Value) -> Value {
     let mut payload = recorded(world, name);
@@ -49,7 +49,7 @@ fn send(world: &World, names: &[&str]) {
     }
 }
 
-/// Plays a call from before to after, its effect in between; the recorded "before" may be that of another call of the
+/// Replays a call with its effect between the two events. The recorded "before" may be of another call of the same
 /// tool, so its input and id are those of the "after".
 #[track_caller]
 fn call(world: &World, before: &str, after: &str, other: &Value) {
@@ -65,7 +65,7 @@ fn call(world: &World, before: &str, after: &str, other: &Value) {
     play(world, after, fields);
 }
 
-/// Does what the tool did.
+/// Makes the changes of the tool.
 fn effect(world: &World, payload: &Value) {
     let text = |v: &Value| v.as_str().expect("text").to_owned();
     let (input, response) = (&payload["tool_input"], &payload["tool_response"]);
@@ -85,7 +85,7 @@ fn effect(world: &World, payload: &Value) {
                 text(&response["updated_file"]),
             );
         }
-        // what sleeps goes on in the background: its end is each test's own matter
+        // a sleeping command runs in the background: each test handles its end
         Some("Bash") => {
             let command = text(&input["command"]);
             let now = command.split("sleep").next().expect("a part");
@@ -106,7 +106,7 @@ fn workspace() -> World {
     ])
 }
 
-/// Each payload by itself, in a workspace that has heard of nothing before it.
+/// Replays each payload alone, in a workspace without a history.
 #[test]
 fn every_recorded_payload_is_accepted_silently() {
     let names = fs::read_dir(folder()).expect("payloads");
@@ -126,7 +126,7 @@ fn every_recorded_payload_is_accepted_silently() {
     }
 }
 
-/// S3-009…012, S3-016…019, S4-001, S4-013, S4-014: a turn of edits, each with the image before it.
+/// S3-009…012, S3-016…019, S4-001, S4-013, S4-014: a turn of edits, each with its image before.
 #[test]
 fn a_turn_of_edit_tools_is_recorded() {
     let world = workspace();
@@ -182,7 +182,8 @@ fn a_turn_of_edit_tools_is_recorded() {
     assert_eq!(world.at("@", "src/main.rs"), text(MAIN_TWO));
 }
 
-/// The user saves the notebook while the agent asks for leave to edit it: `original_file` gives the user away.
+/// The user saves the notebook while the agent waits for permission to edit it: `original_file` shows the user's
+/// change.
 #[test]
 fn a_notebook_edit_reveals_the_users_save() {
     let world = workspace();
@@ -208,7 +209,7 @@ fn a_notebook_edit_reveals_the_users_save() {
     assert_eq!(world.read("book.ipynb"), user);
 }
 
-/// S4-023: shell commands; one that failed has changed what it changed, and there is no doubt about it.
+/// S4-023: shell commands; the changes of a failed one are certain, too.
 #[test]
 fn a_turn_of_shell_commands_is_recorded() {
     let world = workspace();
@@ -235,7 +236,7 @@ fn a_turn_of_shell_commands_is_recorded() {
     assert!(!world.exists("partly.txt"));
 }
 
-/// U-13: a subagent's edit after the main Stop, and after a later prompt too, belongs to the turn that sent it off.
+/// U-13: a subagent's edit after the main Stop, and even after a later prompt, belongs to the turn that started it.
 #[test]
 fn late_edits_of_a_subagent_belong_to_its_turn() {
     let world = workspace();
@@ -280,7 +281,8 @@ fn late_edits_of_a_subagent_belong_to_its_turn() {
     assert!(world.exists("src/added.rs"));
 }
 
-/// U-12, U-13: the news that a task has ended opens no turn; what the agent does on it belongs to the turn it goes on.
+/// U-12, U-13: the notification that a task has ended opens no turn; the agent's reaction belongs to the turn of the
+/// task.
 #[test]
 fn a_task_notification_continues_its_turn() {
     let world = workspace();
@@ -291,7 +293,7 @@ fn a_task_notification_continues_its_turn() {
     let notice = play(&world, "UserPromptSubmit-task-notification", json!({}));
     let under_notice = json!({"prompt_id": notice["prompt_id"]});
     call(&world, "PreToolUse-Edit", "PostToolUse-Edit", &under_notice);
-    // its id leads there even when the user has begun another turn meanwhile
+    // its id refers to that turn even when the user has begun another one
     let second = json!({"prompt_id": "second", "prompt": "go on"});
     play(&world, "UserPromptSubmit", second);
     call(
@@ -311,7 +313,7 @@ fn a_task_notification_continues_its_turn() {
     );
 }
 
-/// A denied call and one that the agent itself refuses leave nothing.
+/// A denied call and a call that the agent itself refuses record nothing.
 #[test]
 fn denied_and_refused_calls_leave_nothing() {
     let world = workspace();
@@ -331,7 +333,7 @@ fn denied_and_refused_calls_leave_nothing() {
     assert_eq!(world.json(["status"])["open_calls"], 0);
 }
 
-/// A file outside is not captured, and the checkpoint says so.
+/// A file outside the workspace is not captured, and the checkpoint says so.
 #[test]
 fn a_file_outside_is_a_gap() {
     let world = workspace();
@@ -351,8 +353,8 @@ fn a_file_outside_is_a_gap() {
     assert_eq!(gaps, [outside]);
 }
 
-/// What turns up while a command is at work in the background may be its doing or the user's: it stays uncertain, also
-/// when nobody looks before the agent hears of its end.
+/// A change made while a background command runs may be the command's or the user's: it stays uncertain, even when the
+/// next scan runs only after the command's end.
 #[test]
 fn changes_beside_a_background_command_are_uncertain() {
     for (after, makes, look_between) in [
@@ -393,7 +395,7 @@ fn changes_beside_a_background_command_are_uncertain() {
     }
 }
 
-/// S3-028: a session taken up again goes on where it was, also after `SessionEnd`.
+/// S3-028: a resumed session continues, also after `SessionEnd`.
 #[test]
 fn a_resumed_session_goes_on() {
     let world = workspace();

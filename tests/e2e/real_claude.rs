@@ -1,6 +1,6 @@
 //! The real Claude Code, offline against a scripted model, with the hooks that `backstitch setup claude-code` writes.
 //!
-//! What the agent does is in `tests/agents/scripts`. Where it is not installed, a test says so and passes; with
+//! The agent's actions are in `tests/agents/scripts`. Where it is not installed, a test says so and passes; with
 //! `CI=true` it fails.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::{World, finish, skip};
 const MAIN: &str = "fn main() {\n    println!(\"one\");\n}\n";
 const MAIN_TWO: &str = "fn main() {\n    println!(\"two\");\n}\n";
 
-/// The folder with the installed agent.
+/// Directory of the installed agent.
 fn agents(test: &str) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = env::var_os("BACKSTITCH_TEST_AGENTS")
@@ -27,7 +27,7 @@ fn agents(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// A workspace as a script finds it, with the hooks set up.
+/// A workspace as a script expects it, with the hooks set up.
 fn before(name: &str) -> World {
     let content = fs::read_to_string(script(name)).expect("a script");
     let content: Value = serde_json::from_str(&content).expect("JSON");
@@ -51,7 +51,7 @@ fn script(name: &str) -> PathBuf {
     rig().join("scripts").join(format!("{name}.json"))
 }
 
-/// Has the real agent play a script to its end.
+/// Runs a script with the real agent to its end.
 fn play(world: &World, agents: &Path, name: &str, between: Option<&str>) {
     let mut command = world.command("python3");
     command.arg(rig().join("run_agent.py")).arg("claude");
@@ -91,17 +91,17 @@ fn play(world: &World, agents: &Path, name: &str, between: Option<&str>) {
     }
 }
 
-/// A session of the real agent, played to its end in a workspace of its own.
+/// A session of the real agent, run to its end in a workspace of its own.
 struct Played {
     world: World,
-    /// The workspace before the agent began.
+    /// The workspace before the session.
     before: Tree,
     /// The timeline, newest first.
     checkpoints: Vec<Value>,
 }
 
 impl Played {
-    /// Plays a script; `between` is run by sh before every turn but the first, with that turn's number in `TURN`.
+    /// Runs a script; `between` is run by sh before every turn but the first, with that turn's number in `TURN`.
     fn script(test: &str, name: &str, between: Option<&str>) -> Option<Self> {
         let agents = agents(test)?;
         let world = before(name);
@@ -119,7 +119,7 @@ impl Played {
         })
     }
 
-    /// The nodes of one kind, oldest first.
+    /// Nodes of one kind, oldest first.
     fn of_kind(&self, kind: &str) -> Vec<&Value> {
         self.checkpoints
             .iter()
@@ -128,7 +128,7 @@ impl Played {
             .collect()
     }
 
-    /// What the nodes of one kind say in one field, oldest first.
+    /// Values of one field of the nodes of one kind, oldest first.
     fn field(&self, kind: &str, name: &str) -> Vec<&str> {
         self.of_kind(kind)
             .iter()
@@ -136,7 +136,7 @@ impl Played {
             .collect()
     }
 
-    /// The steps that changed something, oldest first: a tool that only read has none.
+    /// Steps that changed something, oldest first: a tool that only reads has none.
     fn steps(&self) -> Vec<Step<'_>> {
         self.of_kind("step").into_iter().map(Step::of).collect()
     }
@@ -156,7 +156,7 @@ impl Played {
     }
 }
 
-/// One step, as far as the tests look at it.
+/// One step, with the fields that the tests compare.
 #[derive(Debug, PartialEq, Eq)]
 struct Step<'a> {
     tool: &'a str,
@@ -197,7 +197,8 @@ fn turn(checkpoint: &Value) -> String {
         .map_or_else(|| format!("t{turn}"), str::to_owned)
 }
 
-/// S3-009…013, S3-016…018, S3-033…035, S4-023, U-16, U-22: one turn of edits, its before-images, back and forth.
+/// S3-009…013, S3-016…018, S3-033…035, S4-023, U-16, U-22: one turn of edits, with their images before, is rewound and
+/// restored.
 #[test]
 fn a_turn_of_edits_is_recorded_and_rewound() {
     let Some(played) = Played::script("a_turn_of_edits_is_recorded_and_rewound", "edit", None)
@@ -232,7 +233,7 @@ fn a_turn_of_edits_is_recorded_and_rewound() {
     assert_same(&played.world.tree(), &after);
 }
 
-/// S4-016, S4-042, U-23: a session that used nothing but the shell goes back step by step, moves and deletions too.
+/// S4-016, S4-042, U-23: a session that used only the shell is rewound step by step, with moves and deletions.
 #[test]
 fn a_session_in_the_shell_is_rewound() {
     let Some(played) = Played::script("a_session_in_the_shell_is_rewound", "shell", None) else {
@@ -272,7 +273,7 @@ fn a_session_in_the_shell_is_rewound() {
     assert_same(&played.world.tree(), &after);
 }
 
-/// S3-009…011, S3-028, S4-037, U-12: three turns of one session; what the user wrote between them stays in each rewind.
+/// S3-009…011, S3-028, S4-037, U-12: three turns of one session; each rewind keeps the user's edits between them.
 #[test]
 fn rewinds_between_turns_keep_what_the_user_wrote() {
     let between =
@@ -331,7 +332,7 @@ fn rewinds_between_turns_keep_what_the_user_wrote() {
     assert_same(&world.tree(), &after);
 }
 
-/// U-13: a subagent's edits belong to the turn that started it, also those after its Stop; its end is no turn.
+/// U-13: a subagent's edits belong to the turn that started it, also those after the main Stop; its end is no turn.
 #[test]
 fn a_subagent_belongs_to_its_turn() {
     let Some(played) = Played::script("a_subagent_belongs_to_its_turn", "subagent", None) else {
@@ -349,8 +350,8 @@ fn a_subagent_belongs_to_its_turn() {
     assert_same(&played.world.tree(), &played.before);
 }
 
-/// S3-053: two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident,
-/// and what is wanted does: the work of one session, or a turn by the revert of its revert.
+/// S3-053: two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident. Work
+/// can be taken over: that of a session, or of one turn by reverting its revert.
 #[test]
 fn two_agents_in_two_forks_stay_apart() {
     let Some(agents) = agents("two_agents_in_two_forks_stay_apart") else {
@@ -400,13 +401,13 @@ fn two_agents_in_two_forks_stay_apart() {
             .is_empty()
     );
 
-    // a rewind here is none there
+    // a rewind here does not change the other fork
     world.ok(["rewind", "@~1", "--exact"]);
     assert_same(&tidy.tree(), &tidied);
     world.ok(["undo"]);
     assert_same(&world.tree(), &edited);
 
-    // the work of the other session, taken over and given back
+    // the work of the other session is taken over and reverted
     let session = there[0]["session"].as_str().expect("an id");
     tidy.ok(["revert", there[0]["turn"].as_str().expect("a turn")]);
     assert_same(&tidy.tree(), &start);

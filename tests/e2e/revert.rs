@@ -1,11 +1,11 @@
-//! Taking out one turn or step in the middle: what may be asked, what is refused, what there is nothing to do about.
+//! Reverts of one turn or step in the middle: allowed, refused, and with nothing to do.
 
 use crate::rewind::{story, with};
 use crate::support::World;
 use crate::support::history::conflicts;
 use crate::support::tree::assert_same;
 
-/// The story, and another session's turn after it: t3 edits line two.
+/// The common story, and a turn of another session after it: t3 edits line two.
 fn two_sessions() -> (World, [String; 2]) {
     let world = story();
     let mut agent = world.agent();
@@ -31,7 +31,7 @@ fn nothing(world: &World, args: &[&str], why: &str) {
     assert_eq!(world.history(), before);
 }
 
-/// `--session` leaves the work of all others where it is, in a turn as in the revert of a rewind.
+/// `--session` leaves the work of all others alone, for a turn and for the revert of a rewind.
 #[test]
 fn a_revert_can_be_limited_to_one_session() {
     let (world, [first, second]) = two_sessions();
@@ -58,13 +58,13 @@ fn a_revert_can_be_limited_to_one_session() {
     world
         .run(["revert", "t1", "--session", "nobody"])
         .expect_code(3);
-    // there is no target whose very state it could be
+    // a revert has no target whose exact state it could restore
     world.run(["revert", "t1", "--exact"]).expect_code(2);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
 }
 
-/// A turn and the revert of it cannot both be taken out.
+/// A turn and its revert cannot both be taken out.
 #[test]
 fn reverting_a_turn_and_its_revert_is_refused() {
     let (world, _) = two_sessions();
@@ -79,13 +79,13 @@ fn reverting_a_turn_and_its_revert_is_refused() {
     }
     assert_same(&world.tree(), &tree);
     assert_eq!(world.history(), history);
-    // each alone, and those that have nothing to do with each other, as before
+    // each alone, and those that are independent, as before
     world.ok(["revert", reverted, "t3"]);
     assert!(!world.exists("c.txt"));
     assert!(world.read("a.txt").contains("two"));
 }
 
-/// Where there is nothing to do, it is said why.
+/// A revert with nothing to do says why.
 #[test]
 fn a_revert_with_nothing_to_do_says_why() {
     let (world, _) = two_sessions();

@@ -1,4 +1,4 @@
-//! Rewinding as a user does it: whole, in part, exactly, with collisions, back and forth again.
+//! Rewinds from the command line: whole, in part, exact, with conflicts, undone and redone.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ use crate::support::{Output, World};
 
 const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
 
-/// Two turns of one session, an edit of the user between them:
-/// t1 edits line one and makes b.txt; the user edits line nine; t2 edits line five and deletes c.txt.
+/// A workspace with two turns of one session, and an edit of the user between them: t1 edits line one and creates
+/// b.txt; the user edits line nine; t2 edits line five and deletes c.txt.
 pub fn story() -> World {
     let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
     let mut agent = world.agent();
@@ -50,7 +50,7 @@ pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
     output
 }
 
-/// S3-033, S4-018, S4-032: to a turn; the user's edit stays. The answer says what was done.
+/// S3-033, S4-018, S4-032: a rewind to a turn keeps the user's edit. The answer lists what was done.
 #[test]
 fn a_rewind_to_a_turn_keeps_the_users_edit() {
     let world = story();
@@ -84,7 +84,7 @@ fn a_rewind_to_a_turn_keeps_the_users_edit() {
     assert_eq!(world.git_digest(), git);
 }
 
-/// S2-059, S2-060, S4-017, S4-033: to the newest checkpoint before what was done last, whatever its number is.
+/// S2-059, S2-060, S4-017, S4-033: a rewind to the checkpoint before the last change, by revision, name or id.
 #[test]
 fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     let world = story();
@@ -101,7 +101,7 @@ fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     }
 }
 
-/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
+/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
 #[test]
 fn revisions_are_resolved() {
     let world = story();
@@ -136,7 +136,7 @@ fn revisions_are_resolved() {
     assert_eq!(world.read("c.txt"), "c\n");
 }
 
-/// S2-061: to a tool call, by its number in the session.
+/// S2-061: a rewind to a tool call by its number in the session.
 #[test]
 fn a_rewind_goes_to_a_tool_call_by_its_number() {
     let world = story();
@@ -156,7 +156,7 @@ fn a_rewind_goes_to_a_tool_call_by_its_number() {
         .expect_code(2);
 }
 
-/// A call that changed nothing has the state of the one before it; whose call is meant must be clear.
+/// A call that changed nothing has the state of the one before it. The session of a call number must be clear.
 #[test]
 fn a_tool_call_without_changes_has_the_state_before_it() {
     let world = story();
@@ -182,7 +182,7 @@ fn a_tool_call_without_changes_has_the_state_before_it() {
     assert!(!world.exists("e.txt"));
 }
 
-/// U-18: once more is harmless, and the timeline stays as it is.
+/// U-18: a repeated rewind does nothing, and the timeline stays unchanged.
 #[test]
 fn u_18_a_repeated_rewind_changes_nothing() {
     let world = story();
@@ -201,7 +201,7 @@ fn u_18_a_repeated_rewind_changes_nothing() {
     }
 }
 
-/// Only some paths: a file, a directory, from where one stands.
+/// A rewind of only some paths: a file, a directory, relative to the current directory.
 #[test]
 fn a_rewind_can_be_limited_to_paths() {
     let world = story();
@@ -227,7 +227,7 @@ fn run(command: &mut Command) -> bool {
     command.output().expect("a run").status.success()
 }
 
-/// The hunks of `diff --json` by their ids: one of two edits of a file is taken out.
+/// A rewind of hunks by their ids from `diff --json`: one of two edits of a file is taken out.
 #[test]
 fn a_rewind_can_be_limited_to_hunks() {
     let world = story();
@@ -254,7 +254,8 @@ fn a_rewind_can_be_limited_to_hunks() {
     );
 }
 
-/// Promise 3: of a file that came into sight in a step that is taken out, nobody knows what it was; that is said.
+/// Promise 3: where a step that is taken out adopted a file, the file's earlier content is unknown, and the plan says
+/// so.
 #[test]
 fn adopted_files_are_named_as_unknown() {
     let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
@@ -273,7 +274,7 @@ fn adopted_files_are_named_as_unknown() {
     assert!(ignored.contains("left out by ignore rules"), "{ignored}");
 }
 
-/// A chosen hunk is taken out where another one of the same file collides.
+/// A chosen hunk is taken out where another hunk of the same file conflicts.
 #[test]
 fn a_hunk_is_reverted_beside_a_conflict_in_the_same_file() {
     let world = World::committed(&[("a.txt", A), ("b.txt", "b\n")]);
@@ -307,7 +308,7 @@ fn a_hunk_is_reverted_beside_a_conflict_in_the_same_file() {
     assert_eq!(world.read("a.txt"), with(&[("two", "mine"), ("nine", "9")]));
 }
 
-/// However often edits collide in it, a file is one file.
+/// A file with several conflicts counts as one file.
 #[test]
 fn a_file_with_many_conflicts_counts_once() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -329,7 +330,7 @@ fn a_file_with_many_conflicts_counts_once() {
     assert_eq!(conflicts[0]["hunks"].as_array().map(Vec::len), Some(1));
 }
 
-/// A conflict in another file is not in the way of a chosen hunk; in its own file it is.
+/// A conflict in another file does not block a chosen hunk; one in its own file does.
 #[test]
 fn a_conflict_in_another_file_does_not_block_a_hunk() {
     let world = collision();
@@ -350,7 +351,7 @@ fn a_conflict_in_another_file_does_not_block_a_hunk() {
     assert!(!world.exists("b.txt"));
 }
 
-/// The very state: everyone's edits go, and come back by `undo`.
+/// An exact rewind restores the recorded state: everyone's edits are undone, and `undo` restores them.
 #[test]
 fn an_exact_rewind_restores_the_recorded_state() {
     let world = story();
@@ -362,7 +363,7 @@ fn an_exact_rewind_restores_the_recorded_state() {
     assert_same(&world.tree(), &after);
 }
 
-/// S4-037: one turn or step in the middle; what came later stays. And the way back.
+/// S4-037: one turn or step in the middle is reverted, and later ones stay. The revert can be undone.
 #[test]
 fn a_revert_removes_one_turn_and_keeps_later_ones() {
     let world = story();
@@ -389,7 +390,7 @@ fn a_revert_removes_one_turn_and_keeps_later_ones() {
     assert!(world.exists("c.txt") && world.exists("b.txt"));
 }
 
-/// U-19: the user changed the very line since: a conflict, which changes nothing until it is decided.
+/// U-19: the user has changed the same line since: a conflict, which changes nothing until it is decided.
 #[test]
 fn u_19_an_edit_of_the_same_line_is_a_conflict() {
     for (how, text) in [
@@ -472,8 +473,8 @@ fn a_conflict_can_be_decided_a_second_time() {
     }
 }
 
-/// Other collisions: the agent made the file that the user went on with; it deleted one that the user made anew; both
-/// changed a binary.
+/// Other conflicts: a file that the agent created and the user edited; one that the agent deleted and the user
+/// recreated; a binary that both changed.
 #[test]
 fn created_deleted_and_binary_files_conflict() {
     let world = World::committed(&[("c.txt", "c\n")]);
@@ -502,7 +503,7 @@ fn created_deleted_and_binary_files_conflict() {
     assert_eq!(world.read("c.txt"), "mine\n");
 }
 
-/// `--plan`: just what was shown, or nothing.
+/// `--plan` does exactly what was shown, or nothing.
 #[test]
 fn a_plan_is_carried_out_as_shown_or_refused() {
     let world = story();
@@ -537,7 +538,7 @@ fn a_plan_is_carried_out_as_shown_or_refused() {
     );
 }
 
-/// What an agent cannot do yet is said, and neither side is touched.
+/// A rewind of an agent's conversation is not supported yet: the error says so, and nothing changes.
 #[test]
 fn a_rewind_of_the_conversation_is_refused() {
     let world = story();
@@ -558,7 +559,7 @@ fn a_rewind_of_the_conversation_is_refused() {
         .expect_code(2);
 }
 
-/// U-17: `show` has what the turn did, the dry run what a rewind to it would restore.
+/// U-17: `show` has the turn's own changes, the dry run those of a rewind to it.
 #[test]
 fn u_17_a_turns_own_changes_and_what_a_rewind_restores() {
     let world = story();
@@ -573,7 +574,7 @@ fn u_17_a_turns_own_changes_and_what_a_rewind_restores() {
     assert_eq!(all, ["merge a.txt", "delete b.txt", "create c.txt"]);
 }
 
-/// U-16: the turn can be rewound as soon as it ends, and even while it goes on.
+/// U-16: the turn can be rewound as soon as it ends, and even while it runs.
 #[test]
 fn u_16_the_newest_turn_can_be_rewound() {
     let world = World::committed(&[("a.txt", A)]);
@@ -589,7 +590,7 @@ fn u_16_the_newest_turn_can_be_rewound() {
     assert_eq!(world.read("a.txt"), A);
 }
 
-/// Files that a rewind does not change keep their times: nothing is built anew for them.
+/// Files that a rewind does not change keep their timestamps: nothing is rebuilt for them.
 #[test]
 fn untouched_files_keep_their_times() {
     let world = story();
@@ -606,8 +607,8 @@ fn untouched_files_keep_their_times() {
     assert_eq!((time("src/d.txt"), time("b.txt")), before);
 }
 
-/// Who watches the directory of a file that a rewind writes is told last that it came: an editor that was told that it
-/// went would take it for deleted, or for nothing that happened.
+/// The last file event for a restored file is its creation: an editor that gets a deletion last would treat it as
+/// deleted, or ignore the change.
 #[test]
 #[cfg(target_os = "linux")]
 fn file_watchers_hear_last_that_a_file_was_created() {

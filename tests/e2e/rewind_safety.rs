@@ -1,4 +1,4 @@
-//! What a rewind must never do: leave the workspace, remove what nobody recorded, half of a thing.
+//! Safety of rewinds: they never leave the workspace, remove unrecorded files, or stop half done.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::support::history::{actions, conflicts, gaps, path};
 use crate::support::tree::{assert_same, tree};
 use crate::support::{World, finish};
 
-/// A turn that edits `src/in.txt`, makes `src/new.txt`, deletes `src/gone.txt` and edits `a.txt`.
+/// A workspace with a turn that edits `src/in.txt`, creates `src/new.txt`, deletes `src/gone.txt` and edits `a.txt`.
 fn story() -> World {
     let world = World::committed(&[
         ("a.txt", "one\n"),
@@ -29,7 +29,7 @@ fn work(world: &World) {
     agent.stop();
 }
 
-/// S3-037, U-15: the directory has become a link that leads outside. What lies there stays untouched, those paths are
+/// S3-037, U-15: the directory was replaced by a link that points outside. Files there stay untouched, those paths are
 /// named, and the others are rewound.
 #[test]
 fn s3_037_a_rewind_does_not_follow_a_link_out_of_the_workspace() {
@@ -44,7 +44,7 @@ fn s3_037_a_rewind_does_not_follow_a_link_out_of_the_workspace() {
             &["skip src/gone.txt", "write a.txt"],
             &["outside src/gone.txt"],
         ),
-        // the link itself was not there then: it goes, and a directory comes back
+        // the link itself did not exist then: it is removed, and a directory is recreated
         (
             &["--exact"],
             &[
@@ -85,7 +85,7 @@ fn own(texts: &[&str]) -> Vec<String> {
     texts.iter().map(ToString::to_string).collect()
 }
 
-/// S3-037: a link that was there from the start is restored as a link; what it leads to is not touched.
+/// S3-037: a link that was there from the start is restored as a link; its target is not touched.
 #[test]
 fn a_link_is_restored_as_a_link() {
     let world = World::new();
@@ -102,7 +102,7 @@ fn a_link_is_restored_as_a_link() {
     assert_eq!(fs::read_to_string(&outside).expect("a file"), "not yours\n");
 }
 
-/// U-15: paths that point out of the workspace are refused as wrong use, whatever way they are spelled.
+/// U-15: paths outside the workspace are refused as usage errors, in every spelling.
 #[test]
 fn paths_out_of_the_workspace_are_usage_errors() {
     let world = story();
@@ -119,7 +119,7 @@ fn paths_out_of_the_workspace_are_usage_errors() {
     assert_eq!(world.read("a.txt"), "two\n");
 }
 
-/// A directory that the agent made stays where it holds what nobody recorded.
+/// A directory that the agent created stays if it has unrecorded content.
 #[test]
 fn a_directory_with_untracked_content_stays() {
     let world = World::committed(&[(".gitignore", "*.log\n")]);
@@ -138,7 +138,7 @@ fn a_directory_with_untracked_content_stays() {
     assert_eq!(world.read("made/one.txt"), "one\n");
 }
 
-/// What stands where a file is to come back, and was never recorded, is a conflict; deciding it never costs that file.
+/// An unrecorded file in the place of one to be restored is a conflict; no decision costs that file.
 #[test]
 fn an_untracked_file_in_the_way_is_a_conflict() {
     let world = World::committed(&[("x.log", "tracked\n"), ("a.txt", "one\n")]);
@@ -157,7 +157,7 @@ fn an_untracked_file_in_the_way_is_a_conflict() {
     assert_eq!(world.read("a.txt"), "one\n");
 }
 
-/// A file stands where a directory is needed, a directory with files where a file is.
+/// A file in the place of a directory, and a directory with files in the place of a file.
 #[test]
 fn files_and_directories_that_changed_places_are_restored() {
     let world = World::committed(&[("dir/x.txt", "x\n"), ("file", "f\n"), ("a.txt", "one\n")]);
@@ -192,8 +192,8 @@ fn files_and_directories_that_changed_places_are_restored() {
     assert_same(&world.tree(), &after);
 }
 
-/// U-20, S4-066: where one path cannot be written, all of it is as it was; where the process dies of it, the next command
-/// finishes the work, and that can be undone.
+/// U-20, S4-066: if one path cannot be written, everything is as before. If the process dies, the next command
+/// finishes the work, which can be undone.
 #[test]
 fn u_20_all_or_nothing() {
     let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("z.txt", "one\n")]);
@@ -206,7 +206,7 @@ fn u_20_all_or_nothing() {
     agent.stop();
     let after = world.tree();
 
-    // no file may grow beyond 4 MiB: the store is far from it, the file that comes back is not
+    // file sizes are limited to 4 MiB: the store stays far below it, the restored file does not
     let limited = |ignore: &str, args: [&str; 2]| {
         let script = format!("{ignore} ulimit -c 0; ulimit -f 8192; exec \"$@\"");
         let mut command = world.command("sh");
@@ -237,13 +237,14 @@ fn u_20_all_or_nothing() {
     world.ok(["verify"]);
 }
 
-/// S3-002: neither capture nor rewind writes into `.git`, whatever state it is in; nothing of ours is in the workspace.
+/// S3-002: neither capture nor rewind writes to `.git`, in any state of it, and Backstitch leaves no file in the
+/// workspace.
 #[test]
 fn s3_002_git_is_left_alone() {
     left_alone(&story());
 }
 
-/// S3-002: nor where it has the contents that a rewind needs.
+/// S3-002: the same where git has the contents that a rewind needs.
 #[test]
 fn s3_002_git_that_backs_files_is_left_alone() {
     let world = World::committed(&[
@@ -279,7 +280,7 @@ fn left_alone(world: &World) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// S4-025: the store lies below the user's home by default, for the user alone.
+/// S4-025: the store is below the user's home by default, readable only by the user.
 #[test]
 fn s4_025_the_store_is_the_users_alone() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -306,13 +307,13 @@ fn s4_025_the_store_is_the_users_alone() {
     );
 }
 
-/// S3-026: a damaged content loses only itself; `verify` says which, and the rest goes on.
+/// S3-026: a damaged content is the only loss; `verify` names it, and everything else works.
 #[test]
 fn s3_026_damage_is_contained() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.ok(["init"]);
-    // contents beyond what the database takes lie in files
+    // contents too large for the database are in files
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -358,7 +359,7 @@ fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
         .collect()
 }
 
-/// A store made by a newer version is refused, and says so.
+/// A store of a newer version is refused with the reason.
 #[test]
 fn a_newer_store_is_refused() {
     let world = story();
@@ -383,7 +384,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(output.stderr.lines().count(), 1, "{output}");
 }
 
-/// No database at all: said as damage, not made anew over it.
+/// A file that is no database is reported as damage, and not overwritten by a new one.
 #[test]
 fn a_damaged_store_is_reported_and_not_replaced() {
     let world = story();
@@ -402,8 +403,8 @@ fn a_damaged_store_is_reported_and_not_replaced() {
     assert_eq!(fs::read(&db).expect("there"), vec![b'x'; 8192]);
 }
 
-/// U-20: what a killed rewind left beside its targets is no concern of another store: numbers of operations
-/// recur, and nothing that lies under such a name is ever taken for a file's content.
+/// U-20: temporary files of a killed rewind do not matter to another store. Operation numbers recur, and a file under
+/// such a name is never taken for a file's content.
 #[test]
 fn leftover_files_of_another_store_are_ignored() {
     for fault in (8..40).step_by(4) {

@@ -1,4 +1,4 @@
-//! Settings: where they come from, which holds, and that hook and command line go by them.
+//! Settings: their sources, their priority, and their effect on hook and command line.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn own_path(world: &World) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
 
-/// The nearest source that says something of a key wins; `status` says which it is.
+/// The nearest source that sets a key wins; `status` names it.
 #[test]
 fn the_nearest_source_wins() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -83,7 +83,7 @@ fn the_nearest_source_wins() {
     assert!(!world.ok(["status"]).stdout.contains("restore.default"));
 }
 
-/// What is excluded is recorded by nobody, an edit tool included, and no rewind touches it.
+/// Excluded files are not recorded, even by an edit tool, and no rewind touches them.
 #[test]
 fn excluded_files_are_neither_recorded_nor_touched() {
     let world = World::committed(&[("a.txt", "one\n"), (".gitignore", "!my.key\n")]);
@@ -130,7 +130,7 @@ fn excluded_files_are_neither_recorded_nor_touched() {
     world.ok(["verify"]);
 }
 
-/// What .gitignore hides and the settings include is recorded and rewound; what is beside it is left alone.
+/// A file hidden by .gitignore but included by the settings is recorded and rewound; files next to it are left alone.
 #[test]
 fn included_files_are_recorded_and_rewound() {
     let world = World::committed(&[
@@ -173,7 +173,7 @@ fn included_files_are_recorded_and_rewound() {
     world.ok(["verify"]);
 }
 
-/// What comes into sight, or goes out of it, by a change of settings was neither made nor deleted by anybody.
+/// Files that a change of settings shows or hides do not count as created or deleted.
 #[test]
 fn toggling_an_exclusion_loses_and_deletes_nothing() {
     for exact in [false, true] {
@@ -206,9 +206,9 @@ fn toggling_an_exclusion_loses_and_deletes_nothing() {
         rewind.extend(exact.then_some("--exact"));
         world.ok(&rewind);
         assert_eq!(world.read("a.txt"), "one\n");
-        // recorded all the time: a file that is recorded stays so
+        // recorded before: a recorded file stays recorded
         assert_eq!(world.read("data/x.txt"), "x\n");
-        // in sight from then on, with what they held
+        // visible from then on, with their content at that time
         assert_eq!(world.read("data/y.txt"), "y\n2\n", "{lines:#?}");
         assert_eq!(world.read("data/z.txt"), "made\n");
         assert_eq!(world.read("hidden/h.txt"), "h\n");
@@ -218,7 +218,7 @@ fn toggling_an_exclusion_loses_and_deletes_nothing() {
     }
 }
 
-/// A size limit that is lowered and raised: what is recorded stays recorded, what comes to fit is nobody's change.
+/// The size limit is lowered and raised: recorded files stay recorded, and files that now fit are nobody's change.
 #[test]
 fn a_changed_size_limit_keeps_recorded_files() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -242,7 +242,7 @@ fn a_changed_size_limit_keeps_recorded_files() {
         "{lines:#?}"
     );
     agent.bash("echo more >> large");
-    // below what is recorded of it: it is still recorded, until it grows
+    // below its recorded size: it stays recorded until it grows
     world.write(FILE, "capture.maxFileSize = 1000\n");
     agent.bash("printf x | dd of=large bs=1 seek=5 conv=notrunc 2>/dev/null; touch a.txt");
     agent.stop();
@@ -255,7 +255,7 @@ fn a_changed_size_limit_keeps_recorded_files() {
     world.ok(["verify"]);
 }
 
-/// A bad file costs what is wrong in it, and breaks neither hook nor command line.
+/// An invalid settings file costs only its wrong entries, and breaks neither hook nor command line.
 #[test]
 fn invalid_settings_are_reported_and_break_nothing() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -313,8 +313,8 @@ fn invalid_settings_are_reported_and_break_nothing() {
     assert_eq!(world.json(["status"])["gaps"], json!([]));
 }
 
-/// Where the histories are: in a file of the user, and on the command line before all; a file of the workspace has no
-/// say.
+/// Location of the stores: set in a file of the user, or on the command line, which has priority. A file of the workspace
+/// cannot set it.
 #[test]
 fn settings_choose_the_directory_of_the_stores() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -373,7 +373,7 @@ fn settings_choose_the_directory_of_the_stores() {
     assert_eq!(status["settings"]["store.dir"], option);
 }
 
-/// `restore.default`: a rewind that says nothing is exact; `--merge` is not.
+/// `restore.default`: a rewind without an option is exact; `--merge` is not.
 #[test]
 fn a_rewind_is_exact_where_that_is_the_default() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
@@ -402,7 +402,7 @@ fn a_rewind_is_exact_where_that_is_the_default() {
     assert_eq!(world.read("a.txt"), "one\ntwo\nthree\nmine\n");
 }
 
-/// What was excluded when a call began is not what the call has made.
+/// Files that were excluded when a call began do not count as created by the call.
 #[test]
 fn files_excluded_when_a_call_began_are_not_its_work() {
     let world = World::committed(&[("a.txt", "one\n")]);

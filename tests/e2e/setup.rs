@@ -1,4 +1,4 @@
-//! `backstitch setup` over the real binary: it adds its hooks beside what is there, and takes out only its own.
+//! `backstitch setup` with the real binary: it adds its hooks next to existing ones, and removes only its own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,7 +20,7 @@ const FOREIGN: &str = r#"{
 }
 "#;
 
-/// The commands of all hooks, with the event that each is for.
+/// Commands of all hooks, with the event of each.
 fn hooks(settings: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
@@ -104,7 +104,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
     }
 }
 
-/// What the user adds after the setup stays when the hooks are taken out.
+/// Entries that the user adds after the setup stay when the hooks are removed.
 #[test]
 fn entries_added_after_the_setup_stay() {
     let world = World::git();
@@ -119,7 +119,7 @@ fn entries_added_after_the_setup_stay() {
     assert_eq!(value, serde_json::json!({"theme": "dark"}));
 }
 
-/// The command that is written really records, from any directory, with nothing but the agent's environment.
+/// The written command really records, from any directory, with nothing but the agent's environment.
 #[test]
 fn the_written_hook_command_records() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -165,7 +165,7 @@ fn unsupported_setups_are_named() {
     assert_eq!(fs::read_to_string(&settings).expect("there"), "{\n  broken");
 }
 
-/// Helix: foreign servers, comments and order stay; twice is once; out again leaves the very file.
+/// Helix: other servers, comments and order stay; a second setup changes nothing; removal restores the exact file.
 #[test]
 fn helix_gets_the_server_beside_others() {
     const MINE: &str = "# mine\n[[language]]\nname = \"rust\"\nauto-format = true # always\n";
@@ -208,7 +208,7 @@ fn helix_gets_the_server_beside_others() {
     }
 }
 
-/// What the user had written stays, whatever it is like; what was changed since the set-up stays, too.
+/// The user's own configuration stays, whatever it contains; changes since the setup stay, too.
 #[test]
 fn helix_is_left_as_it_was() {
     let world = World::git();
@@ -236,7 +236,7 @@ fn helix_is_left_as_it_was() {
     fs::write(&settings, read() + later).expect("written");
     world.ok(["setup", "helix", "--uninstall"]);
     assert_eq!(read().trim_end(), (tables.to_owned() + later).trim_end());
-    // what is there by now is what the next set-up comes back to
+    // the current text is what the next removal restores
     let now = read().replace("# why", "# another reason");
     fs::write(&settings, &now).expect("written");
     world.ok(["setup", "helix"]);
@@ -244,7 +244,7 @@ fn helix_is_left_as_it_was() {
     assert_eq!(read(), now);
 }
 
-/// Neovim: a file of our own, which never takes the place of another's.
+/// Neovim gets a file of its own, which never replaces another one.
 #[test]
 fn neovim_gets_a_file_of_its_own() {
     let world = World::git();
@@ -264,7 +264,7 @@ fn neovim_gets_a_file_of_its_own() {
     assert_eq!(fs::read_to_string(&file).expect("there"), "-- mine");
 }
 
-/// What only its user can edit is said: the lines alone on stdout, the place beside them.
+/// Configuration that only the user can edit is printed: the lines on stdout, their place on stderr.
 #[test]
 fn other_editors_are_told_what_to_add() {
     let world = World::git();
@@ -289,7 +289,8 @@ fn other_editors_are_told_what_to_add() {
     assert!(!world.config.join("emacs").exists());
 }
 
-/// Zed: an extension of our own, which the user has Zed build; what Zed builds goes with it, and nothing else.
+/// Zed gets an extension of its own, which the user installs in Zed; files that Zed builds are removed with it, and
+/// nothing else.
 #[test]
 fn zed_gets_an_extension() {
     let world = World::git();
@@ -312,7 +313,7 @@ fn zed_gets_an_extension() {
     assert!(languages.as_array().is_some_and(|all| all.len() > 100));
     let cargo: toml_edit::DocumentMut = read("Cargo.toml").parse().expect("TOML");
     assert_eq!(cargo["lib"]["crate-type"][0].as_str(), Some("cdylib"));
-    // what it runs where Zed finds no other is this very program
+    // where Zed finds no other server, the extension runs this binary
     let mut program = Command::new(read("binary").trim_end());
     let version = crate::support::finish(program.arg("--version"), b"").expect_code(0);
     assert!(version.stdout.starts_with("backstitch "), "{version}");

@@ -1,4 +1,4 @@
-//! The binary is there and runs.
+//! The binary exists and runs.
 
 use crate::support::World;
 

@@ -1,4 +1,4 @@
-//! The history in numbers, and its end.
+//! Statistics of the history (`stats`), and its removal (`clear`).
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::commands::{has, says, story};
 use crate::support::World;
 use crate::support::tree::assert_same;
 
-/// S4-036: checkpoints by kind, sessions, files, lines by who wrote them, sizes, times.
+/// S4-036: checkpoints by kind, sessions, files, lines by author, sizes, times.
 #[test]
 fn stats_counts_the_history() {
     let world = story();
@@ -52,7 +52,7 @@ fn stats_counts_the_history() {
         stats["lines"],
         "counted once"
     );
-    // what a rewind moves is nobody's writing
+    // lines moved by a rewind are not counted as written
     world.ok(["rewind", "t1"]);
     assert_eq!(world.json(["stats"])["lines"], stats["lines"]);
     let text = world.ok(["stats"]).stdout;
@@ -75,7 +75,7 @@ fn stats_counts_the_history() {
     );
 }
 
-/// S4-035: the whole history goes, the files stay, and recording begins anew.
+/// S4-035: `clear` removes the whole history, keeps the files, and recording begins again.
 #[test]
 fn clear_removes_the_history_and_keeps_the_files() {
     let world = story();
@@ -143,7 +143,7 @@ fn clear_removes_the_history_and_keeps_the_files() {
     assert!(!none.state.join("backstitch").exists());
 }
 
-/// While an agent is at work, or another directory shares it, the history goes only if one insists.
+/// While an agent is at work, or another directory shares the history, `clear` needs `--yes`.
 #[test]
 fn clear_asks_for_yes_while_the_history_is_in_use() {
     let world = story();
@@ -170,7 +170,7 @@ fn clear_asks_for_yes_while_the_history_is_in_use() {
     world.ok(["clear", "--yes"]);
     assert_same(&world.tree(), &here);
     assert_same(&beside.tree(), &there);
-    // each has a history of its own from now on
+    // from now on each has a history of its own
     beside.ok(["checkpoint", "-m", "alone"]);
     world.ok(["checkpoint", "-m", "here"]);
     for (of, label) in [(&beside, "alone"), (&world, "here")] {

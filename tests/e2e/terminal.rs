@@ -1,4 +1,4 @@
-//! On a real terminal: a restore is shown, asked about, and then is what was shown or nothing at all.
+//! Restores on a real terminal: a plan is shown and confirmed, and then carried out as shown or not at all.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::support::{World, pty};
 
 const QUESTION: &str = "Change these files? [y/N] ";
 
-/// A program whose standard streams are a terminal, and what that shows.
+/// A program whose standard streams are a terminal, and the output on it.
 struct Terminal {
     child: Child,
     keyboard: File,
@@ -22,14 +22,14 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs the program on a new terminal.
+    /// Starts the program on a new terminal.
     fn run(command: Command) -> Self {
         Self::with(command, |command, end| {
             command.stdin(end()).stdout(end()).stderr(end());
         })
     }
 
-    /// Runs the program with a terminal where this puts its ends.
+    /// Starts the program with a terminal on the streams that `put` chooses.
     fn with(mut command: Command, put: impl FnOnce(&mut Command, &dyn Fn() -> File)) -> Self {
         let (keyboard, theirs) = pty::open();
         put(&mut command, &|| theirs.try_clone().expect("a terminal"));
@@ -45,7 +45,7 @@ impl Terminal {
         }
     }
 
-    /// Takes in what is shown next; `false` at the end.
+    /// Reads the next output; `false` at the end.
     #[track_caller]
     fn take(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
@@ -57,7 +57,7 @@ impl Terminal {
         true
     }
 
-    /// Waits until this is shown.
+    /// Waits until this text is shown.
     #[track_caller]
     fn expect(&mut self, text: &str) {
         let until = Instant::now() + PATIENCE;
@@ -72,7 +72,7 @@ impl Terminal {
             .expect("a keyboard");
     }
 
-    /// Waits for the end: the exit status, and all that was shown.
+    /// Waits for the end. Returns the exit status, and all output.
     #[track_caller]
     fn end(mut self) -> (i32, String) {
         let until = Instant::now() + PATIENCE;
@@ -85,13 +85,13 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // one that has ended is no matter
+        // it may have ended already
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// A turn that edits `a.txt` and makes `new.txt`.
+/// A workspace with a turn that edits `a.txt` and creates `new.txt`.
 fn story() -> World {
     let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
     let mut agent = world.agent();
@@ -113,12 +113,12 @@ fn operations(world: &World) -> usize {
     oplog["operations"].as_array().expect("a list").len()
 }
 
-/// S2-064: the plan is shown, then asked about; what is no yes changes nothing.
+/// S2-064: the plan is shown, then confirmed; any answer but yes changes nothing.
 #[test]
 fn a_rewind_asks_and_no_means_no() {
     let world = story();
     let before = world.tree();
-    // the last is the end of the input, as ^D gives it
+    // the last is the end of the input, as ^D sends it
     for answer in ["n\n", "\n", "yess\n", "\u{4}"] {
         let mut terminal = on_terminal(&world, &["rewind", "t1"]);
         terminal.expect(QUESTION);
@@ -135,7 +135,7 @@ fn a_rewind_asks_and_no_means_no() {
     assert_eq!(operations(&world), 0);
 }
 
-/// S2-064: a yes does what was shown; so it goes for undo.
+/// S2-064: yes carries out the plan, for undo as well.
 #[test]
 fn a_yes_does_what_was_shown() {
     let world = story();
@@ -159,13 +159,13 @@ fn a_yes_does_what_was_shown() {
     assert_eq!(operations(&world), 2);
 }
 
-/// However long the answer takes, no progress is shown of it, nor anything left on the line.
+/// While a question waits for its answer, no progress is shown, and the line stays clean.
 #[test]
 fn no_progress_is_shown_while_a_question_waits() {
     let world = story();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect(QUESTION);
-    // longer than any work goes on without showing progress
+    // longer than any work runs without showing progress
     let silence = terminal.screen.recv_timeout(Duration::from_millis(500));
     assert_eq!(silence, Err(RecvTimeoutError::Timeout));
     terminal.type_in("y\n");
@@ -177,7 +177,7 @@ fn no_progress_is_shown_while_a_question_waits() {
     );
 }
 
-/// U-19: what changes between question and answer is not what was agreed to.
+/// U-19: a file that changes between question and answer is not overwritten.
 #[test]
 fn a_file_that_changes_before_the_answer_is_left_alone() {
     for (path, content) in [("a.txt", "mine\n"), ("new.txt", "new\nmine\n")] {
@@ -195,7 +195,7 @@ fn a_file_that_changes_before_the_answer_is_left_alone() {
     }
 }
 
-/// What the plan does not touch may change while somebody thinks.
+/// Files outside the plan may change while a question waits.
 #[test]
 fn other_files_may_change_before_the_answer() {
     let world = story();
@@ -209,7 +209,7 @@ fn other_files_may_change_before_the_answer() {
     assert_eq!(world.read("b.txt"), "mine\n");
 }
 
-/// U-19: conflicts are shown, and nothing is asked that could not be done.
+/// U-19: conflicts are shown, and no question is asked that could not be carried out.
 #[test]
 fn conflicts_are_shown_without_a_question() {
     let world = story();
@@ -223,7 +223,7 @@ fn conflicts_are_shown_without_a_question() {
     }
     assert_same(&world.tree(), &before);
 
-    // decided, there is something to ask
+    // once decided, there is something to ask
     let mut terminal = on_terminal(&world, &["rewind", "t1", "--on-conflict", "target"]);
     terminal.expect(QUESTION);
     terminal.type_in("y\n");
@@ -232,7 +232,7 @@ fn conflicts_are_shown_without_a_question() {
     assert_eq!(world.read("a.txt"), "one\n");
 }
 
-/// Git elsewhere is said in the question itself.
+/// The question itself mentions that git has moved.
 #[test]
 fn the_question_says_that_git_has_moved() {
     let world = story();
@@ -244,7 +244,7 @@ fn the_question_says_that_git_has_moved() {
     assert_eq!(world.read("a.txt"), "two\n");
 }
 
-/// S2-064: nobody is asked where nothing is to be done, nothing would be changed, or nobody sits there.
+/// S2-064: no question is asked where nothing is to be done, in a dry run, or without a terminal.
 #[test]
 fn nothing_is_asked_without_need_or_terminal() {
     let world = story();
@@ -277,7 +277,7 @@ fn nothing_is_asked_without_need_or_terminal() {
     assert_eq!(world.read("a.txt"), "two\n");
 }
 
-/// S4-035: what goes is said, and a no keeps it.
+/// S4-035: `clear` says what it removes, and any answer but yes keeps it.
 #[test]
 fn clear_asks_first() {
     let world = story();

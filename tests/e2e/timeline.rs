@@ -8,7 +8,7 @@ use crate::commands::{has, says, story};
 use crate::support::World;
 use crate::support::history::path;
 
-/// What an operation did is marked as taken out once it is undone, and no longer once it is done again.
+/// The changes of an undone operation are marked as taken out, until it is redone.
 #[test]
 fn an_undone_operation_is_marked() {
     let world = story();
@@ -25,7 +25,8 @@ fn an_undone_operation_is_marked() {
     assert!(!marked());
 }
 
-/// S3-031, S4-019, S4-020, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
+/// S3-031, S4-019, S4-020, S4-034: the log lists all checkpoints, including creation and rewind, without contents, in
+/// JSON and in text.
 #[test]
 fn log_lists_all_checkpoints() {
     let world = story();
@@ -155,7 +156,7 @@ fn log_lists_all_checkpoints() {
     assert_eq!(all["checkpoints"], log["checkpoints"]);
 }
 
-/// Only some of the timeline.
+/// Options that show a part of the timeline.
 #[test]
 fn log_lists_a_part_of_the_timeline() {
     let world = story();
@@ -184,7 +185,7 @@ fn log_lists_a_part_of_the_timeline() {
     assert_eq!(none.json(["log"])["checkpoints"], json!([]));
 }
 
-/// One checkpoint, in each form.
+/// `show` prints one checkpoint in each format.
 #[test]
 fn show_prints_one_checkpoint_in_each_format() {
     let world = story();
@@ -226,7 +227,7 @@ fn show_prints_one_checkpoint_in_each_format() {
         .expect_code(2);
 }
 
-/// S4-007, S4-021: whoever watches the store hears of each checkpoint and of each rewind.
+/// S4-007, S4-021: processes that watch the store are notified of each checkpoint and each rewind.
 #[test]
 fn store_watchers_are_notified() {
     let world = story();

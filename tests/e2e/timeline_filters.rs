@@ -21,7 +21,7 @@ fn found(world: &World, args: &[&str]) -> Vec<String> {
 }
 
 /// A workspace with two agents' sessions; the second writes text to search for.
-fn told() -> World {
+fn two_sessions() -> World {
     let world = World::committed(&[("a.txt", "one\n"), ("src/b.rs", "fn b() {}\n")]);
     let mut agent = world.agent();
     agent.session_start();
@@ -178,7 +178,7 @@ fn log_lists_the_history_of_one_branch() {
 /// Prompts, labels and tool inputs are found by their words, in any script. No word is treated as syntax.
 #[test]
 fn search_finds_words_in_any_script() {
-    let world = told();
+    let world = two_sessions();
     let text = |words: &str| found(&world, &["--text", words]);
     assert_eq!(text("BUG-4711"), ["Fix BUG-4711 in the größte Straße"]);
     assert_eq!(text("bug größte"), ["Fix BUG-4711 in the größte Straße"]);
@@ -220,7 +220,7 @@ fn search_finds_words_in_any_script() {
 /// New text can be found at once, also while others read the index.
 #[test]
 fn the_search_index_stays_current() {
-    let world = told();
+    let world = two_sessions();
     let text = |words: &str| found(&world, &["--text", words]);
     assert_eq!(text("tadpole"), [""; 0]);
     let mut agent = world.agent();

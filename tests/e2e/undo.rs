@@ -1,9 +1,9 @@
-//! Back and forth: what `undo` and `redo` take, and when they refuse.
+//! `undo` and `redo`: the operations that they apply to, and when they are refused.
 
 use crate::rewind::{refused, story, with};
 use crate::support::tree::assert_same;
 
-/// U-20: every restore can be undone, each with a fresh process; `redo` brings it back.
+/// U-20: every restore can be undone, each by a new process; `redo` repeats it.
 #[test]
 fn every_restore_can_be_undone_and_redone() {
     let world = story();
@@ -55,7 +55,7 @@ fn undo_of_an_operation_older_than_the_newest_turn_is_refused() {
     assert!(!world.exists("c.txt"), "what came later stays");
 }
 
-/// New work does not cost the redo, a new operation does.
+/// New work does not discard the redo, a new operation does.
 #[test]
 fn only_a_new_operation_drops_the_redo() {
     let world = story();
@@ -75,7 +75,7 @@ fn only_a_new_operation_drops_the_redo() {
     );
 }
 
-/// A file that is neither there before nor after an undo is no change of it, whatever moved in its record.
+/// A file that exists neither before nor after an undo is not listed as changed, whatever its record says.
 #[test]
 fn a_file_absent_before_and_after_undo_is_no_change() {
     let world = story();

@@ -74,7 +74,7 @@ local function measure()
     end)
   )
   assert(vim.fn.line('.') > LINES - 2 * LINES / CHANGES, 'all of them were visited')
-  -- a key, and what is compared anew after it
+  -- a key, and the comparison after it
   vim.cmd('normal! 5000G')
   local tick
   row(
@@ -239,9 +239,9 @@ in_terminal({
 }, { BACKSTITCH_MEASURED = measured })
 local got = vim.json.decode(table.concat(vim.fn.readfile(measured)))
 
--- what Neovim's own account of the start has for the plugin's files, but for what they read in turn
+-- time of the plugin's files in Neovim's own startup log, without the files that they load
 local starts, begins, bares = {}, {}, {}
--- what follows the first screen, and the least of it: the same server, started for the same buffer
+-- time after the first screen, and its minimum: the same server, started for the same buffer
 local begin =
   [[local began = vim.uv.hrtime() %s vim.fn.writefile({ tostring((vim.uv.hrtime() - began) / 1e6) }, '%s') vim.cmd('qa!')]]
 local bare =

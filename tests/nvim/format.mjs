@@ -1,5 +1,5 @@
-// node format.mjs [--write] - names the Lua files of the plugin, and those here, that are not as stylua would have them;
-// --write makes them so. As nvim-plugin/stylua.toml says.
+// node format.mjs [--write] - lists Lua files of the plugin, and of this folder, that are not formatted by stylua with
+// nvim-plugin/stylua.toml; --write formats them.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as stylua from '@johnnymorganz/stylua';
@@ -8,7 +8,7 @@ const plugin = path.join(import.meta.dirname, '../../nvim-plugin');
 const KINDS = { indent_type: stylua.IndentType, quote_style: stylua.QuoteStyle, syntax: stylua.LuaVersion };
 const said = readFileSync(path.join(plugin, 'stylua.toml'), 'utf8');
 
-/** Anew for each file: stylua takes it over. */
+/** A new object for each file: stylua consumes it. */
 function config() {
   const config = stylua.Config.new();
   for (const [, key, text] of said.matchAll(/^(\w+) = (.+)$/gm)) {
@@ -29,7 +29,7 @@ let wrong = 0;
 for (const file of files) {
   const name = path.relative(path.join(import.meta.dirname, '../..'), file);
   const was = readFileSync(file, 'utf8');
-  // made by a program
+  // generated
   if (was.startsWith('---@meta')) continue;
   let now;
   try {

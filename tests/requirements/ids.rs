@@ -1,4 +1,4 @@
-//! The ids of requirements, how they are written and how they are found in a text.
+//! The ids of requirements: their syntax, and how they are found in a text.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// `S3-012` or `U-07`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id {
-    /// 1 to 9 for S1 to S9; `U` comes after them.
+    /// 1 to 9 for S1 to S9; `U` sorts after them.
     series: u8,
     number: u16,
 }
@@ -22,7 +22,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// The ids of a comma-separated list of ids and ranges; none if it is anything else.
+/// Ids of a comma-separated list of ids and ranges; None for any other text.
 pub fn ranges(text: &str) -> Option<BTreeSet<Id>> {
     let mut ids = BTreeSet::new();
     for part in text.split(',') {
@@ -53,7 +53,7 @@ pub fn in_text(text: &str) -> BTreeSet<Id> {
     ids
 }
 
-/// The ids in a name: `s3_012_and_u_07`.
+/// Ids in a name: `s3_012_and_u_07`.
 pub fn in_name(name: &str) -> BTreeSet<Id> {
     let parts: Vec<_> = name.split('_').collect();
     let pairs = parts.windows(2);
@@ -62,7 +62,7 @@ pub fn in_name(name: &str) -> BTreeSet<Id> {
         .collect()
 }
 
-/// One id or range at the start of a text, and what follows it.
+/// One id or range at the start of a text, and the rest of the text.
 fn range(text: &str) -> Option<(BTreeSet<Id>, &str)> {
     let (first, rest) = one(text)?;
     let dots = ["..=", "..", "…", "–"].iter();
@@ -84,7 +84,7 @@ fn range(text: &str) -> Option<(BTreeSet<Id>, &str)> {
     Some((ids.collect(), rest))
 }
 
-/// One id at the start of a text, and what follows it.
+/// One id at the start of a text, and the rest of the text.
 fn one(text: &str) -> Option<(Id, &str)> {
     let (series, rest) = text.split_at_checked(if text.starts_with('U') { 1 } else { 2 })?;
     let (number, rest) = digits(rest.strip_prefix('-')?);

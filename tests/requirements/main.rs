@@ -1,7 +1,7 @@
-//! Which requirement is covered by which test: `cargo run -q -p backstitch-tests --bin requirements`.
+//! A table of requirements and the tests that cover them: `cargo run -q -p backstitch-tests --bin requirements`.
 //!
-//! Reads `requirements.txt` and `waived.txt` beside this file and the tests of the repository, and prints a table.
-//! A test covers what its name (`s3_012_…`) or its own comment (`S3-012`, `S3-001…004`) says, never more.
+//! Reads `requirements.txt` and `waived.txt` next to this file and the tests of the repository, and prints a table.
+//! A test covers exactly the ids in its name (`s3_012_…`) and in its own comment (`S3-012`, `S3-001…004`).
 
 mod ids;
 mod scan;
@@ -18,7 +18,7 @@ const USAGE: &str = "usage: requirements [--ids RANGES] [--require RANGES] [--br
   --require RANGES  fail if one of these is neither covered nor waived
   --brief           only what is wrong, and the last line";
 
-/// What the command line asks for.
+/// Options of the command line.
 #[derive(Debug, Default)]
 struct Options {
     shown: Option<BTreeSet<Id>>,
@@ -26,12 +26,12 @@ struct Options {
     brief: bool,
 }
 
-/// All that the table is made from.
+/// Input of the table.
 #[derive(Debug, Default)]
 struct Table {
-    /// What each requirement says.
+    /// Text of each requirement.
     known: BTreeMap<Id, String>,
-    /// Why one need not hold, or what it is met by.
+    /// Reason why a requirement is waived, or what satisfies it instead.
     waived: BTreeMap<Id, String>,
     covered: BTreeMap<Id, Vec<Mention>>,
 }
@@ -82,7 +82,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
 }
 
 impl Table {
-    /// Reads the two lists and the tests; `here` is the folder of the tests.
+    /// Reads the two lists and the tests; `here` is the directory of the tests.
     fn read(here: &Path) -> Result<Self, String> {
         let read = |name: &str| {
             let path = here.join("requirements").join(name);
@@ -100,7 +100,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The table as text, and what is wrong with it.
+    /// The table as text, and its problems.
     fn show(&self, options: &Options) -> (String, Vec<String>) {
         let mut text = String::new();
         let mut line = |s: String| {
@@ -155,7 +155,7 @@ impl Table {
     }
 }
 
-/// A list: one id or range and its text per line; `#` begins a comment, a dash after the id is left out.
+/// Parses a list: one id or range and its text per line. `#` begins a comment, and a dash after the id is dropped.
 fn list(text: &str) -> Result<BTreeMap<Id, String>, String> {
     let mut entries = BTreeMap::new();
     let lines = text.lines().map(str::trim);

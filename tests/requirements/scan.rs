@@ -1,4 +1,4 @@
-//! Finds the ids that the tests of the repository name.
+//! Finds the ids of requirements that the tests of the repository name.
 
 use std::path::Path;
 use std::{fs, io};
@@ -38,7 +38,7 @@ fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Resul
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
         if entry.file_type()?.is_dir() {
-            // hidden ones, what is built or fetched, and this program, whose own tests are full of ids
+            // hidden directories, built or fetched files, and this program, whose own tests contain many ids
             let skipped = ["target", "node_modules", "dist", "out", "requirements"];
             if !name.starts_with('.') && !skipped.contains(&&*name) {
                 directory(root, &path, mentions)?;
@@ -63,7 +63,7 @@ fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Resul
     Ok(())
 }
 
-/// A Rust file that no `mod` names is not compiled: its tests never run and cover nothing.
+/// True for a Rust file that no `mod` names: it is not compiled, so its tests never run.
 fn is_orphan(name: &str, roots: &[String]) -> bool {
     let module = name.trim_end_matches(".rs");
     let declares = |line: &str| {
@@ -74,14 +74,14 @@ fn is_orphan(name: &str, roots: &[String]) -> bool {
     !roots.is_empty() && !is_root && !roots.iter().any(|text| text.lines().any(declares))
 }
 
-/// A file of tests by its own name or that of a folder.
+/// True for a file of tests, by its own name or that of a directory.
 fn is_test_file(path: &str) -> bool {
     path.split(['/', '.', '_', '-'])
         .any(|part| matches!(part, "test" | "tests" | "spec" | "e2e"))
 }
 
-/// Rust: the name and the comments of each `#[test]` function. A comment elsewhere covers nothing: it may well say
-/// where a rule comes from.
+/// Rust: the name and the comments of each `#[test]` function. Other comments cover nothing: they may only cite the
+/// source of a rule.
 pub fn rust(file: &str, text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let (mut comments, mut is_test) = (String::new(), false);
@@ -109,7 +109,7 @@ pub fn rust(file: &str, text: &str) -> Vec<Mention> {
     mentions
 }
 
-/// The name of the function that a line begins.
+/// Name of the function that a line begins.
 fn function(line: &str) -> Option<&str> {
     let after = line
         .strip_prefix("fn ")
@@ -119,7 +119,7 @@ fn function(line: &str) -> Option<&str> {
         .next()
 }
 
-/// Another language: every line of a file of tests that names an id, in a comment, a title or a function's name.
+/// Other languages: every line of a test file that names an id, in a comment, a title or a function's name.
 fn other(file: &str, text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     for (number, line) in text.lines().enumerate() {

@@ -1,4 +1,4 @@
-// What other extensions do through Backstitch's.
+// The public API, called by another extension.
 import { caller } from './rig/places.ts';
 import { expect, test } from './rig/test.ts';
 

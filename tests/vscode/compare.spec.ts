@@ -1,11 +1,11 @@
-// What differs from a checkpoint: bars in the gutter and their peek, the list of files, diffs of one and of all.
+// Differences from a checkpoint: bars in the gutter and their peek, the list of files, diffs of one file and of all.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
 test.describe(() => {
-  // the bars of git would stand beside those of the checkpoint
+  // git's bars would appear beside those of the checkpoint
   test.use({ vscode: { settings: { 'git.enabled': false } } });
 
   test('bars in the gutter against a checkpoint, with their peek', async ({ world, agent, code }) => {
@@ -19,10 +19,10 @@ test.describe(() => {
     });
     const window = await code.open('src/a.txt');
     const { editor, quick, activity } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('tidy up');
     await expect.poll(() => editor.quickDiffs(), { timeout: 120_000 }).toEqual([{ line: 6, kind: 'added' }]);
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('make it two');
     await expect.poll(() => editor.quickDiffs(), { timeout: 120_000 }).toEqual([
       { line: 2, kind: 'modified' },
@@ -31,18 +31,18 @@ test.describe(() => {
     await editor.clickQuickDiff(2);
     await expect(editor.peek).toContainText('two');
     await look(window.page, 'peek');
-    // this change alone is taken back
-    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    // only this change is undone
+    await editor.peek.locator('[aria-label*="Undo This Change"]').click();
     await expect(window.notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT.replace('five', 'five\nsix'));
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 6, kind: 'added' }]);
-    // the files are listed beside those of other source controls
+    // the list is beside those of other source controls
     await activity.open('Source Control');
     const list = window.page.locator('.scm-view .monaco-list-row');
     await expect(list.filter({ hasText: 'Changed since t1 · make it two' })).toBeVisible();
     for (const name of ['a.txt', 'gone.txt', 'new.txt']) await expect(list.filter({ hasText: name })).toBeVisible();
     await look(window.page, 'changed');
-    await window.run('Backstitch: Stop Marking Changes');
+    await window.run('Backstitch: Stop Showing Changes');
     await expect.poll(() => editor.quickDiffs()).toEqual([]);
   });
 });

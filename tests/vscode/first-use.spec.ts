@@ -1,4 +1,4 @@
-// What a new user meets: no program, a folder that is not trusted, nothing recorded; in every theme.
+// First use: no executable, an untrusted folder, no history; in every theme.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 
@@ -24,7 +24,7 @@ test.describe(() => {
   test.use({ vscode: { trusted: false } });
 
   test('without trust there is history, and nothing of the workspace runs', async ({ world, agent, code }) => {
-    // what a workspace would have run instead of the server
+    // a program that the workspace names instead of the server
     world.write('.vscode/settings.json', JSON.stringify({ 'backstitch.server.path': world.path('evil') }));
     world.write('evil', '#!/bin/sh\ntouch "$(dirname "$0")/was-run"\n');
     world.sh('chmod +x evil');
@@ -81,7 +81,7 @@ test('the status bar counts, says who is at work, and offers what there is', asy
   await window.quick.pick('Make a checkpoint');
   await window.quick.type('before lunch');
   await window.quick.accept();
-  await expect(window.notifications.toast(/Checkpoint c\d+ is made/)).toBeVisible();
+  await expect(window.notifications.toast(/Created checkpoint c\d+/)).toBeVisible();
   expect(world.run('log')).toContain('before lunch');
 });
 

@@ -1,4 +1,4 @@
-// The package that users install: made as for them, small, and at work in a fresh VS Code.
+// The package for users: built like the release, small, and working in a fresh VS Code.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';

@@ -1,4 +1,4 @@
-// Which browser, how long, and where what a failure leaves behind is put.
+// Browser, time limits, and the place for the artifacts of failures.
 import { defineConfig } from '@playwright/test';
 import { chromium } from './rig/places.ts';
 
@@ -19,7 +19,7 @@ export default defineConfig({
     viewport: { width: 1280, height: 800 },
     actionTimeout: 90_000,
     screenshot: 'only-on-failure',
-    // without its film, which costs more than the test
+    // without a video, which costs more than the test
     trace: { mode: 'retain-on-failure', screenshots: false },
     permissions: ['clipboard-read', 'clipboard-write'],
     launchOptions: {
@@ -34,7 +34,7 @@ export default defineConfig({
         '--disable-component-update',
         '--disable-sync',
         '--no-proxy-server',
-        // nothing but this machine can be reached
+        // only this machine can be reached
         '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
       ],
     },

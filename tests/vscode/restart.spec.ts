@@ -1,4 +1,4 @@
-// The server's end, and its beginning again.
+// Crashes and restarts of the server.
 import { expect, test } from './rig/test.ts';
 
 const TEXT = 'one\ntwo\nthree\n';

@@ -1,4 +1,4 @@
-// Changes since a checkpoint, one after the other: taken back, or kept and marked no more.
+// Review of changes since a checkpoint: each is undone, or kept and no longer shown.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 
@@ -18,10 +18,10 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT, '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(4);
   await window.titleAction('Keep This Change').click();
-  // what is kept stands on both sides
+  // a kept change is on both sides
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(7);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
@@ -29,7 +29,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.modified.goto(3);
   await window.titleAction('Keep This Change').click();
   await expect(notifications.toast('There is no change at the cursor.')).toBeVisible();
-  // it is remembered
+  // the kept change is stored
   await window.page.reload();
   await window.ready();
   await editor.lens(/^diff$/).first().click();
@@ -51,7 +51,7 @@ test('what the user wrote between the steps of a turn is not the turn’s', asyn
   await window.multiDiff.expectFiles('a.txt', 'a.txt');
   const changed = async () => (await window.multiDiff.root.locator('.editor.modified').allInnerTexts()).join();
   await expect.poll(changed).toContain('mine');
-  // two changes of the agent, and none that is the user's
+  // two changes of the agent, none of the user
   await expect(window.multiDiff.root.locator('.editor.modified .view-overlays .line-insert')).toHaveCount(2);
 });
 
@@ -69,23 +69,23 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   await diff.expectTexts(TEXT, 'one\n2\n3\nfour\nsix\nmine\n');
   // the gap, from the line below it
   await diff.modified.goto(5);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nmine\n');
-  // a line is not where it was until the editor has read the file again
+  // a line has moved until the editor has reloaded the file
   await diff.modified.expectText('one\n2\n3\nfour\nfive\nsix\nmine\n');
   await diff.modified.goto(7);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
-  // from the older side; then its neighbour changes again, and goes back alone
+  // from the older side; then its neighbour changes again, and is undone alone
   await diff.original.click('two');
   await window.titleAction('Keep This Change').click();
   await diff.expectTexts('one\n2\n3\nfour\nfive\nsix\nseven\n', 'one\n2\n3\nfour\nfive\nsix\nseven\n');
-  // the very lines that were kept
+  // exactly the kept lines
   agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
   await diff.modified.expectText('one\n2\nIII\nfour\nfive\nsix\nseven\n');
   await diff.modified.click('III');
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
 });
 
@@ -99,9 +99,9 @@ test('below what is not saved', async ({ world, agent, code }) => {
   await diff.expectTexts(TEXT, TEXT.replace('four', '4'));
   await diff.modified.type(1, 'mine\n');
   await diff.modified.goto(5);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await diff.modified.expectText(`mine\n${TEXT}`);
-  // to save it is the user's business
+  // the user saves it
   expect(world.read('a.txt')).toBe(TEXT.replace('four', '4'));
   await diff.modified.save();
   expect(world.read('a.txt')).toBe(`mine\n${TEXT}`);
@@ -121,7 +121,7 @@ test('one line, kept and changed again, goes back to what was kept', async ({ wo
   agent.turn('in Roman letters', () => agent.edit('a.txt', '4', 'IV'));
   await diff.modified.expectText(TEXT.replace('four', 'IV'));
   await diff.modified.goto(4);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('four', '4'));
 });
 
@@ -141,11 +141,11 @@ test('bytes that no editor shows stay as they are', async ({ world, agent, code 
   agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
   await diff.modified.expectText('one\n2\nIII');
   await diff.modified.goto(3);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
-  // a line that nobody changed has nothing to take back
+  // an unchanged line has nothing to undo
   await diff.modified.goto(1);
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await expect(notifications.toast('There is no change at the cursor.')).toBeVisible();
   expect(world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
 });
@@ -159,7 +159,7 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.quick.pick('tidy up');
   await window.multiDiff.expectFiles(/^gone.txt/);
   await window.multiDiff.entry('gone.txt').original.click('gone');
-  await window.titleAction('Take Back This Change').click();
+  await window.titleAction('Undo This Change').click();
   await window.quick.pick('Rewind to t1');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
 });
@@ -185,11 +185,11 @@ test.describe(() => {
     await multiDiff.expectFiles('a.txt', 'b.txt', /^gone.txt/, 'new.txt');
     const first = multiDiff.entry('a.txt').modified;
     await first.click('7');
-    await window.run('Backstitch: Take Back This Change');
+    await window.run('Backstitch: Undo This Change');
     await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('one', '1'));
 
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('a few numbers');
     await expect(activity.badge('Source Control')).toHaveText('4');
     await activity.open('Source Control');
@@ -200,16 +200,16 @@ test.describe(() => {
     await row('new.txt').getByRole('button', { name: 'Keep This Change' }).click();
     await expect(row('new.txt')).toHaveCount(0);
     await row('gone.txt').hover();
-    await row('gone.txt').getByRole('button', { name: 'Take Back This Change' }).click();
+    await row('gone.txt').getByRole('button', { name: 'Undo This Change' }).click();
     await quick.pick('Rewind to t1');
     await expect.poll(() => world.exists('gone.txt')).toBe(true);
     await expect(row('gone.txt')).toHaveCount(0);
-    // what changes after it was kept is marked again
+    // a kept change that changes again is shown again
     agent.turn('another line', () => agent.edit('new.txt', 'new', 'newer'));
     await expect(row('new.txt')).toBeVisible();
     await look(window.page, 'list');
-    // called off, nothing is taken back of what is kept in part either
-    await window.run('Backstitch: Take Back All Changes');
+    // after cancelling, partly kept files are not undone either
+    await window.run('Backstitch: Undo All Changes');
     await expect(quick.title).toHaveText('Rewind to t1');
     await quick.cancel();
     expect(world.read('new.txt')).toBe('newer\n');
@@ -217,7 +217,7 @@ test.describe(() => {
     await window.run('Backstitch: Keep All Changes');
     await expect(row('new.txt')).toHaveCount(0);
     await expect(row('a.txt')).toHaveCount(0);
-    await window.run('Backstitch: Mark Kept Changes Again');
+    await window.run('Backstitch: Show Kept Changes Again');
     for (const name of ['a.txt', 'b.txt', 'new.txt']) await expect(row(name)).toBeVisible();
   });
 
@@ -230,16 +230,16 @@ test.describe(() => {
     world.write('a.txt', mine);
     const window = await code.open('a.txt');
     const { editor, quick } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('one more function');
-    // lines move while it is drawn
+    // lines move during the redraw
     await expect(editor.lens('rewind to here')).toBeVisible();
-    // from the line above the function, where others would begin with the function itself
+    // from the line above the function, where other diffs begin with the function itself
     const bars = [4, 5, 6, 7].map((line) => ({ line, kind: 'added' }));
     await expect.poll(() => editor.quickDiffs()).toEqual([...bars, { line: 10, kind: 'modified' }]);
     await window.run('Show Next Change');
     await expect(editor.peek).toContainText('1 of 2');
-    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    await editor.peek.locator('[aria-label*="Undo This Change"]').click();
     await expect.poll(() => world.read('a.txt')).toBe(before.replace('    3', '    three'));
   });
 
@@ -253,7 +253,7 @@ test.describe(() => {
     });
     const window = await code.open('a.txt');
     const { editor, quick, activity, notifications } = window;
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('a few numbers');
     await expect.poll(() => editor.quickDiffs()).toHaveLength(2);
     await editor.clickQuickDiff(1);
@@ -272,16 +272,16 @@ test.describe(() => {
       agent.write('b.txt', 'another\n');
     });
     await expect(row('b.txt')).toBeVisible();
-    // what is kept is nobody's guess
-    await window.run('Backstitch: Take Back All Changes');
+    // a kept change is never attributed
+    await window.run('Backstitch: Undo All Changes');
     await expect(notifications.toast('you kept something else')).toBeVisible();
     expect(world.exists('a.txt')).toBe(false);
     expect(world.read('b.txt')).toBe('another\n');
-    await press('a.txt', 'Take Back This Change');
+    await press('a.txt', 'Undo This Change');
     await expect.poll(() => world.exists('a.txt') && world.read('a.txt')).toBe(TEXT.replace('one', '1'));
-    // rows move as this one goes
+    // rows move when this one disappears
     await expect(row('a.txt')).toHaveCount(0);
-    await press('b.txt', 'Take Back This Change');
+    await press('b.txt', 'Undo This Change');
     await expect.poll(() => world.exists('b.txt')).toBe(false);
   });
 
@@ -294,7 +294,7 @@ test.describe(() => {
     const window = await code.open('src/a.txt', link);
     const { editor, quick, activity, diff } = window;
     await expect(editor.lens('rewind to here')).toBeVisible();
-    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await window.run('Backstitch: Show Changes Since…');
     await quick.pick('make it two');
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 2, kind: 'modified' }]);
     await activity.open('Backstitch');
@@ -305,7 +305,7 @@ test.describe(() => {
     await diff.expectTexts(TEXT, TEXT.replace('two', '2'));
     await tree.menu('make it two', 'Compare with Now…');
     await window.multiDiff.entry('a.txt').modified.click('2');
-    await window.titleAction('Take Back This Change').click();
+    await window.titleAction('Undo This Change').click();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT);
   });
 });

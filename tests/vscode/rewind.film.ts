@@ -1,4 +1,4 @@
-// What the README shows: an agent's turn beside one's own edit, its plan, its rewind, its undo.
+// Film for the README: an agent's turn beside the user's own edit, its plan, its rewind, its undo.
 import path from 'node:path';
 import { film, type Picture } from './rig/film.ts';
 import { expect, test } from './rig/test.ts';
@@ -50,7 +50,7 @@ test('the film', async ({ world, agent, code }) => {
   await window.page.keyboard.press('End');
   await window.page.keyboard.type('  # mine: when was it last?');
   await editor.save();
-  await expect(window.tree('Timeline').row('your edits')).toBeVisible();
+  await expect(window.tree('Timeline').row('Your edits')).toBeVisible();
   await picture(2000);
   await editor.lens('turn 2').last().click();
   await expect(quick.title).toHaveText('Rewind to t2');

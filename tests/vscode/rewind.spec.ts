@@ -1,4 +1,4 @@
-// The main job: an agent edits, a lens stands above its lines, takes them back, and undo brings them again.
+// The main case: an agent edits, the lens above its lines rewinds them, and undo restores them.
 import { Agent } from './rig/agent.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
@@ -14,13 +14,13 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
     agent.edit('a.txt', 'two', '2');
     agent.write('new.txt', 'new\n');
   });
-  // nobody asked for it: the server hears of what the hook recorded
+  // without a request: the server learns of the hook's checkpoint
   await expect(editor.lens('rewind to here · turn 1 “make it two”')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   await look(window.page, 'lens');
   await editor.lens('rewind to here').click();
   await expect(quick.title).toHaveText('Rewind to t1');
-  const otherwise = ['Exactly that state', "Only one session's work…"];
+  const otherwise = ['Restore everything', "Only one session's work…"];
   await expect
     .poll(() => quick.labels())
     .toEqual(['Rewind to t1', 'Show all changes', 'a.txt', 'new.txt', ...otherwise]);
@@ -73,7 +73,7 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   await editor.expectDirty(true);
   await editor.lens('rewind to here').click();
   await quick.pick('Rewind to t1');
-  await expect(notifications.toast('Rewound: 1 file; 1 of them in editors, to be saved')).toBeVisible();
+  await expect(notifications.toast('Rewound: 1 file; 1 of them unsaved in editors')).toBeVisible();
   await editor.expectText(TEXT.replace('five', 'mine five'));
   await editor.expectDirty(true);
   expect(world.read('a.txt')).toBe(TEXT.replace('two', '2'));
@@ -93,8 +93,8 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   await expect(quick.title).toHaveText('Rewind to t1');
   expect((await quick.labels()).filter((label) => label.startsWith('Rewind'))).toEqual([
     'Rewind to t1, and resolve conflicts',
-    'Rewind to t1, and keep your lines where they collide',
-    'Rewind to t1, and take the older lines where they collide',
+    'Rewind to t1, and keep your lines in conflicts',
+    'Rewind to t1, and take the older lines in conflicts',
   ]);
   await look(window.page, 'conflict');
   await quick.pick('Rewind to t1, and resolve conflicts');
@@ -180,7 +180,7 @@ test('the very state, with what the user wrote since taken out', async ({ world,
   const { quick, notifications } = window;
   await window.run('Backstitch: Rewind…');
   await quick.pick('make it two');
-  await quick.pick('Exactly that state');
+  await quick.pick('Restore everything');
   await expect(quick.item('Leave your own edits in place')).toBeVisible();
   await quick.pick('Rewind to t1');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
@@ -220,9 +220,9 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   const { quick, notifications, editor } = window;
   await editor.lens('rewind to here').click();
   await quick.pick('Rewind to t1');
-  await notifications.action('Files are put back', 'Cancel').click();
-  await expect(notifications.toast('Files are put back')).toHaveCount(0);
-  // what has begun is carried through: all of it is done, or nothing
+  await notifications.action('Restoring files', 'Cancel').click();
+  await expect(notifications.toast('Restoring files')).toHaveCount(0);
+  // a restore that has begun is completed: all or nothing
   const left = Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
   expect([0, many]).toContain(left);
   expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));

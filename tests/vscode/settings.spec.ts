@@ -1,4 +1,4 @@
-// The settings, from VS Code's own to what server, hook and rewind make of them.
+// Settings of VS Code and their effect on server, hook and rewind.
 import { expect, test } from './rig/test.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
@@ -41,7 +41,7 @@ test.describe(() => {
     world.write('secret.txt', 'one\n');
     const window = await code.open('a.txt');
     const { editor, quick, notifications } = window;
-    // the hook is another process, and goes by what the editor says
+    // the hook is another process, and uses the editor's settings
     await expect.poll(() => JSON.stringify(world.json('status', '-v').settings)).toContain('secret.txt');
     agent.start();
     agent.turn('make it two', () => {

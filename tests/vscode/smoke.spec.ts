@@ -1,4 +1,4 @@
-// The rig itself: each page object once, against what VS Code and a small extension show.
+// The rig itself: each page object once, with VS Code and a small extension.
 import { probe } from './rig/places.ts';
 import { expect, test } from './rig/test.ts';
 

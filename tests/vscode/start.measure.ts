@@ -1,8 +1,8 @@
-// How long the extension takes as VS Code starts, by VS Code's own account, against the limit and against extensions of
-// VS Code's own, which start beside it on the same processors; a package as users have it.
+// Start time of the extension as VS Code measures it, compared with the limit and with VS Code's own extensions,
+// which start beside it on the same processors. The package is that for users.
 //
-// The account is the extension host's marks. "Developer: Startup Performance" shows an extension's load from the moment
-// that several begin together, so the last to be loaded has there the time of all.
+// The source is the marks of the extension host. "Developer: Startup Performance" counts a load from the common start of
+// several extensions, so the last one has the time of all there.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -17,7 +17,7 @@ const LIMIT = 50;
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-measure-'));
 const vsix = path.join(dir, 'backstitch.vsix');
 const OWN = 'backstitch.backstitch';
-/** A small one that starts when ours does, and a large one. */
+/** A small extension that starts at the same time, and a large one. */
 const RIVALS = ['vscode.merge-conflict', 'vscode.git'];
 /** Load and activation of each, in milliseconds. */
 const found: Record<string, [load: number, activate: number][]> = {};

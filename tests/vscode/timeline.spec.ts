@@ -11,7 +11,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   const { activity, quick, notifications, editor } = window;
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
-  await expect(tree.welcome).toContainText('Checkpoints come with an agent’s first prompt here.'.replace('’', "'"));
+  await expect(tree.welcome).toContainText('No checkpoints yet. They appear when an agent starts working here.');
   agent.start();
   agent.turn('make it two', () => {
     agent.edit('src/a.txt', 'two', '2');
@@ -23,7 +23,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await expect(tree.row('Edit · src/a.txt')).toBeVisible();
   await tree.expand('Edit · src/a.txt');
   await expect(tree.row('a.txt')).toContainText('src · +1 −1');
-  // live: the next turn comes without anybody asking, and what was opened stays open
+  // live: the next turn appears by itself, and expanded rows stay expanded
   agent.turn('make it four', () => agent.edit('src/a.txt', 'four', '4'));
   await expect(tree.row('make it four')).toBeVisible();
   await expect(tree.row('a.txt').first()).toBeVisible();
@@ -42,7 +42,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await quick.pick('Rewind to t2');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
-  await expect(tree.row('make it four')).toContainText('taken out');
+  await expect(tree.row('make it four')).toContainText('undone');
 });
 
 test('the timeline is filtered', async ({ world, agent, code }) => {
@@ -101,7 +101,7 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   await tree.menu('main', 'Fork…');
   await quick.type('idea');
   await quick.accept();
-  await expect(notifications.toast('Branch idea begins there')).toBeVisible();
+  await expect(notifications.toast('Created branch idea')).toBeVisible();
   expect(world.run('branch', 'list')).toContain('idea');
 });
 
@@ -115,7 +115,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await expect(quick.title).toHaveText('Fork from t1');
   await quick.type('idea');
   await quick.accept();
-  await notifications.action('Branch idea begins there', 'Switch to it').click();
+  await notifications.action('Created branch idea', 'Switch to it').click();
   await quick.pick('Switch to idea');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);
@@ -130,7 +130,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await expect(tip('main')).toContainText('c3');
   await expect(tip('idea')).toContainText('c5');
   await look(window.page, 'graph');
-  // by keyboard alone
+  // by keyboard only
   await row('make it two').focus();
   await window.page.keyboard.press('ArrowUp');
   await expect(graph.locator('.row:focus')).not.toContainText('make it two');

@@ -1,4 +1,4 @@
-// What other extensions may use: `vscode.extensions.getExtension("backstitch.backstitch").exports`.
+// Public API for other extensions: `vscode.extensions.getExtension("backstitch.backstitch").exports`.
 
 import type * as vscode from "vscode";
 
@@ -9,23 +9,23 @@ type Params<M extends keyof Requests> = Requests[M]["params"];
 type Result<M extends keyof Requests> = Promise<Requests[M]["result"]>;
 
 export type Api = {
-  /** Of this shape; a change that breaks it is another number. */
+  /** Version of the API; a breaking change increments it. */
   readonly version: 1;
   readonly state: Standing["name"];
-  readonly onDidChangeState: (heard: (state: Standing["name"]) => void) => vscode.Disposable;
-  /** An agent inside the editor begins on a prompt. */
+  readonly onDidChangeState: (listener: (state: Standing["name"]) => void) => vscode.Disposable;
+  /** Begins a turn of an agent inside the editor. */
   turnBegin: (params: Params<"backstitch/turnBegin">) => Result<"backstitch/turnBegin">;
-  /** Its edit: recorded as the agent's, and applied in the editor. */
+  /** Applies an edit in the editor and records it as the agent's. */
   applyEdit: (params: Params<"backstitch/applyEdit">) => Result<"backstitch/applyEdit">;
   turnEnd: (params: Params<"backstitch/turnEnd">) => Result<"backstitch/turnEnd">;
   timeline: (params: Params<"backstitch/timeline">) => Result<"backstitch/timeline">;
-  /** A checkpoint that any process made. */
-  readonly onDidCheckpoint: (heard: (checkpoint: Checkpoint) => void) => vscode.Disposable;
-  readonly onDidRewind: (heard: (rewind: DidRewind) => void) => vscode.Disposable;
-  /** The timeline of the workspace with this root is to be read anew. */
-  readonly onDidChangeTimeline: (heard: (workspace: string) => void) => vscode.Disposable;
-  /** Who watches the files. */
-  readonly onDidChangeStatus: (heard: (status: Status) => void) => vscode.Disposable;
+  /** Fires for checkpoints of any process. */
+  readonly onDidCheckpoint: (listener: (checkpoint: Checkpoint) => void) => vscode.Disposable;
+  readonly onDidRewind: (listener: (rewind: DidRewind) => void) => vscode.Disposable;
+  /** Fires with the root of the workspace whose timeline changed. */
+  readonly onDidChangeTimeline: (listener: (workspace: string) => void) => vscode.Disposable;
+  /** Fires when the state of the file watcher changes. */
+  readonly onDidChangeStatus: (listener: (status: Status) => void) => vscode.Disposable;
 };
 
 export function api(ctx: Ctx): Api {
@@ -34,23 +34,23 @@ export function api(ctx: Ctx): Api {
     get state() {
       return ctx.state.name;
     },
-    onDidChangeState: (heard) =>
+    onDidChangeState: (listener) =>
       ctx.onDidChangeState(({ name }) => {
-        heard(name);
+        listener(name);
       }),
     turnBegin: (params) => ctx.request("backstitch/turnBegin", params),
     applyEdit: (params) => ctx.request("backstitch/applyEdit", params),
     turnEnd: (params) => ctx.request("backstitch/turnEnd", params),
     timeline: (params) => ctx.request("backstitch/timeline", params),
-    onDidCheckpoint: (heard) =>
+    onDidCheckpoint: (listener) =>
       ctx.on("backstitch/didCheckpoint", ({ checkpoint }) => {
-        heard(checkpoint);
+        listener(checkpoint);
       }),
-    onDidRewind: (heard) => ctx.on("backstitch/didRewind", heard),
-    onDidChangeTimeline: (heard) =>
+    onDidRewind: (listener) => ctx.on("backstitch/didRewind", listener),
+    onDidChangeTimeline: (listener) =>
       ctx.on("backstitch/timelineChanged", ({ workspace }) => {
-        heard(shown(workspace));
+        listener(shown(workspace));
       }),
-    onDidChangeStatus: (heard) => ctx.on("backstitch/status", heard),
+    onDidChangeStatus: (listener) => ctx.on("backstitch/status", listener),
   };
 }

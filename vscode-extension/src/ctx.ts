@@ -1,4 +1,4 @@
-// The one owner of what the extension keeps: the language server's client, its state, and what VS Code is to dispose of.
+// Single owner of the extension's state: the client of the language server, its state, and all disposables.
 
 import * as fs from "node:fs";
 import * as os from "node:os";
@@ -26,63 +26,63 @@ export type Standing =
   | { name: "failed"; reason: string }
   | { name: "stopped" };
 
-/** What is to be disposed of. */
-export type Owned = { dispose: () => unknown };
+/** Disposable. */
+export type Disposable = { dispose: () => unknown };
 
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Backstitch", { log: true });
   private client: LanguageClient | undefined;
-  private busy: Promise<void> = Promise.resolve();
-  /** Which file was looked at last; a diff or a page is none. */
+  private queue: Promise<void> = Promise.resolve();
+  /** The file that was active last; diffs and web views do not count. */
   private file: vscode.Uri | undefined;
-  /** It is started as soon as the extension is. */
+  /** The server starts with the extension. */
   private current: Standing = { name: "starting" };
-  private readonly disposables: Owned[] = [this.log];
-  private readonly stateChanged = this.owned(new vscode.EventEmitter<Standing>());
-  private readonly notices = this.owned(
+  private readonly disposables: Disposable[] = [this.log];
+  private readonly stateChanged = this.register(new vscode.EventEmitter<Standing>());
+  private readonly notices = this.register(
     new vscode.EventEmitter<{ [N in Notice]: { method: N; params: Notifications[N] } }[Notice]>(),
   );
-  /** How long the newest start took, from the asking to the first answer, in milliseconds. */
+  /** Duration of the last start until the first answer, in milliseconds. */
   startedIn: number | undefined;
 
   readonly onDidChangeState = this.stateChanged.event;
 
   constructor(readonly extension: vscode.ExtensionContext) {
-    this.owned(
+    this.register(
       vscode.workspace.onDidChangeConfiguration((change) => {
         const isAtStart = ["server", "store"].some((key) => change.affectsConfiguration(`backstitch.${key}`));
         if (isAtStart) void this.restart();
-        // it asks for the others
+        // the server requests the other settings itself
         else if (change.affectsConfiguration("backstitch") && this.current.name === "running") {
           void this.client?.sendNotification("workspace/didChangeConfiguration", { settings: null });
         }
       }),
     );
     folders();
-    this.owned(vscode.workspace.onDidChangeWorkspaceFolders(folders));
-    this.look(vscode.window.activeTextEditor);
-    this.owned(
+    this.register(vscode.workspace.onDidChangeWorkspaceFolders(folders));
+    this.trackFile(vscode.window.activeTextEditor);
+    this.register(
       vscode.window.onDidChangeActiveTextEditor((editor) => {
-        this.look(editor);
+        this.trackFile(editor);
       }),
     );
-    this.owned(vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()));
+    this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()));
   }
 
   get state(): Standing {
     return this.current;
   }
 
-  /** Disposes of it with everything else. */
-  owned<D extends Owned>(disposable: D): D {
+  /** Registers a disposable for the end of the extension. */
+  register<D extends Disposable>(disposable: D): D {
     this.disposables.push(disposable);
     return disposable;
   }
 
-  /** Hears of one kind of what the server tells. */
-  on<N extends Notice>(method: N, heard: (params: Notifications[N]) => void): vscode.Disposable {
+  /** Registers a listener for a notification of the server. */
+  on<N extends Notice>(method: N, listener: (params: Notifications[N]) => void): vscode.Disposable {
     return this.notices.event((notice) => {
-      if (notice.method === method) heard(notice.params as Notifications[N]);
+      if (notice.method === method) listener(notice.params as Notifications[N]);
     });
   }
 
@@ -96,18 +96,18 @@ export class Ctx implements vscode.Disposable {
     });
   }
 
-  /** One start or stop after the other. */
-  private soon(run: () => Promise<void>): Promise<void> {
-    this.busy = this.busy.then(run, run);
-    return this.busy;
+  /** Serializes starts and stops. */
+  private enqueue(run: () => Promise<void>): Promise<void> {
+    this.queue = this.queue.then(run, run);
+    return this.queue;
   }
 
   start(): Promise<void> {
-    return this.soon(() => this.launch());
+    return this.enqueue(() => this.launch());
   }
 
   restart(): Promise<void> {
-    return this.soon(async () => {
+    return this.enqueue(async () => {
       await this.halt("starting");
       await this.launch();
     });
@@ -116,13 +116,13 @@ export class Ctx implements vscode.Disposable {
   private async launch(): Promise<void> {
     const binary = this.binary();
     if (binary.path === undefined) {
-      this.become({ name: "missing", binary });
+      this.setState({ name: "missing", binary });
       return;
     }
-    this.become({ name: "starting" });
-    const begun = performance.now();
+    this.setState({ name: "starting" });
+    const startedAt = performance.now();
     try {
-      // it takes longer to load than all else, and VS Code waits for none of it
+      // the client takes longest to load, so it is loaded after activation
       const { connect } = await import("./server/client.ts");
       const client = connect(this, binary.path, {
         notice: (notice) => {
@@ -134,47 +134,47 @@ export class Ctx implements vscode.Disposable {
       });
       this.client = client;
       const started = client.start();
-      await within(START, started).catch((error: unknown) => {
-        // one that answers later is not to be there beside the next
+      await within(START_TIMEOUT, started).catch((error: unknown) => {
+        // a server that answers too late must not stay beside the next one
         void started.then(
           () => client.dispose(),
           () => undefined,
         );
         throw error;
       });
-      this.startedIn = performance.now() - begun;
-      this.log.info(`${binary.path}, there after ${this.startedIn.toFixed(0)} ms`);
+      this.startedIn = performance.now() - startedAt;
+      this.log.info(`${binary.path}, ready after ${this.startedIn.toFixed(0)} ms`);
     } catch (error) {
       this.log.error(String(error));
       await this.halt();
-      this.become({ name: "failed", reason: error instanceof Error ? error.message : String(error) });
+      this.setState({ name: "failed", reason: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  /** The client starts a server anew that died, some times. */
+  /** Follows the client, which restarts a crashed server a few times. */
   private follow(client: LanguageClient, state: ClientState): void {
     switch (state) {
       case "running":
-        this.become({ name: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
+        this.setState({ name: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
         break;
       case "stopped":
-        this.become({ name: "failed", reason: vscode.l10n.t("the language server stopped") });
+        this.setState({ name: "failed", reason: vscode.l10n.t("the language server stopped") });
         break;
       case "starting":
-        this.become({ name: "starting" });
+        this.setState({ name: "starting" });
     }
   }
 
   private async halt(name: "starting" | "stopped" = "stopped"): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    this.become({ name });
+    this.setState({ name });
     await client?.dispose().catch((error: unknown) => {
       this.log.warn(String(error));
     });
   }
 
-  /** Asks the server. Fails with its words where it fails, and where there is none. */
+  /** Sends a request. Fails with the server's message, or if there is no server. */
   async request<M extends Method>(
     method: M,
     params: Requests[M]["params"],
@@ -184,7 +184,7 @@ export class Ctx implements vscode.Disposable {
     return client.sendRequest(method, params, token);
   }
 
-  /** Has the server do one of its commands. Its failures are errors, since it was told that they may be. */
+  /** Executes a command of the server. Failures arrive as errors, because the client announced that it handles them. */
   async execute<C extends CommandName>(
     command: C,
     params: Commands[C]["params"],
@@ -199,27 +199,27 @@ export class Ctx implements vscode.Disposable {
     );
   }
 
-  private settled(): Promise<void> {
+  private startFinished(): Promise<void> {
     if (this.current.name !== "starting") return Promise.resolve();
     return new Promise((resolve) => {
-      const heard = this.onDidChangeState(({ name }) => {
+      const listener = this.onDidChangeState(({ name }) => {
         if (name === "starting") return;
-        heard.dispose();
+        listener.dispose();
         resolve();
       });
     });
   }
 
-  /** Documents of a window that opens again ask before the server is there. */
+  /** Returns the running client. Documents of a reopened window send requests before the server has started. */
   private async running(): Promise<LanguageClient> {
-    await this.settled();
+    await this.startFinished();
     if (this.client === undefined || this.current.name !== "running") {
-      throw new Error(vscode.l10n.t("Backstitch's language server is not running"));
+      throw new Error(vscode.l10n.t("Backstitch is not running"));
     }
     return this.client;
   }
 
-  /** Which workspace is meant where nobody says: that of the file that was looked at last, else of the first folder. */
+  /** Parameters of the default workspace: that of the last active file, else of the first folder. */
   where(): Where {
     const folder = this.file === undefined ? undefined : vscode.workspace.getWorkspaceFolder(this.file);
     if (folder !== undefined) return { workspace: folder.uri.fsPath };
@@ -230,7 +230,7 @@ export class Ctx implements vscode.Disposable {
     return first === undefined ? {} : { workspace: first.uri.fsPath };
   }
 
-  /** What a command is about: its workspace by its root, as named, else of its document, else of what is looked at. */
+  /** Adds the workspace root to arguments: as named, else of their document, else the default. */
   async about<P extends Where>(given: P): Promise<P> {
     if (typeof given.workspace === "string") return given;
     const place = typeof given.uri === "string" ? { uri: given.uri } : this.where();
@@ -239,19 +239,19 @@ export class Ctx implements vscode.Disposable {
     return { ...given, workspace: shown(workspace) };
   }
 
-  private look(editor: vscode.TextEditor | undefined): void {
+  private trackFile(editor: vscode.TextEditor | undefined): void {
     if (editor?.document.uri.scheme === "file") this.file = editor.document.uri;
   }
 
-  private become(state: Standing): void {
+  private setState(state: Standing): void {
     this.current = state;
     void vscode.commands.executeCommand("setContext", "backstitch.state", state.name);
     this.stateChanged.fire(state);
   }
 
-  /** The server hears that it is over before VS Code ends: what is not saved counts as thrown away then. */
+  /** Stops the server before VS Code exits: unsaved text counts as discarded then. */
   async end(): Promise<void> {
-    await this.soon(() => this.halt());
+    await this.enqueue(() => this.halt());
   }
 
   dispose(): void {
@@ -259,8 +259,8 @@ export class Ctx implements vscode.Disposable {
   }
 }
 
-/** How long a server may take until its first answer, in milliseconds. */
-const START = 30_000;
+/** Time limit for the first answer of a server, in milliseconds. */
+const START_TIMEOUT = 30_000;
 
 async function within(limit: number, started: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
@@ -276,12 +276,12 @@ async function within(limit: number, started: Promise<void>): Promise<void> {
   }
 }
 
-/** The client takes a token that is undefined for a parameter of the request. */
+/** A token that is never cancelled: the client would take undefined for a parameter of the request. */
 function never(): vscode.CancellationToken {
   return new vscode.CancellationTokenSource().token;
 }
 
-/** VS Code names files by how a folder was opened, the server by where they are. */
+/** Reports folders opened through links: VS Code uses the path as opened, the server the real path. */
 function folders(): void {
   const local = vscode.workspace.workspaceFolders?.filter(({ uri }) => uri.scheme === "file") ?? [];
   opened(
@@ -294,7 +294,7 @@ function folders(): void {
 
 function realpath(dir: string): string {
   try {
-    // as the file system has its letters
+    // native: with the file system's letter case
     return fs.realpathSync.native(dir);
   } catch {
     return dir;

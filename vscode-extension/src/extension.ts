@@ -1,4 +1,4 @@
-// Where VS Code begins and ends with the extension. Everything else is behind `Ctx`.
+// Entry points of the extension. Everything else is behind `Ctx`.
 
 import * as vscode from "vscode";
 
@@ -18,19 +18,19 @@ let ctx: Ctx | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   ctx = new Ctx(context);
   context.subscriptions.push(ctx);
-  const recording = ctx.owned(new Recording(ctx));
-  const review = ctx.owned(new Review(ctx));
+  const recording = ctx.register(new Recording(ctx));
+  const review = ctx.register(new Review(ctx));
   registerCommands(ctx, {
     review,
-    quickDiff: ctx.owned(new QuickDiff(ctx, review)),
-    timeline: ctx.owned(new TimelineView(ctx, recording)),
-    graph: ctx.owned(new Graph(ctx)),
+    quickDiff: ctx.register(new QuickDiff(ctx, review)),
+    timeline: ctx.register(new TimelineView(ctx, recording)),
+    graph: ctx.register(new Graph(ctx)),
     recording,
   });
-  ctx.owned(new StatusBar(ctx, recording));
-  ctx.owned(new Badges());
+  ctx.register(new StatusBar(ctx, recording));
+  ctx.register(new Badges());
   const started = ctx;
-  // nothing that VS Code starts waits for the server, nor for its client to be loaded
+  // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());
   return api(ctx);
 }

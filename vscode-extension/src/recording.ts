@@ -4,8 +4,8 @@
 import * as vscode from "vscode";
 
 import { run } from "./commands/run.ts";
-import type { Ctx, Owned } from "./ctx.ts";
-import { message, told } from "./show/errors.ts";
+import type { Ctx, Disposable } from "./ctx.ts";
+import { message, withErrors } from "./show/errors.ts";
 
 /** How it stands with one agent, as the program says. */
 export type Agent = {
@@ -27,14 +27,14 @@ export class Recording implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.changed.event;
   agents: readonly Agent[] = [];
-  private readonly owned: Owned[];
+  private readonly disposables: Disposable[];
   private checkedAt = 0;
   private checking: Promise<void> = Promise.resolve();
   /** The reasons that the user has been told. */
   private readonly said = new Set<string>();
 
   constructor(private readonly ctx: Ctx) {
-    this.owned = [
+    this.disposables = [
       this.changed,
       ctx.onDidChangeState(({ name }) => {
         if (name === "running") void this.check();
@@ -134,7 +134,7 @@ export class Recording implements vscode.Disposable {
       const repair = vscode.l10n.t("Repair");
       void vscode.window
         .showWarningMessage(text, ...(each.repair === null ? [] : [repair]))
-        .then((chosen) => (chosen === undefined ? undefined : told(() => this.repair())));
+        .then((chosen) => (chosen === undefined ? undefined : withErrors(() => this.repair())));
     }
   }
 
@@ -145,7 +145,7 @@ export class Recording implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const each of this.owned) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }
 

@@ -1,4 +1,4 @@
-// The status bar: how many checkpoints there are, and whether an agent is at work.
+// Status bar: the number of checkpoints, and if an agent is working.
 
 import * as vscode from "vscode";
 
@@ -8,25 +8,25 @@ import type { Recording } from "./recording.ts";
 import { type Checkpoint, shown } from "./server/protocol.ts";
 import { about, ago } from "./show/words.ts";
 
-/** As many as are counted; beyond them it says `+`. */
+/** Maximum of the count; above it a `+` follows. */
 const COUNTED = 1000;
-/** How long after its last checkpoint an agent counts as working, in milliseconds. */
+/** Time for which an agent counts as working after its last checkpoint, in milliseconds. */
 const WORKING = 60_000;
-/** How long more checkpoints are waited for, in milliseconds. */
+/** Debounce delay in milliseconds. */
 const SOON = 200;
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
-  private readonly heard: vscode.Disposable[];
-  /** What is shown: the workspace of this, which has this root. */
+  private readonly disposables: vscode.Disposable[];
+  /** Parameters of the shown workspace, and its root. */
   private place = "";
   private root = "";
   private newest: Checkpoint | undefined;
   private count = 0;
-  /** An answer that another question has overtaken is old. */
+  /** Number of the last request; answers to older ones are dropped. */
   private reads = 0;
   private more = false;
-  /** Why the files are not watched, by their workspace's root; empty where they are. */
+  /** Reason why files are not watched, by workspace root; empty if they are. */
   private readonly failed = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
   private pending: NodeJS.Timeout | undefined;
@@ -37,7 +37,7 @@ export class StatusBar implements vscode.Disposable {
   ) {
     this.item.name = "Backstitch";
     this.item.command = "backstitch.menu";
-    this.heard = [
+    this.disposables = [
       recording.onDidChange(() => {
         this.show();
       }),
@@ -45,7 +45,7 @@ export class StatusBar implements vscode.Disposable {
         this.state(state);
       }),
       ctx.on("backstitch/timelineChanged", ({ workspace }) => {
-        if (shown(workspace) === this.root) this.soon();
+        if (shown(workspace) === this.root) this.scheduleRead();
       }),
       ctx.on("backstitch/didCheckpoint", ({ workspace, checkpoint }) => {
         if (shown(workspace) !== this.root) return;
@@ -61,7 +61,7 @@ export class StatusBar implements vscode.Disposable {
         const place = JSON.stringify(ctx.where());
         if (place === this.place) return;
         this.place = place;
-        this.soon();
+        this.scheduleRead();
       }),
     ];
     this.state(ctx.state);
@@ -73,8 +73,8 @@ export class StatusBar implements vscode.Disposable {
     this.show();
   }
 
-  /** A burst of checkpoints is one reading. */
-  private soon(): void {
+  /** Debounces requests during a burst of checkpoints. */
+  private scheduleRead(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
       void this.read();
@@ -93,7 +93,7 @@ export class StatusBar implements vscode.Disposable {
       this.newest = page.checkpoints[0];
     } catch (error) {
       if (number !== this.reads) return;
-      // no workspace is open, or none that can be read
+      // no workspace is open, or it cannot be read
       this.ctx.log.debug(String(error));
       this.count = 0;
       this.more = false;
@@ -134,7 +134,7 @@ export class StatusBar implements vscode.Disposable {
     const { newest } = this;
     const failed = this.failed.get(this.root) ?? "";
     const left = newest === undefined ? 0 : this.workingFor(newest);
-    // it is shown anew when it would say something else
+    // update when the agent stops counting as working
     if (left > 0) {
       this.timer = setTimeout(() => {
         this.show();
@@ -157,7 +157,7 @@ export class StatusBar implements vscode.Disposable {
     this.set(`${icon} ${count}`, lines.filter(Boolean).join("\n"));
   }
 
-  /** For how long an agent whose newest checkpoint this is counts as working; 0: it does not. */
+  /** Remaining time for which the agent of this checkpoint counts as working; 0 if it does not. */
   private workingFor(newest: Checkpoint): number {
     const isAgent = newest.kind === "turn" || newest.kind === "step";
     if (!isAgent || newest.time === null) return 0;
@@ -167,7 +167,7 @@ export class StatusBar implements vscode.Disposable {
   private set(text: string, tooltip: string): void {
     this.item.text = text;
     this.item.tooltip = tooltip;
-    // an icon and a number say nothing to who hears them
+    // a screen reader gets words instead of an icon and a number
     this.item.accessibilityInformation = { label: `Backstitch: ${tooltip}`, role: "button" };
   }
 
@@ -175,6 +175,6 @@ export class StatusBar implements vscode.Disposable {
     clearTimeout(this.timer);
     clearTimeout(this.pending);
     this.item.dispose();
-    for (const each of this.heard) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }

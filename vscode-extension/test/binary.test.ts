@@ -12,7 +12,7 @@ function machine(...programs: string[]): Machine {
   };
 }
 
-test("the setting comes first, then what came along, then the PATH, then cargo's", () => {
+test("the order is setting, bundled program, PATH, cargo's directory", () => {
   const [own, path, cargo] = ["/ext/bin/backstitch", "/opt/bin/backstitch", "/home/me/.cargo/bin/backstitch"];
   const all = machine("/home/me/b", own, path, cargo);
   assert.deepEqual(find("~/b", "/ext", all), { path: "/home/me/b", from: "setting" });
@@ -21,12 +21,12 @@ test("the setting comes first, then what came along, then the PATH, then cargo's
   assert.deepEqual(find("", "/ext", machine(cargo)), { path: cargo, from: "path" });
 });
 
-test("a setting that leads nowhere is not passed over", () => {
+test("a wrong setting has no fallback", () => {
   const found = find("/gone", "/ext", machine("/ext/bin/backstitch"));
   assert.deepEqual(found, { path: undefined, tried: ["/gone"], setting: "/gone" });
 });
 
-test("a name alone is looked for on the PATH, and nowhere else", () => {
+test("a bare name is looked up on the PATH only", () => {
   const there = machine("/opt/bin/backstitch-next", "relative/backstitch-next");
   const found = find("backstitch-next", "/ext", there);
   assert.deepEqual(found, { path: "/opt/bin/backstitch-next", from: "setting" });
@@ -34,7 +34,7 @@ test("a name alone is looked for on the PATH, and nowhere else", () => {
   assert.equal(missing.path, undefined);
 });
 
-test("no place that depends on the directory is looked at", () => {
+test("relative entries of the PATH are ignored", () => {
   const found = find("", "/ext", machine("relative/backstitch"));
   assert.equal(found.path, undefined);
 });

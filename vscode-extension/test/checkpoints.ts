@@ -1,4 +1,4 @@
-// Checkpoints as the server tells of them, for tests.
+// Checkpoints in the form of the server's answers, for tests.
 
 import type { Change, Checkpoint, Kind } from "../src/server/protocol.ts";
 

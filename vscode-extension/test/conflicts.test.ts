@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { hasAll, sides } from "../src/compare/conflicts.ts";
 
-test("markers come apart into three texts", () => {
+test("markers split into three texts", () => {
   const text =
     "one\n<<<<<<< t1\ntwo\n=======\nmine\n>>>>>>> kept\nthree\n<<<<<<< t1\nfour\n=======\n>>>>>>> kept";
   assert.deepEqual(sides(text), {
@@ -17,19 +17,19 @@ test("markers come apart into three texts", () => {
   });
 });
 
-test("what is no whole conflict is text", () => {
+test("an incomplete conflict is text", () => {
   assert.equal(sides("one\n<<<<<<< t1\ntwo\n"), undefined);
   assert.equal(sides("Title\n=======\n>>>>>>> quoted\n"), undefined);
   const text = "<<<<<<< a\n<<<<<<< t1\nx\n=======\ny\n>>>>>>> kept\n";
   assert.deepEqual(sides(text)?.target, "<<<<<<< a\nx\n");
 });
 
-test("line ends stay as they are", () => {
+test("line ends are kept", () => {
   const found = sides("a\r\n<<<<<<< t1\r\nb\r\n=======\r\nc\r\n>>>>>>> kept\r\n");
   assert.deepEqual([found?.target, found?.current], ["a\r\nb\r\n", "a\r\nc\r\n"]);
 });
 
-test("a side that looks like a marker is known by its length", () => {
+test("the length identifies a side that looks like a marker", () => {
   const text = "a\n<<<<<<< t1\nTitle\n=======\nold\n=======\nnew\n>>>>>>> now\nb\n";
   const found = sides(text, [{ target: 3, current: 1 }]);
   assert.equal(found?.target, "a\nTitle\n=======\nold\nb\n");
@@ -41,11 +41,11 @@ test("a side that looks like a marker is known by its length", () => {
     current: ">>>>>>> quoted\n<<<<<<< quoted\n",
     conflicts: [{ target: 1, current: 2 }],
   });
-  // where the lengths are not right, the first marker divides
+  // with wrong lengths the first marker splits
   assert.equal(sides(text, [{ target: 9, current: 9 }])?.target, "a\nTitle\nb\n");
 });
 
-test("whether the conflicts that are waited for are there, among others", () => {
+test("expected conflicts are found among others", () => {
   const [one, two] = [
     { target: 1, current: 2 },
     { target: 3, current: 0 },

@@ -5,7 +5,7 @@ import { asOpened, really } from "../src/documents/folders.ts";
 
 const links = [{ opened: "/home/me/work", real: "/disk/projects/work" }];
 
-test("a file has the name by which its folder was opened, and is found where it is", () => {
+test("a file has the opened path of its folder, and is found at its real path", () => {
   for (const [opened, real] of [
     ["/home/me/work/src/a.rs", "/disk/projects/work/src/a.rs"],
     ["/home/me/work", "/disk/projects/work"],
@@ -15,7 +15,7 @@ test("a file has the name by which its folder was opened, and is found where it 
   }
 });
 
-test("what is elsewhere keeps its name", () => {
+test("other files keep their paths", () => {
   for (const file of ["/disk/projects/work2/a.rs", "/disk/projects/a.rs", "/elsewhere"]) {
     assert.equal(asOpened(file, links), file);
     assert.equal(really(file, links), file);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { areAll, fromGutter, hunks as compared, isSame, touched, withHunks } from "../src/compare/hunks.ts";
 
 const OLD = "one\ntwo\nthree\nfour\nfive\n";
-/** A line made, one taken away, one changed. */
+/** One line added, one removed, one changed. */
 const NOW = "zero\none\nthree\nfour\n5\n";
 
 function hunks(old: string, now: string) {
@@ -13,19 +13,19 @@ function hunks(old: string, now: string) {
   return found;
 }
 
-test("where two texts differ", () => {
+test("hunks of two texts", () => {
   assert.deepEqual(hunks(OLD, OLD), []);
   assert.deepEqual(hunks(OLD, OLD.replace("two", "2").replace("five\n", "")), [
     { old: [1, 2], now: [1, 2] },
     { old: [4, 5], now: [4, 4] },
   ]);
   assert.deepEqual(hunks("", "a\n"), [{ old: [0, 0], now: [0, 1] }]);
-  // behind the last line end there is one more line
+  // after the last line end there is one more line
   assert.deepEqual(hunks("a\nb", "a\nb\n"), [{ old: [2, 2], now: [2, 3] }]);
   assert.deepEqual(hunks("a\r\nb\r\n", "a\nb\n"), []);
 });
 
-test("which of them a cursor is in, on either side", () => {
+test("hunks at a cursor on either side", () => {
   const all = hunks(OLD, NOW);
   const at = (side: "old" | "now", line: number) => touched(all, side, line, line).map(({ now }) => now[0]);
   assert.deepEqual(
@@ -38,7 +38,7 @@ test("which of them a cursor is in, on either side", () => {
   );
 });
 
-test("what is kept is in the older text; the rest still differs", () => {
+test("kept hunks are in the older text; the others remain", () => {
   const all = hunks(OLD, NOW);
   for (const hunk of all) assert.equal(hunks(withHunks(OLD, NOW, [hunk]), NOW).length, all.length - 1);
   assert.equal(withHunks(OLD, NOW, all), NOW);
@@ -51,13 +51,13 @@ test("what is kept is in the older text; the rest still differs", () => {
   ] as const) {
     assert.equal(withHunks(old, now, hunks(old, now)), now);
   }
-  // it goes on to end its lines as it did
+  // line ends are kept
   assert.equal(withHunks("a\r\nb\r\n", "a\nx\n", hunks("a\r\nb\r\n", "a\nx\n")), "a\r\nx\r\n");
   assert.ok(isSame("a\r\nb\r\n", "a\nb\n"));
   assert.ok(!isSame("a\nb", "a\nb\n"));
 });
 
-test("whether changes are all that differs, whoever compared", () => {
+test("complete sets of changes are recognized from any diff", () => {
   const all = hunks(OLD, NOW);
   assert.ok(areAll(OLD, NOW, all));
   assert.ok(!areAll(OLD, NOW, all.slice(1)));
@@ -66,22 +66,22 @@ test("whether changes are all that differs, whoever compared", () => {
   assert.ok(!areAll(OLD, `typed\n${NOW}`, all));
   assert.ok(!areAll(`kept\n${OLD}`, NOW, all));
   assert.ok(!areAll(OLD, `${NOW}typed\n`, all));
-  // another way to cut the same: an insertion between two lines that are alike
+  // another diff of the same texts: an insertion between two equal lines
   const [was, is] = ["a {\n}\n\nc {\n}\n", "a {\n}\n\nb {\n}\n\nc {\n}\n"];
   const above = [{ old: [2, 2] as [number, number], now: [2, 5] as [number, number] }];
   const below = [{ old: [3, 3] as [number, number], now: [3, 6] as [number, number] }];
   assert.ok(areAll(was, is, above) && areAll(was, is, below));
   for (const [hunk] of [above, below]) assert.equal(withHunks(was, is, hunk ? [hunk] : []), is);
-  // the gutter may be told to pass over blanks
+  // the gutter may ignore whitespace
   assert.ok(areAll("a\nb\n", "  a\nc\n", [{ old: [1, 2], now: [1, 2] }]));
 });
 
-test("texts that differ too much take no time, and are not told apart", () => {
+test("very different texts take no time and have no hunks", () => {
   const text = (word: string) => Array.from({ length: 20_000 }, (_, at) => `${word} ${at}\n`).join("");
   assert.equal(compared(text("old"), text("now")), undefined);
 });
 
-test("as the gutter tells of a change", () => {
+test("changes from the gutter", () => {
   const change = (o: [number, number], m: [number, number]) =>
     fromGutter({
       originalStartLineNumber: o[0],
@@ -90,8 +90,8 @@ test("as the gutter tells of a change", () => {
       modifiedEndLineNumber: m[1],
     });
   assert.deepEqual(change([2, 2], [2, 3]), { old: [1, 2], now: [1, 3] });
-  // deleted behind line 4
+  // deleted after line 4
   assert.deepEqual(change([5, 6], [4, 0]), { old: [4, 6], now: [4, 4] });
-  // inserted behind line 4
+  // inserted after line 4
   assert.deepEqual(change([4, 0], [5, 5]), { old: [4, 4], now: [4, 5] });
 });

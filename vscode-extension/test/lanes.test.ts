@@ -19,7 +19,7 @@ test("one branch is one lane", () => {
   assert.deepEqual(drawn("c3<c2", "c2<c1", "c1"), ["c3@0->0", "c2@0->0", "c1@0"]);
 });
 
-test("a fork has a lane of its own until where it began", () => {
+test("a fork has a lane of its own down to its fork point", () => {
   assert.deepEqual(drawn("d2<d1", "c3<c2", "d1<c2", "c2<c1", "c1"), [
     "d2@0->0",
     "c3@1->0",
@@ -29,7 +29,7 @@ test("a fork has a lane of its own until where it began", () => {
   ]);
 });
 
-test("a lane that has ended is used again", () => {
+test("an ended lane is reused", () => {
   const graph = lanes([
     { id: "x", parent: "a" },
     { id: "y", parent: "a" },
@@ -40,6 +40,6 @@ test("a lane that has ended is used again", () => {
   assert.equal(graph.rows[3]?.lane, 0);
 });
 
-test("a parent that is on no page yet", () => {
+test("a parent that is not loaded yet", () => {
   assert.deepEqual(drawn("c9<c8"), ["c9@0"]);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { Restarts } from "../src/server/restarts.ts";
 
-test("a server that dies again and again is left alone, one that dies now and then is not", () => {
+test("a server that crashes often is not restarted, one that crashes rarely is", () => {
   const often = new Restarts();
   assert.deepEqual(
     [0, 1, 2, 3, 4].map((second) => often.again(second * 1000)),

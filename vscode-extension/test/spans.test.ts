@@ -23,7 +23,7 @@ test("from the first step that touched a file to the last", () => {
   );
 });
 
-test("a file is followed under its names", () => {
+test("a file is followed through renames", () => {
   assert.deepEqual(of(["c3", [change("b", "rename", { from: "a" })]], ["c4", [change("b", "modify")]]), [
     ["b", "modify", "a", "c2", "c4"],
   ]);
@@ -32,18 +32,18 @@ test("a file is followed under its names", () => {
   ]);
 });
 
-test("made and deleted again is nothing; deleted and made again is a change", () => {
+test("created and deleted is no change; deleted and created is one", () => {
   assert.deepEqual(of(["c3", [change("a", "create")]], ["c4", [change("a", "delete")]]), []);
   assert.deepEqual(of(["c3", [change("a", "delete")]], ["c4", [change("a", "create")]]), [
     ["a", "modify", undefined, "c2", "c4"],
   ]);
 });
 
-test("what is binary has no lines to compare", () => {
+test("binary files have no lines to compare", () => {
   assert.deepEqual(of(["c3", [change("a", "modify", { binary: true })]]), []);
 });
 
-test("by their numbers", () => {
+test("steps are sorted by number", () => {
   const ids = ["c10", "c9", "c11"].map((id) => checkpoint(id, "step"));
   assert.deepEqual(
     oldestFirst(ids).map(({ id }) => id),
@@ -51,7 +51,7 @@ test("by their numbers", () => {
   );
 });
 
-test("what somebody else wrote between two steps is not theirs", () => {
+test("changes of others between two steps are excluded", () => {
   const steps = [
     checkpoint("c3", "step", { changes: [change("a", "modify")] }),
     checkpoint("c5", "step", { changes: [change("b", "rename", { from: "a" }), change("c", "create")] }),

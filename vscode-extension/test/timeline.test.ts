@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { entries, gaps, isEmpty, parse, written } from "../src/timeline/model.ts";
 import { checkpoint } from "./checkpoints.ts";
 
-test("steps stand below their turns, newest first", () => {
+test("steps are below their turns, newest first", () => {
   const all = [
     checkpoint("c6", "external"),
     checkpoint("c5", "step", { turn: "t2" }),
@@ -20,7 +20,7 @@ test("steps stand below their turns, newest first", () => {
   assert.deepEqual(shape(all.slice(0, 4)), ["c6", "c4 c5", "c3"]);
 });
 
-test("what a turn did not capture is its steps'", () => {
+test("a turn includes the gaps of its steps", () => {
   const item = { path: "big.bin", reason: "too_large" as const, detail: "" };
   const step = checkpoint("c2", "step", { turn: "t1" });
   step.coverage.items.push(item);
@@ -29,7 +29,7 @@ test("what a turn did not capture is its steps'", () => {
   assert.deepEqual(gaps(entry), [item]);
 });
 
-test("what is typed into the filter", () => {
+test("typed filters", () => {
   const typed = "agent:claude-code refactor path:src/a.rs auth";
   const filter = parse(typed);
   assert.deepEqual(filter, { agent: "claude-code", path: "src/a.rs", text: "refactor auth" });

@@ -16,17 +16,17 @@ test("ages", () => {
   assert.equal(at("2026-11-19T09:30:00Z"), "yesterday");
   assert.equal(at("2026-11-15T09:30:00Z"), "5 days ago");
   assert.equal(at("2026-10-15T09:30:00Z"), "2026-10-15");
-  // a clock that is ahead
+  // the clock is ahead
   assert.equal(at("2026-11-20T12:00:10Z"), "just now");
   assert.equal(ago(null, now, say), "");
 });
 
-test("a prompt is one line without what hides or turns text", () => {
+test("a prompt is one line without control characters and direction marks", () => {
   assert.equal(line("  make\n it\t\u202ered\u0007 "), "make it red");
   assert.equal(line("👩‍👩‍👧‍👧".repeat(3), 2), "👩‍👩‍👧‍👧…");
 });
 
-test("what a checkpoint is about", () => {
+test("titles of checkpoints", () => {
   assert.equal(about(checkpoint("c1", "turn", { prompt: "refactor\nauth" }), say), "refactor auth");
   assert.equal(about(checkpoint("c1", "turn", { prompt: "" }), say), "turn without a prompt");
   const changes = [change("a.rs", "modify")];

@@ -29,7 +29,7 @@ function M.check()
   local binary = server.binary()
   if not binary then
     health.error(
-      ("'%s' is no program that can be started"):format(server.program()),
+      ("'%s' is not an executable"):format(server.program()),
       'Install it (cargo install backstitch), or set cmd: :help backstitch-options'
     )
     return

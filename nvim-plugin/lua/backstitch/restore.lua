@@ -8,7 +8,7 @@ local M = {}
 
 ---@alias backstitch.Verb 'rewind'|'revert'|'undo'|'redo'|'switch'
 
-local DID = { rewind = 'Rewound', revert = 'Reverted', undo = 'Undone', redo = 'Done again', switch = 'Switched' }
+local DID = { rewind = 'Rewound', revert = 'Reverted', undo = 'Undone', redo = 'Redone', switch = 'Switched' }
 
 --- Returns the parameters for the dry run of a command.
 ---@param verb backstitch.Verb
@@ -33,7 +33,7 @@ end
 local function ways(verb, arguments, planned)
   local all = {}
   if verb == 'rewind' and not planned.exact then
-    table.insert(all, { key = 'e', label = 'exactly that state: your own edits go, too', instead = { exact = true } })
+    table.insert(all, { key = 'e', label = 'restore everything: also discards your own edits', instead = { exact = true } })
   elseif verb == 'rewind' then
     table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
   end
@@ -42,7 +42,7 @@ local function ways(verb, arguments, planned)
     is_uncertain = is_uncertain or gap.kind == 'uncertain'
   end
   if is_uncertain and arguments.uncertain ~= 'take' then
-    table.insert(all, { key = 'u', label = "also what may be the agent's", instead = { uncertain = 'take' } })
+    table.insert(all, { key = 'u', label = 'include changes whose author is uncertain', instead = { uncertain = 'take' } })
   end
   if verb == 'switch' and not arguments.carry and #(planned.uncarried or {}) > 0 then
     table.insert(all, { key = 'y', label = 'take your own edits along', instead = { carry = true } })
@@ -91,15 +91,15 @@ local function report(verb, result)
   end, result.edits or {})
   local parts = { ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
   if pending > 0 then
-    table.insert(parts, ('%d of them to be saved'):format(pending))
+    table.insert(parts, ('%d of them unsaved'):format(pending))
   end
   if #result.gaps > 0 then
-    table.insert(parts, 'not reached: ' .. table.concat(vim.tbl_map(words.gap, result.gaps), '; '))
+    table.insert(parts, 'not restored: ' .. table.concat(vim.tbl_map(words.gap, result.gaps), '; '))
   end
   local missed = 0
   for _, each in ipairs({
-    { result.not_taken, 'not taken by its editor' },
-    { result.incomplete, 'left alone, since another program had them' },
+    { result.not_taken, 'not accepted by the editor' },
+    { result.incomplete, 'skipped, since another program uses them' },
   }) do
     if each[1] and #each[1] > 0 then
       missed = missed + #each[1]
@@ -107,10 +107,10 @@ local function report(verb, result)
     end
   end
   if result.awaited and #result.awaited > 0 then
-    table.insert(parts, 'not yet shown by its editor: ' .. list(result.awaited))
+    table.insert(parts, 'not yet shown in the editor: ' .. list(result.awaited))
   end
   if verb ~= 'undo' then
-    table.insert(parts, ':Backstitch undo takes it back')
+    table.insert(parts, ':Backstitch undo undoes this')
   end
   return 'backstitch: ' .. table.concat(parts, '; '), missed > 0 and vim.log.levels.WARN or vim.log.levels.INFO
 end
@@ -119,7 +119,7 @@ end
 ---@param planned backstitch.PlanResult
 local function nothing(verb, planned)
   local why = planned.nothing or table.concat(vim.tbl_map(words.gap, planned.gaps), '; ')
-  local hint = verb == 'rewind' and not planned.exact and ' :Backstitch! rewind takes out your own edits, too.' or ''
+  local hint = verb == 'rewind' and not planned.exact and ' :Backstitch! rewind also discards your own edits.' or ''
   vim.notify(
     ('backstitch: %s: nothing to do%s.%s'):format(words.sentence(planned.title), why ~= '' and ': ' .. why or '', hint)
   )
@@ -200,7 +200,7 @@ function M.run(client, verb, arguments, options)
         end
         now = look(asked)
       end
-      vim.notify('backstitch: files changed meanwhile; here is what would be done now', vim.log.levels.WARN)
+      vim.notify('backstitch: files changed meanwhile; this is the new plan', vim.log.levels.WARN)
       planned = now
     end
   end

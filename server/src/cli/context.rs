@@ -51,7 +51,7 @@ pub fn locate<'a>(global: &'a GlobalArgs, cwd: &'a Path) -> Locate<'a> {
 }
 
 /// Warns about errors in the settings files.
-pub fn warn_of_settings(config: &Config, out: &Out) {
+pub fn warn_about_settings(config: &Config, out: &Out) {
     for problem in config.problems() {
         out.note("warning", &problem);
     }
@@ -74,7 +74,7 @@ impl<'a> CommandContext<'a> {
         if let Some(notice) = engine.notice() {
             out.note("note", notice);
         }
-        warn_of_settings(&engine.config(), out);
+        warn_about_settings(&engine.config(), out);
         Ok(Self {
             root: engine.root().to_path_buf(),
             engine,

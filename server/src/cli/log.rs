@@ -353,7 +353,7 @@ impl Timeline {
             &node.id.to_string(),
             self.columns.id,
         );
-        line = self.say(line, entry);
+        line = self.describe(line, entry);
         if entry.pinned {
             line = line.add(YELLOW, "  [pinned]");
         }
@@ -377,7 +377,7 @@ impl Timeline {
         text.push_str(
             &line
                 .right(self.right(entry))
-                .faded(is_out(entry))
+                .faded(is_undone(entry))
                 .draw(self.paint),
         );
         if self.graph {
@@ -386,7 +386,7 @@ impl Timeline {
     }
 
     /// PathChange the checkpoint is, in words.
-    fn say(&self, line: TextLine, entry: &Entry) -> TextLine {
+    fn describe(&self, line: TextLine, entry: &Entry) -> TextLine {
         let node = &entry.node;
         let label = node.label.as_deref().map(render::clean).unwrap_or_default();
         match node.kind {
@@ -453,7 +453,7 @@ impl Timeline {
             let line = files::with_counts(line, change.binary, (change.added, change.removed));
             text.push_str(
                 &line
-                    .faded(is_out(entry) && self.paint.color)
+                    .faded(is_undone(entry) && self.paint.color)
                     .draw(self.paint),
             );
         }
@@ -476,7 +476,7 @@ impl Timeline {
 }
 
 /// True if the entry is not in force: its edits were taken out, or it is an operation that was undone.
-pub fn is_out(entry: &Entry) -> bool {
+pub fn is_undone(entry: &Entry) -> bool {
     match &entry.operation {
         Some(operation) => operation.undone_by.is_some(),
         None => entry.taken_out,
@@ -530,7 +530,7 @@ fn who(entry: &Entry) -> String {
         Kind::External if entry.changes.is_empty() && entry.node.label.is_some() => {
             render::clean(entry.node.label.as_deref().unwrap_or_default())
         }
-        Kind::External if is_uncertain(entry) => suspect(entry),
+        Kind::External if is_uncertain(entry) => likely_author(entry),
         Kind::External => "you".to_owned(),
         _ => String::new(),
     }
@@ -543,7 +543,7 @@ fn is_uncertain(entry: &Entry) -> bool {
 }
 
 /// Returns the likely author of uncertain edits.
-fn suspect(entry: &Entry) -> String {
+fn likely_author(entry: &Entry) -> String {
     let named = entry.session.as_ref().filter(|session| {
         let mut origins = entry.changes.iter().map(|c| c.change.origin.session);
         origins.any(|origin| origin == Some(session.id))

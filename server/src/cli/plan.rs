@@ -96,7 +96,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
         };
         let line = match (&action.reason, action.kind) {
             (Some(reason), _) => line.add(DIM, format!("  {}", render::clean(reason))),
-            (None, kind) => match decided(plan, &action.path) {
+            (None, kind) => match resolution_at(plan, &action.path) {
                 Some(resolution) => line.add(YELLOW, format!("  {}", outcome(resolution))),
                 None if kind == ActionKind::Merge => line.add(DIM, "  keeping the other edits"),
                 None => line,
@@ -114,7 +114,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
 }
 
 /// Returns the resolution of the conflicts at a path, if it has any.
-fn decided(plan: &Plan, path: &RelPath) -> Option<Resolution> {
+fn resolution_at(plan: &Plan, path: &RelPath) -> Option<Resolution> {
     let conflict = plan.conflicts.iter().find(|c| c.path == *path)?;
     conflict.resolution
 }

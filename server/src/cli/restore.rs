@@ -31,7 +31,7 @@ struct RestoreRun<'a> {
 }
 
 pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
-    only_code(options.selection.scope)?;
+    require_code_scope(options.selection.scope)?;
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
@@ -61,7 +61,7 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
 }
 
 pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
-    only_code(options.selection.scope)?;
+    require_code_scope(options.selection.scope)?;
     let nodes = options
         .revs
         .iter()
@@ -122,7 +122,7 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
 }
 
 /// Refuses a scope that includes the conversation, so that nothing is rewound by half.
-fn only_code(scope: RestoreScope) -> CliResult<()> {
+fn require_code_scope(scope: RestoreScope) -> CliResult<()> {
     if scope == RestoreScope::Code {
         return Ok(());
     }
@@ -291,7 +291,7 @@ struct RecordedBefore {
 impl RecordedBefore {
     fn find(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<Self> {
         let mut found: Option<Self> = None;
-        let mut at = Some(plan.head).filter(|_| leads_elsewhere(job, plan));
+        let mut at = Some(plan.head).filter(|_| switches_branch(job, plan));
         while let Some(id) = at.filter(|id| Some(*id) != job.before) {
             let entry = context.engine.entry(id).ok()?;
             if entry.node.kind == ModelKind::External && !entry.changes.is_empty() {
@@ -380,7 +380,7 @@ fn nothing(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult
     })
 }
 
-fn leads_elsewhere(job: &RestoreRun, plan: &Plan) -> bool {
+fn switches_branch(job: &RestoreRun, plan: &Plan) -> bool {
     plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. })
 }
 
@@ -394,7 +394,7 @@ fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<C
             hint = String::from(
                 "move away the files that are not in the history: a switch replaces all files or none",
             );
-        } else if leads_elsewhere(job, plan) {
+        } else if switches_branch(job, plan) {
             if matches!(job.request.goal, Goal::Switch { carry: true, .. }) {
                 hint.push_str("; without --carry your edits stay on this branch");
             }
@@ -455,7 +455,7 @@ fn finish(
     applied: &Applied,
     shown: bool,
 ) -> CliResult<()> {
-    let trouble = trouble(applied);
+    let incomplete = incomplete(applied);
     if context.out.json {
         let document = to_protocol::value(&to_protocol::applied(
             applied,
@@ -467,14 +467,14 @@ fn finish(
             document["branch"] =
                 to_protocol::value(&to_protocol::branch(&context.engine.branch(branch)?));
         }
-        return match trouble {
-            Some(trouble) => Err(trouble.answer(document)),
+        return match incomplete {
+            Some(incomplete) => Err(incomplete.answer(document)),
             None => out::answer(document),
         };
     }
     let (Some(node), Some(operation)) = (applied.node, applied.operation) else {
-        return match trouble {
-            Some(trouble) => Err(trouble),
+        return match incomplete {
+            Some(incomplete) => Err(incomplete),
             None => nothing(context, job, &applied.plan),
         };
     };
@@ -500,11 +500,11 @@ fn finish(
             "it was done anyway, as {operation}; `{back}` reverses it"
         ))
     })?;
-    trouble.map_or(Ok(()), Err)
+    incomplete.map_or(Ok(()), Err)
 }
 
 /// Returns an error that names the files a restore left out.
-fn trouble(applied: &Applied) -> Option<CliError> {
+fn incomplete(applied: &Applied) -> Option<CliError> {
     let left = applied.incomplete.iter();
     let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
     let left: Vec<String> = left.collect();

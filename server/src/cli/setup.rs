@@ -55,7 +55,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     let mut all = Vec::new();
     for (name, found) in agents {
         let done = setup::run(&name, found, request).map_err(|error| {
-            let by_hand = setup::is_no_json(&error) && !options.uninstall;
+            let by_hand = setup::is_invalid_json(&error) && !options.uninstall;
             let error = CliError::from(error);
             if by_hand {
                 error.hint(format!(

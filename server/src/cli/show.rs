@@ -118,7 +118,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         .add(BOLD, log::node_name(entry))
         .plain("  ")
         .plain(node.kind.name());
-    if log::is_out(entry) {
+    if log::is_undone(entry) {
         title = title.faded(true);
     }
     let mut text = title.right(paint.ago(node.time)).draw(paint);

@@ -22,7 +22,7 @@ use crate::to_protocol;
 pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;
     let config = Config::read(&workspace);
-    context::warn_of_settings(&config, out);
+    context::warn_about_settings(&config, out);
     if let Some(warning) = health::nothing_recorded(&workspace, &config) {
         out.note("warning", &warning);
     }
@@ -222,7 +222,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
     let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open_with(&workspace, OpenOptions::COMMAND)?;
     engine.on_progress(out.progress());
-    context::warn_of_settings(&engine.config(), out);
+    context::warn_about_settings(&engine.config(), out);
     let coverage = engine.record_changes()?;
     let status = engine.status()?;
     engine.tidy();
@@ -345,7 +345,7 @@ fn list(context: &mut CommandContext, all: bool, session: Option<String>) -> Cli
             .column(DIM, entry.node.kind.name(), 10)
             .plain(what)
             .right(context.out.paint.ago(entry.node.time))
-            .faded(log::is_out(entry));
+            .faded(log::is_undone(entry));
         text.push_str(&line.draw(context.out.paint));
     }
     context.out.text(&text)

@@ -48,7 +48,7 @@ const OTHER_PROMPT: &str = "Leave the names; only note the limits";
 const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
 
 /// Lines that the user adds by hand, each below the first line of a file. The agent's second turn edits the
-/// same files further down.
+/// ensure_same files further down.
 const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: reviewed.\n");
 const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
 
@@ -132,7 +132,7 @@ impl Demo<'_> {
         self.check_rewound(before)?;
         self.line("")?;
         self.backstitch(&["undo"])?;
-        same(&after, &self.scratch.snapshot()?)?;
+        ensure_same(&after, &self.scratch.snapshot()?)?;
         self.good("undone: every byte is back, the agent's and yours")?;
         self.line("")?;
 
@@ -151,7 +151,7 @@ impl Demo<'_> {
         self.backstitch(&["blame", UNITS_FILE, "-L", &lines])
     }
 
-    /// Shows the lenses of the same file, from the language server.
+    /// Shows the lenses of the ensure_same file, from the language server.
     fn in_an_editor(&mut self) -> Result<()> {
         let root = self.scratch.workspace().canonicalize()?;
         let mut server = Command::new(std::env::current_exe()?);
@@ -197,12 +197,12 @@ impl Demo<'_> {
         self.line("")?;
         let second = self.scratch.snapshot()?;
         self.backstitch(&["switch", "main"])?;
-        same(first, &self.scratch.snapshot()?)?;
+        ensure_same(first, &self.scratch.snapshot()?)?;
         self.good("switched: the first idea is back, byte for byte")?;
         self.line("")?;
         self.backstitch(&["diff", "main", "idea2", "--stat"])?;
         self.backstitch(&["switch", "idea2"])?;
-        same(&second, &self.scratch.snapshot()?)?;
+        ensure_same(&second, &self.scratch.snapshot()?)?;
         self.good("and the second one, too; neither is lost")?;
         self.line("")?;
         self.backstitch(&["log", "--graph", "--all"])
@@ -247,7 +247,7 @@ impl Demo<'_> {
         let edited = below_first_line(&text, AFTER.1);
         expected.put(AFTER.0, edited.into_bytes());
         let found = self.scratch.snapshot()?;
-        same(&expected, &found)?;
+        ensure_same(&expected, &found)?;
         self.good("rewound: the changes of turn 2 are undone, byte for byte")?;
         for (path, line) in [BEFORE, AFTER] {
             let text = found.text(path).unwrap_or_default();
@@ -360,13 +360,13 @@ impl Demo<'_> {
             ColorChoice::Never
         };
         let mut stdout = AutoStream::new(std::io::stdout().lock(), choice);
-        // Flush at once, because the commands write to the same stdout.
+        // Flush at once, because the commands write to the ensure_same stdout.
         writeln!(stdout, "{text}")?;
         Ok(stdout.flush()?)
     }
 }
 
-fn same(expected: &TreeSnapshot, found: &TreeSnapshot) -> Result<()> {
+fn ensure_same(expected: &TreeSnapshot, found: &TreeSnapshot) -> Result<()> {
     let differing = expected.differing(found);
     if !differing.is_empty() {
         bail!("unexpected content: {}", differing.join(", "));

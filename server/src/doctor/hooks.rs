@@ -21,8 +21,8 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
     let settings = setup::settings_of_claude_code(root);
     let has_any = |path: &PathBuf| setup::hooks_in(path).is_ok_and(|found| !found.is_empty());
     if setup::found().is_empty() && !settings.iter().any(has_any) {
-        let said = "no agent was found on this machine";
-        return vec![Finding::new(name, CheckState::Warning, said, hint)];
+        let problem = "no agent was found on this machine";
+        return vec![Finding::new(name, CheckState::Warning, problem, hint)];
     }
     let mut all = Vec::new();
     all.extend(version(name));
@@ -45,7 +45,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
                 "the agent cannot read its settings either: fix that file",
             )),
         }
-        if setup::is_switched_off(path) {
+        if setup::hooks_disabled(path) {
             all.push(Finding::new(
                 name,
                 CheckState::Wrong,
@@ -55,8 +55,8 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
         }
     }
     if commands.is_empty() {
-        let said = "it does not report what it does: its settings have no Backstitch hooks";
-        all.push(Finding::new(name, CheckState::Wrong, said, hint.clone()));
+        let problem = "it does not report what it does: its settings have no Backstitch hooks";
+        all.push(Finding::new(name, CheckState::Wrong, problem, hint.clone()));
     }
     for (command, path) in commands {
         let trouble = setup::trouble(&command);
@@ -107,8 +107,8 @@ fn version(name: &'static str) -> Option<Finding> {
     let program = setup::claude_on_path()?;
     let mut command = Command::new(&program);
     command.arg("--version");
-    let said = match run(&mut command, b"") {
-        Ok((output, _)) => output,
+    let output = match run(&mut command, b"") {
+        Ok((stdout, _)) => stdout,
         Err(why) => {
             return Some(Finding::new(
                 name,
@@ -118,7 +118,7 @@ fn version(name: &'static str) -> Option<Finding> {
             ));
         }
     };
-    let number = said.split_whitespace().next().unwrap_or_default();
+    let number = output.split_whitespace().next().unwrap_or_default();
     let mut parts = number.split('.').map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
         return Some(Finding::new(

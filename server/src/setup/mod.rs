@@ -125,7 +125,7 @@ pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
 }
 
 /// True if a settings file disables all hooks.
-pub fn is_switched_off(path: &Path) -> bool {
+pub fn hooks_disabled(path: &Path) -> bool {
     let settings = path.exists().then(|| file::JsonSettings::read(path));
     settings.is_some_and(|read| {
         read.is_ok_and(|settings| settings.value["disableAllHooks"] == Value::Bool(true))
@@ -147,7 +147,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     };
     let path = dir.join("settings.json");
     let (settings, is_invalid) = match file::JsonSettings::read(&path) {
-        Err(error) if request.print && !request.uninstall && is_no_json(&error) => {
+        Err(error) if request.print && !request.uninstall && is_invalid_json(&error) => {
             (file::JsonSettings::blank(&path), true)
         }
         settings => (settings?, false),
@@ -192,7 +192,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
 }
 
 /// True if a settings file is readable but not valid JSON, for example because of comments.
-pub fn is_no_json(error: &anyhow::Error) -> bool {
+pub fn is_invalid_json(error: &anyhow::Error) -> bool {
     error.root_cause().is::<serde_json::Error>()
 }
 

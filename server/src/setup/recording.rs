@@ -77,7 +77,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         of_project: false,
         places,
     };
-    if let Some((path, _)) = files.iter().find(|(path, _)| super::is_switched_off(path)) {
+    if let Some((path, _)) = files.iter().find(|(path, _)| super::hooks_disabled(path)) {
         recording.reason = Some(format!("{} switches all hooks off", path.display()));
         recording.fix = Some("take `disableAllHooks` out of it".to_owned());
         return recording;

@@ -1,4 +1,4 @@
-//! Rewinds while agents are at work.
+//! Rewinds while agents work.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::agent::Agent;
 use crate::support::patience::at_most;
 use crate::support::{Over, World};
 
-/// U-20, S4-037: rewinds beside agents at work: every edit is in the history, and nobody hangs.
+/// U-20, S4-037: rewinds while agents work: every edit is in the history, and no process hangs.
 #[test]
 fn rewinds_beside_agents_lose_no_edit() {
     let world = World::committed(&[("README", "together\n")]);
@@ -99,7 +99,7 @@ fn rewinds_beside_agents_lose_no_edit() {
     );
 }
 
-/// Whole files, one after the other; what was written.
+/// Writes whole files, one after the other. Returns their contents.
 fn write_and_write(world: &World, agent: &Agent<'_>, n: usize) -> Vec<String> {
     let mut written = Vec::new();
     for round in 0..30 {
@@ -116,7 +116,7 @@ fn write_and_write(world: &World, agent: &Agent<'_>, n: usize) -> Vec<String> {
     written
 }
 
-/// U-20: agents that never rest do not keep a rewind from its turn, nor it them.
+/// U-20: busy agents do not block a rewind, and it does not block them.
 #[test]
 fn a_rewind_gets_its_turn_among_eight_busy_agents() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -163,7 +163,7 @@ fn a_rewind_gets_its_turn_among_eight_busy_agents() {
     world.ok(["verify"]);
 }
 
-/// A lock that does not come: the agent goes on after two seconds, and the gap shows.
+/// A lock is not released: the agent continues after two seconds, and the gap is shown.
 #[test]
 fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -221,7 +221,7 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
     );
 }
 
-/// A rewind and its undo are whole while `gc` makes older turns one, again and again.
+/// A rewind and its undo are complete while `gc` squashes older turns again and again.
 #[test]
 fn rewinds_beside_gc_find_what_they_need() {
     let world = World::committed(&[("a.txt", "at first\n")]);

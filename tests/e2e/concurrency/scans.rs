@@ -1,4 +1,4 @@
-//! Several looks at the whole tree at once: one does the work, none doubles it, and one that dies is in nobody's way.
+//! Concurrent scans of the whole tree: one does the work, none repeats it, and one that dies blocks nobody.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use crate::support::patience::PATIENCE;
 use crate::support::rng::Rng;
 use crate::support::tree;
 
-/// Enough files that scans run into each other, more than the database takes in one piece.
+/// A workspace with enough files for scans to overlap, more than the database takes in one piece.
 fn populated() -> World {
     let world = World::in_memory();
     let mut rng = Rng::new(2);
@@ -27,7 +27,7 @@ fn populated() -> World {
     world
 }
 
-/// The same, known, and then changed: again more than the database takes in one piece.
+/// The same after a scan, and with changes: again more than the database takes in one piece.
 fn changed() -> World {
     let world = populated();
     world.ok(["init"]);
@@ -38,7 +38,7 @@ fn changed() -> World {
 
 const CHANGES: &str = "you: modify d0/f0.txt, create more.bin";
 
-/// Runs these commands at the same time, each to a good end.
+/// Runs these commands concurrently, and asserts that each succeeds.
 fn at_once(world: &World, commands: &[&[&str]]) {
     let start = Barrier::new(commands.len());
     thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn at_once(world: &World, commands: &[&[&str]]) {
     });
 }
 
-/// Everything on disk is known, and the store is whole.
+/// Asserts that all files on disk are recorded, and the store is intact.
 fn assert_known(world: &World) {
     world.ok(["verify"]);
     let into = world.home.join("out");
@@ -60,7 +60,7 @@ fn assert_known(world: &World) {
     assert!(tree::tree(&into) == world.tree());
 }
 
-/// S4-023: scans of a tree that nobody knows yet make one start, and each file is known once.
+/// S4-023: concurrent first scans make one start, and each file is recorded once.
 #[test]
 fn concurrent_scans_make_one_start() {
     let world = populated();
@@ -70,7 +70,7 @@ fn concurrent_scans_make_one_start() {
     assert_known(&world);
 }
 
-/// S4-023: what has changed is one change of each file, however many look at once.
+/// S4-023: concurrent scans record one change for each changed file.
 #[test]
 fn concurrent_scans_record_each_change_once() {
     let world = populated();
@@ -105,7 +105,7 @@ fn concurrent_scans_record_each_change_once() {
     }
 }
 
-/// A lock that only looks for work under way may not be taken twice.
+/// A process that only checks for a running scan must not take its lock.
 #[test]
 fn a_second_scan_leaves_the_work_to_the_first() {
     let world = changed();
@@ -123,7 +123,7 @@ fn a_second_scan_leaves_the_work_to_the_first() {
     assert_known(&world);
 }
 
-/// A scan that has looked and waits for the store, which this connection holds.
+/// Starts a scan that has read the files and waits for the store, which this connection locks.
 fn scan_that_waits(world: &World, db: &Connection) -> Child {
     db.execute_batch("BEGIN IMMEDIATE").expect("a transaction");
     let packs = world.store().join("packs");
@@ -135,7 +135,7 @@ fn scan_that_waits(world: &World, db: &Connection) -> Child {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut child = command.spawn().expect("a scan");
-    // it looks under its lock, and the first thing that can be seen of it is a pack
+    // it scans under its lock, and its first visible effect is a pack
     let until = Instant::now() + PATIENCE;
     while count() == before {
         let ended = child.try_wait().expect("a child");
@@ -162,7 +162,7 @@ fn a_second_scan_ends_while_the_first_still_runs() {
     assert_known(&world);
 }
 
-/// U-20: a scan that is killed in the midst of it holds up nobody.
+/// U-20: a killed scan does not block the next one.
 #[test]
 fn a_scan_killed_under_its_lock_does_not_block_the_next() {
     let world = changed();

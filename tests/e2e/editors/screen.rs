@@ -17,7 +17,7 @@ use crate::support::{World, pty, skip};
 const ROWS: u16 = 20;
 const COLUMNS: u16 = 90;
 /// With `BACKSTITCH_RENEW_SCREENS`: a screen is recorded after it was unchanged for this long.
-const STILL: Duration = Duration::from_secs(1);
+const STABLE_FOR: Duration = Duration::from_secs(1);
 
 /// Path of an installed editor, or None where it is missing and may be.
 pub fn installed(test: &str, program: &str) -> Option<PathBuf> {
@@ -215,7 +215,7 @@ impl Editor {
     /// With `BACKSTITCH_RENEW_SCREENS`: the screen, once it is unchanged.
     pub fn renewed(&mut self) -> Option<&Screen> {
         env::var_os("BACKSTITCH_RENEW_SCREENS")?;
-        while self.draw(STILL) {}
+        while self.draw(STABLE_FOR) {}
         Some(self.terminal.screen())
     }
 

@@ -1,5 +1,5 @@
-//! A client of the language server over its real pipes: documents kept as an editor keeps them, and every
-//! message accounted for. One that is dropped with a question unanswered fails its test.
+//! A client of the language server over its real pipes: it holds documents as an editor does, and accounts for every
+//! message. A client dropped with an unanswered request fails its test.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,7 +15,7 @@ use super::message_types::Shapes;
 use crate::support::World;
 use crate::support::patience::PATIENCE;
 
-/// What a real editor told of itself, as recorded.
+/// A real editor, whose client capabilities were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Editor {
     Vscode,
@@ -54,35 +54,35 @@ pub struct Client<'w> {
     stdin: Option<ChildStdin>,
     incoming: Receiver<Value>,
     next: i64,
-    /// The server's.
+    /// Capabilities of the server.
     pub capabilities: Value,
     pub encoding: String,
     pub documents: BTreeMap<String, Open>,
-    /// What to choose when the server asks, in this order.
+    /// Answers to the server's next questions, in this order.
     answers: VecDeque<String>,
-    /// What to choose where nothing was said: the first of these that is offered.
+    /// Default answers: the first of these that a question offers.
     pub inclined: Vec<&'static str>,
     pub asked: Vec<String>,
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
-    /// The section of settings that the server is told when it asks, and how often it did.
+    /// The settings section that the server gets when it asks, and how often it asked.
     pub settings: Value,
     pub pulled: usize,
     pub notified: Vec<(String, Value)>,
-    /// How to treat edits of the server.
+    /// Treatment of edits of the server.
     pub edits: Edits,
-    /// What is typed when the next edit of the server comes, before it: a document, what is there, what is to be.
+    /// Text typed when the next edit of the server arrives, before it is applied: document, old text, new text.
     pub types_meanwhile: Option<(String, String, String)>,
-    /// Changes that are made and not told yet.
+    /// Changes that are made but not sent yet.
     late: Vec<Value>,
-    /// Edits that the server asked for.
+    /// Number of edits that the server requested.
     pub edited: usize,
-    /// Of work that takes long: its token, and how far it is.
+    /// Progress of long work: its token, and its value.
     pub progress: Vec<(Value, Value)>,
-    /// What they are for, as they say.
+    /// Labels of the server's edits.
     pub labels: Vec<String>,
-    /// Nobody answers questions for now.
+    /// True while questions are left unanswered.
     pub holds_answers: bool,
     held: Vec<Value>,
     responses: BTreeMap<i64, Value>,
@@ -91,15 +91,15 @@ pub struct Client<'w> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edits {
-    /// Done, and told as every change is.
+    /// Applied, and sent as every change is.
     Taken,
-    /// Done, and told before the next request or when idle, as Eglot does it: not while it waits for an answer.
+    /// Applied, and sent before the next request or when idle, but not while waiting for a response, as Eglot does it.
     Late,
-    /// Said to be done, and not done: as an editor whose user said no.
+    /// Reported as applied, but not applied: as an editor whose user said no.
     Pretended,
-    /// Said to be not done.
+    /// Reported as not applied.
     Refused,
-    /// Neither done nor answered, until it is taken up by `answer_held`.
+    /// Neither applied nor answered, until `answer_held` is called.
     Held,
 }
 
@@ -114,17 +114,17 @@ impl<'w> Client<'w> {
         Self::with(world, editor, &Value::Null)
     }
 
-    /// `own`: what `initializationOptions.backstitch` says.
+    /// Starts a client; `own` is `initializationOptions.backstitch`.
     pub fn with(world: &'w World, editor: Editor, own: &Value) -> Self {
         Self::in_folders(world, editor, own, &[""])
     }
 
-    /// With these folders open.
+    /// Starts a client with these folders open.
     pub fn in_folders(world: &'w World, editor: Editor, own: &Value, folders: &[&str]) -> Self {
         Self::launch(world, world.backstitch(), editor, own, folders)
     }
 
-    /// Of a server that dies at the n-th point that it reaches where that matters.
+    /// Starts a client of a server that dies at its n-th fault point.
     pub fn that_dies(world: &'w World, editor: Editor, point: usize) -> Self {
         let mut command = world.backstitch();
         command.env("BACKSTITCH_FAULT", point.to_string());
@@ -237,7 +237,7 @@ impl<'w> Client<'w> {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params.borrow() }));
     }
 
-    /// Sends a request and does not wait. Its id.
+    /// Sends a request without waiting. Returns its id.
     pub fn begin(&mut self, method: &str, params: impl Borrow<Value>) -> i64 {
         self.idle();
         self.next += 1;
@@ -249,7 +249,7 @@ impl<'w> Client<'w> {
         id
     }
 
-    /// The whole response to a request.
+    /// Waits for the whole response to a request.
     pub fn response(&mut self, id: i64) -> Value {
         self.until(|client| client.responses.contains_key(&id));
         self.responses.remove(&id).expect("there")
@@ -278,12 +278,12 @@ impl<'w> Client<'w> {
         )
     }
 
-    /// Chooses this when the server asks next.
+    /// Sets the answer to the server's next question.
     pub fn will_choose(&mut self, answer: &str) {
         self.answers.push_back(answer.to_owned());
     }
 
-    /// Takes in messages until a condition holds.
+    /// Handles messages until a condition holds.
     pub fn until(&mut self, mut holds: impl FnMut(&Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !holds(self) {
@@ -316,7 +316,7 @@ impl<'w> Client<'w> {
                 if let Some((path, old, new)) = self.types_meanwhile.take() {
                     self.type_over(&path, &old, &new);
                 }
-                // typed into meanwhile: an editor that is told of versions refuses it
+                // text was typed meanwhile: an editor that gets versions refuses the edit
                 let old = self.is_old(&params["edit"]);
                 match self.edits {
                     Edits::Held => {
@@ -379,7 +379,7 @@ impl<'w> Client<'w> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    /// Answers what was held: questions, and edits.
+    /// Answers held questions and edits.
     pub fn answer_held(&mut self) {
         for message in std::mem::take(&mut self.held) {
             self.take(message);
@@ -402,7 +402,7 @@ impl<'w> Client<'w> {
         self.documents.insert(uri, open);
     }
 
-    /// The text of a document, if it is open.
+    /// The text of a document, or None if it is not open.
     pub fn has(&self, path: &str) -> Option<&str> {
         let open = self.documents.get(&self.uri(path));
         open.map(|open| open.text.as_str())
@@ -412,7 +412,7 @@ impl<'w> Client<'w> {
         &self.documents[&self.uri(path)].text
     }
 
-    /// Replaces the first occurrence, as somebody who types would.
+    /// Replaces the first occurrence, as a user who types.
     pub fn type_over(&mut self, path: &str, old: &str, new: &str) {
         let uri = self.uri(path);
         let open = &self.documents[&uri];
@@ -438,12 +438,12 @@ impl<'w> Client<'w> {
         self.change(&uri, &[json!({ "range": range, "newText": new })]);
     }
 
-    /// The process of the server.
+    /// Process id of the server.
     pub fn server(&self) -> u32 {
         self.child.id()
     }
 
-    /// Does edits of one version, the last in the text first, and tells of them.
+    /// Applies edits of one version, the last in the text first, and sends the changes.
     fn change(&mut self, uri: &str, edits: &[Value]) {
         let mut text = self.documents[uri].text.clone();
         let mut changes = Vec::new();
@@ -468,14 +468,14 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// Tells of changes that have not been told of.
+    /// Sends changes that were held back.
     pub fn idle(&mut self) {
         for change in std::mem::take(&mut self.late) {
             self.notify("textDocument/didChange", change);
         }
     }
 
-    /// Whether an edit is of a document that was changed or closed since.
+    /// True if an edit is for a document that was changed or closed since.
     fn is_old(&self, edit: &Value) -> bool {
         let mut changes = edit["documentChanges"].as_array().into_iter().flatten();
         changes.any(|change| {
@@ -517,7 +517,7 @@ impl<'w> Client<'w> {
         self.save_as(path, &text);
     }
 
-    /// Saves a document whose editor writes this for it.
+    /// Saves a document for which the editor writes this content.
     pub fn save_as(&mut self, path: &str, content: &str) {
         let uri = self.uri(path);
         self.world.write(path, content);
@@ -528,7 +528,7 @@ impl<'w> Client<'w> {
         );
     }
 
-    /// Renames the file of an open document, as editors do: its text goes with it, saved or not.
+    /// Renames the file of an open document, as editors do: the document keeps its text, saved or not.
     pub fn rename(&mut self, old: &str, new: &str) {
         self.rename_uri(&self.uri(old), &self.uri(new));
     }
@@ -559,13 +559,13 @@ impl<'w> Client<'w> {
         );
     }
 
-    /// What an editor does that reads a clean document anew.
+    /// Reloads a clean document, as an editor does.
     pub fn reload(&mut self, path: &str) {
         self.close(path);
         self.open(path);
     }
 
-    /// The titles of a document's lenses, with the lines they stand above.
+    /// Titles and commands of a document's lenses, with their lines.
     pub fn lenses(&mut self, path: &str) -> Vec<(u64, String, Value)> {
         let uri = self.uri(path);
         let lenses = self.ok(
@@ -586,7 +586,7 @@ impl<'w> Client<'w> {
         lenses.into_iter().map(row).collect()
     }
 
-    /// The titles of the actions that are offered at some lines, with their commands.
+    /// Titles of the code actions offered for some lines, with their commands.
     pub fn actions(&mut self, path: &str, lines: std::ops::Range<usize>) -> Vec<(String, Value)> {
         let uri = self.uri(path);
         let params = json!({
@@ -613,7 +613,7 @@ impl<'w> Client<'w> {
         actions.into_iter().map(row).collect()
     }
 
-    /// Runs what a lens or an action carries.
+    /// Runs the command of a lens or an action.
     pub fn run(&mut self, command: &Value) -> Value {
         let params = json!({ "command": command["command"], "arguments": command["arguments"] });
         self.ok("workspace/executeCommand", params)
@@ -655,26 +655,26 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// How many threads the server has.
+    /// Number of threads of the server.
     pub fn threads(&self) -> usize {
         let tasks = format!("/proc/{}/task", self.child.id());
         std::fs::read_dir(tasks).expect("tasks").count()
     }
 
-    /// The end, whether `shutdown` came before or not. The server's exit code.
+    /// Ends the server, with or without `shutdown` before. Returns its exit code.
     pub fn exit(mut self) -> Option<i32> {
         self.notify("exit", Value::Null);
         self.stdin = None;
         self.child.wait().expect("it ends").code()
     }
 
-    /// Ends as a client does, and makes sure that the server does, too.
+    /// Shuts the server down as a client does, and makes sure that it exits.
     pub fn leave(mut self) {
         self.ok("shutdown", Value::Null);
         assert_eq!(self.exit(), Some(0));
     }
 
-    /// Whether the server was killed; what it was asked for is not answered any more.
+    /// True if the server was killed. Open requests are not answered any more.
     pub fn was_killed(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {

@@ -1,4 +1,4 @@
-//! The language server dies, or its disk is full, while a user types, saves, rewinds and closes beside an agent.
+//! The language server dies, or its disk is full, while a user types, saves, rewinds and closes, next to an agent.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)])
 }
 
-/// An agent makes `2` of `two` in both files.
+/// The agent replaces `two` by `2` in both files.
 fn turn(world: &World) {
     let mut agent = world.agent();
     agent.prompt("make it two");
@@ -25,7 +25,7 @@ fn turn(world: &World) {
     agent.stop();
 }
 
-/// What an editor does and hears in its day, while commands run beside it.
+/// A day of an editor: its messages, and commands that run at the same time.
 fn day(world: &World, client: &mut Client<'_>) {
     client.open("a.txt");
     client.open("b.txt");
@@ -49,7 +49,7 @@ fn day(world: &World, client: &mut Client<'_>) {
     client.command("backstitch.checkpoint", json!({ "label": "evening" }));
 }
 
-/// A command line that this editor may have to carry out. It succeeds, or says what it could not do.
+/// Runs a command that this editor may have to carry out. It succeeds, or says what it could not do.
 fn beside(client: &mut Client<'_>, run: impl FnOnce() -> Output + Send) {
     std::thread::scope(|scope| {
         let run = scope.spawn(run);
@@ -61,17 +61,17 @@ fn beside(client: &mut Client<'_>, run: impl FnOnce() -> Output + Send) {
     });
 }
 
-/// None: its server died before it was there.
+/// Starts a client of a server that is killed at this point. None if it died during the start.
 fn that_dies(world: &World, editor: Editor, point: usize) -> Option<Client<'_>> {
     match catch_unwind(|| Client::that_dies(world, editor, point)) {
         Ok(client) => Some(client),
-        // the first things that it does
+        // the first steps of the server
         Err(_) if point <= 10 => None,
         Err(failure) => resume_unwind(failure),
     }
 }
 
-/// Does this with a server that is killed at a point of it. False: it came to its end.
+/// Runs this with a server that is killed at one of its points. False if the server reached its end.
 fn dies(client: &mut Client<'_>, story: impl FnOnce(&mut Client<'_>)) -> bool {
     let ended = catch_unwind(AssertUnwindSafe(|| story(client)));
     match ended {
@@ -81,8 +81,8 @@ fn dies(client: &mut Client<'_>, story: impl FnOnce(&mut Client<'_>)) -> bool {
     }
 }
 
-/// U-20: whatever the moment the server dies at, the store is whole, no file is half a state, what the editor holds is
-/// untouched, and the server that the editor starts next goes on.
+/// U-20: at whatever point the server dies, the store is intact, no file is half written, and the editor's documents
+/// are unchanged. The server that the editor starts next continues.
 #[test]
 fn killed_in_the_middle_of_a_day() {
     let seed = Rng::seed("BACKSTITCH_SEED", 20_261_121);
@@ -111,7 +111,7 @@ fn killed_in_the_middle_of_a_day() {
     }
 }
 
-/// The editor lives, and starts the server anew with its documents as they are; that one may die as well.
+/// The editor survives, and starts the server again with its documents; that server may die as well.
 fn after(world: &World, mut client: Client<'_>, editor: Editor, rng: &mut Rng) {
     client.kill();
     let texts = ["a.txt", "b.txt"].map(|path| client.has(path).map(ToOwned::to_owned));
@@ -143,7 +143,7 @@ fn after(world: &World, mut client: Client<'_>, editor: Editor, rng: &mut Rng) {
         assert!(disk.lines().count() >= 7, "{path}: {disk}");
     }
     if let Some(text) = &texts[1] {
-        // as it was opened, or with what was typed, which no restore takes
+        // the text as opened, or with typed text, which no restore removes
         let typed = text.contains("TYPED");
         assert_eq!(typed, text.lines().count() == 8, "{text}");
     }
@@ -175,8 +175,8 @@ fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// U-20: a full disk costs the record, and that is said; neither document nor file is changed by half, and with room
-/// again all goes on.
+/// U-20: a full disk costs the record, and the server reports that. Neither document nor file is half changed, and
+/// with free space everything works again.
 #[test]
 fn the_stores_disk_is_full() {
     let world = start();

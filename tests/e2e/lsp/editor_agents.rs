@@ -1,5 +1,4 @@
-//! Agents that work inside the editor: what goes through `backstitch/applyEdit` is theirs, what is typed is the
-//! user's.
+//! Agents inside the editor: edits through `backstitch/applyEdit` are the agent's, typed text is the user's.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -27,12 +26,12 @@ fn begin(client: &mut Client, prompt: &str) {
     );
 }
 
-/// An edit through the editor is a step of the agent's turn, and what the user types beside it is
-/// the user's, in the same file and before any of it is saved.
+/// An edit through the editor is a step of the agent's turn. Text that the user types next to it is the user's, in the
+/// same file and before anything is saved.
 #[test]
 fn edits_through_the_editor_are_attributed_to_the_agent() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "typed before");
     begin(&mut client, "make it two");
@@ -81,14 +80,14 @@ fn edits_through_the_editor_are_attributed_to_the_agent() {
     world.ok(["verify"]);
 }
 
-/// What the settings exclude is an agent's to edit in the editor, too, and is not recorded; a deletion that could not
-/// be taken back is refused.
+/// The agent may edit excluded files in the editor, too, and they are not recorded. A deletion that could not be
+/// undone is refused.
 #[test]
 fn excluded_files_are_not_recorded() {
     let world = World::committed(&[("a.txt", TEXT)]);
     world.write(".backstitch.toml", "capture.exclude = [\"secret\"]\n");
     world.write("secret", TEXT);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("secret");
     begin(&mut client, "make it two");
     let edit = replace(&client, "secret", 1, "2\n");
@@ -121,11 +120,11 @@ fn excluded_files_are_not_recorded() {
     client.leave();
 }
 
-/// A rewind before anything was saved changes the document alone.
+/// A rewind before any save changes only the document.
 #[test]
 fn a_rewind_before_the_save_changes_only_the_document() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let edit = replace(&client, "a.txt", 1, "2\n");
@@ -153,11 +152,11 @@ fn a_rewind_before_the_save_changes_only_the_document() {
     world.ok(["verify"]);
 }
 
-/// What the editor did not take is nobody's step.
+/// An edit that the editor refuses is not recorded.
 #[test]
 fn an_edit_that_the_editor_refuses_is_not_recorded() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let edit = replace(&client, "a.txt", 1, "2\n");
     let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
@@ -171,12 +170,12 @@ fn an_edit_that_the_editor_refuses_is_not_recorded() {
     client.leave();
 }
 
-/// Files that are not open are written on disk, in their own line ends, and are the agent's; the editor is asked for
-/// nothing that it does not have.
+/// Files that are not open are written on disk, with their own line ends, and are the agent's. The editor gets no edit
+/// of files that it does not have open.
 #[test]
 fn edits_of_closed_files_are_written_to_disk() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "b1\r\nb2\r\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let mut edit = replace(&client, "a.txt", 1, "2\n");
@@ -209,11 +208,11 @@ fn edits_of_closed_files_are_written_to_disk() {
     world.ok(["verify"]);
 }
 
-/// Files that an agent creates, renames and deletes are its own, as what it writes into them is.
+/// Files that an agent creates, renames and deletes are its own changes, like their contents.
 #[test]
 fn file_operations_are_attributed_to_the_agent() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n"), ("dir/c.txt", "c\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "move things");
     let uri = |path: &str| client.uri(path);
@@ -256,11 +255,11 @@ fn file_operations_are_attributed_to_the_agent() {
     world.ok(["verify"]);
 }
 
-/// What cannot be done as a whole is not begun.
+/// An edit that cannot be applied as a whole is not begun.
 #[test]
 fn an_edit_that_cannot_be_done_changes_nothing() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "go");
     let rename =
         json!({ "kind": "rename", "oldUri": client.uri("a.txt"), "newUri": client.uri("c.txt") });
@@ -277,11 +276,11 @@ fn an_edit_that_cannot_be_done_changes_nothing() {
     client.leave();
 }
 
-/// Keys that are typed while an edit is on its way are the user's, and the edit is the agent's all the same.
+/// Text typed during an edit is the user's, and the edit is still the agent's.
 #[test]
 fn text_typed_during_an_edit_is_the_users() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Eglot, &own());
+    let mut client = Client::with(&world, Editor::Eglot, &client_options());
     client.edits = Edits::Taken;
     client.open("a.txt");
     begin(&mut client, "make it two");
@@ -309,7 +308,7 @@ fn text_typed_during_an_edit_is_the_users() {
         "{blame}"
     );
 
-    // on the very line of the edit: it is recorded as it was asked for, and what is typed is the user's
+    // on the same line as the edit: it is recorded as requested, and the typed text is the user's
     let at = json!({ "line": 3, "character": 0 });
     let insert = json!({ "range": { "start": at, "end": at }, "newText": "and " });
     let edit = json!({ "changes": { client.uri("a.txt"): [insert] } });
@@ -330,12 +329,12 @@ fn text_typed_during_an_edit_is_the_users() {
     world.ok(["verify"]);
 }
 
-/// A document of which the server does not know what the editor has is not edited for an agent: whose lines were
-/// whose could not be told.
+/// A document whose text in the editor is unknown to the server is not edited for an agent: the authors of its lines
+/// would be unknown.
 #[test]
 fn an_out_of_sync_document_is_not_edited() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     begin(&mut client, "make it two");
     let document = json!({ "uri": client.uri("a.txt"), "version": 2 });
@@ -371,7 +370,7 @@ fn operations(client: &mut Client, all: &[Value]) -> Value {
     )
 }
 
-/// What an edit deletes or writes over is recorded before, whatever ignore rules say, also beside a rename.
+/// Files that an edit deletes or overwrites are recorded first, whatever the ignore rules say, also next to a rename.
 #[test]
 fn files_that_an_edit_destroys_can_be_restored() {
     let world = World::committed(&[
@@ -383,7 +382,7 @@ fn files_that_an_edit_destroys_can_be_restored() {
     world.write("keep.log", "precious\n");
     world.write("dir/y.log", "hidden\n");
     world.write("dir/deep/z.log", "deep\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "tidy up");
     let moves = [
         rename(&client, "a.txt", "keep.log"),
@@ -412,7 +411,7 @@ fn files_that_an_edit_destroys_can_be_restored() {
     world.ok(["verify"]);
 }
 
-/// Of an edit that would destroy what cannot be recorded, nothing is begun.
+/// An edit that would destroy content that cannot be recorded does nothing.
 #[test]
 fn an_edit_that_destroys_unrecordable_content_is_refused() {
     let world = World::committed(&[("a.txt", TEXT), ("dir/x.txt", "x\n")]);
@@ -420,7 +419,7 @@ fn an_edit_that_destroys_unrecordable_content_is_refused() {
     world.write("nest/n.txt", "n\n");
     world.git_ok(["init", "-q", "nest"]);
     world.write("over/o.txt", "o\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "tidy up");
     for (wrong, named) in [
         (delete(&client, "dir"), "dir/large.bin"),
@@ -451,12 +450,12 @@ fn an_edit_that_destroys_unrecordable_content_is_refused() {
     client.leave();
 }
 
-/// A directory that is renamed takes along what the history does not have, and is not read for that.
+/// A renamed directory keeps its unrecorded files, and is not read for that.
 #[test]
 fn renaming_a_directory_keeps_unrecorded_files() {
     let world = World::committed(&[(".gitignore", "*.log\n"), ("dir/x.txt", "x\n")]);
     world.write("dir/y.log", "hidden\n");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     begin(&mut client, "rename");
     let moved = [rename(&client, "dir", "other")];
     let answer = operations(&mut client, &moved);
@@ -476,11 +475,11 @@ fn renaming_a_directory_keeps_unrecorded_files() {
     world.ok(["verify"]);
 }
 
-/// With several agents at work, an edit is that of the session that it names, and nobody's where it names none.
+/// With several agents at work, an edit is attributed to the session that it names, or to none.
 #[test]
 fn edits_are_attributed_to_the_session_they_name() {
     let world = World::committed(&[("a.txt", TEXT)]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     for (agent, session) in [("first", "sa"), ("second", "sb")] {
         client.ok(
@@ -526,7 +525,7 @@ fn edits_are_attributed_to_the_session_they_name() {
     client.leave();
 }
 
-/// Another agent writes the file on disk before the edit is saved: when it is, each line is whose it was.
+/// Another agent writes the file on disk before the edit is saved: after the save each line still has its author.
 #[test]
 fn saving_after_another_writer_keeps_each_lines_author() {
     for (writes, again) in [
@@ -535,7 +534,7 @@ fn saving_after_another_writer_keeps_each_lines_author() {
         ("a shell", true),
     ] {
         let world = World::committed(&[("a.txt", TEXT)]);
-        let mut client = Client::with(&world, Editor::Vscode, &own());
+        let mut client = Client::with(&world, Editor::Vscode, &client_options());
         client.open("a.txt");
         begin(&mut client, "make it two");
         let edit = replace(&client, "a.txt", 1, "2\n");
@@ -550,7 +549,7 @@ fn saving_after_another_writer_keeps_each_lines_author() {
         } else {
             other.edit("a.txt", "seven\n", "seven\neight\n");
         }
-        // a second edit of the first agent, on the text that is not saved
+        // a second edit of the first agent, on the unsaved text
         if again {
             let edit = replace(&client, "a.txt", 3, "4\n");
             client.ok(
@@ -558,7 +557,7 @@ fn saving_after_another_writer_keeps_each_lines_author() {
                 json!({ "label": "Edit", "edit": edit }),
             );
         }
-        // both, and a line of the user's
+        // both, and a line of the user
         client.type_over("a.txt", "seven\n", "seven\neight\nmine\n");
         client.save("a.txt");
         client.ok("backstitch/diff", json!({ "from": "@" }));
@@ -573,7 +572,7 @@ fn saving_after_another_writer_keeps_each_lines_author() {
         assert_eq!(
             lines,
             if again {
-                // that edit went on from a text without the shell's line, which the user has typed by hand
+                // that edit was based on a text without the shell's line, which the user has typed
                 ["-", "t1", "-", "t1", "-", "-", "-", "-", "-"]
             } else {
                 ["-", "t1", "-", "-", "-", "-", "-", "t2", "-"]

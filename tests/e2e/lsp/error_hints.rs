@@ -1,4 +1,4 @@
-//! What to do after an error: the command line names its options, the language server its commands and arguments.
+//! Hints after an error: the command line names its options, the language server its commands and arguments.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn client(world: &World) -> Client<'_> {
     Client::with(world, Editor::Vscode, &json!({ "notifications": true }))
 }
 
-/// The hint of a command that fails with this kind.
+/// Hint of a command that fails with an error of this kind.
 fn in_editor(client: &mut Client, kind: &str, command: &str, arguments: &Value) -> String {
     let params = json!({ "command": command, "arguments": [arguments] });
     hint(kind, &client.fails("workspace/executeCommand", params))

@@ -1,5 +1,5 @@
-//! The language server watches the files: what nobody tells of is recorded, what it records itself is not taken
-//! for news, and another takes over when it dies.
+//! The language server watches the files: unreported changes are recorded, its own writes cause no notification, and
+//! another server takes over when it dies.
 
 use std::thread;
 
@@ -13,12 +13,12 @@ use crate::support::rng::Rng;
 
 fn start(world: &World) -> Client<'_> {
     let mut client = Client::with(world, Editor::Vscode, &json!({ "notifications": true }));
-    watches(&mut client);
+    until_watching(&mut client);
     client
 }
 
-/// Waits until its server watches.
-fn watches(client: &mut Client<'_>) {
+/// Waits until the client's server watches.
+fn until_watching(client: &mut Client<'_>) {
     client.until(|client| {
         let mut all = client.notified.iter();
         all.any(|(method, params)| {
@@ -27,8 +27,8 @@ fn watches(client: &mut Client<'_>) {
     });
 }
 
-/// The paths of each checkpoint of this kind that was told of.
-fn told(client: &Client<'_>, kind: &str) -> Vec<Vec<String>> {
+/// Paths of each checkpoint of this kind in notifications.
+fn notified_paths(client: &Client<'_>, kind: &str) -> Vec<Vec<String>> {
     let checkpoints = client.notified.iter().filter_map(|(method, params)| {
         let checkpoint = &params["checkpoint"];
         (method == "backstitch/didCheckpoint" && checkpoint["kind"] == kind).then_some(checkpoint)
@@ -52,39 +52,39 @@ fn begun() -> World {
     world
 }
 
-/// What no agent tells of becomes a checkpoint of its own soon, and what a rewind writes does not.
+/// A change that no agent reports soon becomes a checkpoint of its own; writes of a rewind do not.
 #[test]
 fn unreported_changes_are_recorded() {
     let world = begun();
     let mut client = start(&world);
     world.write("a.txt", "one\ntwo\nthree\n");
-    client.until(|client| told(client, "external") == [["a.txt"]]);
-    // a tree that comes at once, and what is ignored
+    client.until(|client| notified_paths(client, "external") == [["a.txt"]]);
+    // a tree that appears at once, and ignored files
     world.sh("mkdir -p new/deep out && echo 1 > new/deep/f && echo 2 > new/g && echo 3 > out/o");
-    client.until(|client| told(client, "external").concat().len() == 3);
+    client.until(|client| notified_paths(client, "external").concat().len() == 3);
     assert_eq!(
-        told(&client, "external").concat(),
+        notified_paths(&client, "external").concat(),
         ["a.txt", "new/deep/f", "new/g"]
     );
-    // its own doing is no news: the next that comes is the one after it
+    // its own writes cause no notification: the next one is for the change after them
     world.ok(["rewind", "c1", "--exact", "--yes"]);
     assert_eq!(world.read("a.txt"), "one\ntwo\n");
     world.write("d/b.txt", "y\n");
-    client.until(|client| told(client, "external").concat().len() >= 4);
+    client.until(|client| notified_paths(client, "external").concat().len() >= 4);
     assert_eq!(
-        told(&client, "external").concat(),
+        notified_paths(&client, "external").concat(),
         ["a.txt", "new/deep/f", "new/g", "d/b.txt"]
     );
     client.leave();
 }
 
-/// Whoever is told of news asks what differs: that must not be news again.
+/// A client reacts to a notification with a diff request, which must not cause another notification.
 #[test]
 fn a_query_that_finds_no_change_sends_no_notification() {
     let world = begun();
     let mut agent = world.agent();
     agent.prompt("make things");
-    // as long as a command is at work, every question begins with a look at all files
+    // while a command runs, every request begins with a scan of all files
     let call = agent.pre_bash("echo made > made.txt");
     let mut client = start(&world);
     let diff = json!({ "from": "c1", "to": "disk" });
@@ -108,7 +108,7 @@ fn a_query_that_finds_no_change_sends_no_notification() {
     client.leave();
 }
 
-/// While a command runs, what it writes waits for its end, and is then certainly its own.
+/// Writes of a running command are recorded at its end, and are then certainly its own.
 #[test]
 fn writes_of_a_running_command_are_recorded_at_its_end() {
     let world = begun();
@@ -118,10 +118,10 @@ fn writes_of_a_running_command_are_recorded_at_its_end() {
     let call = agent.pre_bash("echo made > made.txt");
     let output = agent.execute(&call);
     agent.post_bash(&call, &output);
-    client.until(|client| !told(client, "step").is_empty());
-    assert_eq!(told(&client, "step"), [["made.txt"]]);
+    client.until(|client| !notified_paths(client, "step").is_empty());
+    assert_eq!(notified_paths(&client, "step"), [["made.txt"]]);
     assert!(
-        told(&client, "external").is_empty(),
+        notified_paths(&client, "external").is_empty(),
         "{:?}",
         client.notified
     );
@@ -131,7 +131,7 @@ fn writes_of_a_running_command_are_recorded_at_its_end() {
     client.leave();
 }
 
-/// One server watches at a time; when it is killed, the next takes over, and misses nothing of meanwhile.
+/// One server watches at a time; when it is killed, the next takes over, and misses nothing in between.
 #[test]
 fn another_server_takes_over_the_watch() {
     let world = begun();
@@ -148,16 +148,16 @@ fn another_server_takes_over_the_watch() {
     });
     first.kill();
     world.write("a.txt", "while nobody watched\n");
-    watches(&mut second);
+    until_watching(&mut second);
     assert_ne!(pid(&world), of_first);
-    second.until(|client| told(client, "external") == [["a.txt"]]);
+    second.until(|client| notified_paths(client, "external") == [["a.txt"]]);
     let text = world.ok(["status"]).stdout;
     assert!(text.contains("watches the files"), "{text}");
     second.leave();
 }
 
-/// Storms of renames, more events than the kernel keeps, rules that come and go: after each, what is recorded is
-/// what is there, with the recorder as without.
+/// Mass renames, more events than the kernel queues, changing ignore rules: after each, the record equals the disk,
+/// with the recorder and without.
 #[test]
 fn event_storms_lose_nothing() {
     let world = World::new();
@@ -226,7 +226,7 @@ fn event_storms_lose_nothing() {
     assert_eq!(verified.problems, Vec::<String>::new());
 }
 
-/// What is compared with is what is there now: text that is not saved included.
+/// A diff compares with the current text, including unsaved text.
 #[test]
 fn a_diff_compares_with_unsaved_text() {
     let world = begun();
@@ -245,7 +245,7 @@ fn a_diff_compares_with_unsaved_text() {
     let buffer = json!({ "from": "c1", "to": "buffer", "uri": uri });
     let answer = client.ok("backstitch/diff", buffer);
     assert_eq!(lines(&answer), ["[\"typed\"]"], "{answer}");
-    // shown as a virtual document, each time another
+    // shown as a virtual document, each time under a new name
     for showing in 1..=2 {
         let answer = client.command("backstitch.diff", json!({ "rev": "c1", "uri": uri }));
         assert_eq!(
@@ -262,7 +262,7 @@ fn a_diff_compares_with_unsaved_text() {
     client.leave();
 }
 
-/// S3-040, S3-043, S3-044: what one face does, another hears of and shows, and both would do the same.
+/// S3-040, S3-043, S3-044: each interface is notified of the others' operations, and all give the same result.
 #[test]
 fn all_interfaces_agree_and_are_notified() {
     let world = begun();

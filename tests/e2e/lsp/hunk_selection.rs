@@ -1,5 +1,5 @@
-//! A part of what was done: lines instead of a whole turn, one turn instead of all since, and what a plan shows of
-//! both.
+//! Partial rewinds and reverts: single hunks instead of a whole turn, one turn instead of all later ones, and the
+//! plans of both.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ fn start() -> World {
     world
 }
 
-/// The command of the action with this title.
+/// The command of the code action with this title.
 fn action(client: &mut Client, line: usize, title: &str) -> Value {
     let offered = client.actions("a.txt", line..line + 1);
     let found = offered.iter().find(|(offered, _)| offered == title);
@@ -24,15 +24,15 @@ fn action(client: &mut Client, line: usize, title: &str) -> Value {
         .clone()
 }
 
-/// What was shown last, by an editor without documents of ours.
-fn shown(client: &Client) -> String {
+/// The document shown last by the server that is not one of the workspace.
+fn shown_document(client: &Client) -> String {
     let uri = client.shown.last().expect("shown");
     let path = uri.strip_prefix("file://").expect("a file");
     let path = path.replace("%20", " ").replace("%5E", "^");
     std::fs::read_to_string(path).expect("it stands there")
 }
 
-/// The lines that a diff adds and removes.
+/// Lines that a diff adds and removes.
 fn changes(diff: &str) -> Vec<&str> {
     let is_change = |line: &&str| {
         line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
@@ -40,7 +40,7 @@ fn changes(diff: &str) -> Vec<&str> {
     diff.lines().filter(is_change).collect()
 }
 
-/// One hunk is taken back from the place where it stands; other hunks, later turns and what was typed stay.
+/// A code action reverts the hunk at the cursor. Other hunks, later turns and typed text stay.
 #[test]
 fn an_action_reverts_the_hunk_at_the_cursor() {
     let world = start();
@@ -85,7 +85,7 @@ fn an_action_reverts_the_hunk_at_the_cursor() {
     world.ok(["verify"]);
 }
 
-/// Lines across two hunks take back both; where nothing is to be taken back, that is said.
+/// A selection across two hunks reverts both. Where there is nothing to revert, the server says so.
 #[test]
 fn a_selection_reverts_the_hunks_it_touches() {
     let world = start();
@@ -109,19 +109,19 @@ fn a_selection_reverts_the_hunks_it_touches() {
         error["message"],
         "Rewind to t1 changes nothing at these lines"
     );
-    // the line above that is gone, with those before it
+    // the line above it is gone, with the lines before it
     client.command(command, rewind(json!([0, 4])));
     assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
     client.reload("a.txt");
     client.close("a.txt");
-    // a document that is not open is its file
+    // for a closed document the file is used
     client.command(command, rewind(json!([7, 8])));
     assert_eq!(world.read("a.txt"), TEXT);
     client.leave();
     world.ok(["verify"]);
 }
 
-/// Edits that collide elsewhere in the file are not in the way of lines that do not.
+/// Conflicts elsewhere in the file do not block hunks without conflicts.
 #[test]
 fn a_conflict_elsewhere_does_not_block_a_hunk() {
     let world = start();
@@ -142,7 +142,7 @@ fn a_conflict_elsewhere_does_not_block_a_hunk() {
     world.ok(["verify"]);
 }
 
-/// U-17: what a turn did is shown apart from all that a rewind to it would take back.
+/// U-17: the changes of one turn are shown apart from everything that a rewind to it would undo.
 #[test]
 fn an_action_shows_what_one_turn_changed() {
     let world = start();
@@ -163,17 +163,17 @@ fn an_action_shows_what_one_turn_changed() {
     let own = action(&mut client, 5, "Show what turn 2 changed here");
     let answer = client.run(&own);
     assert_eq!(answer["from"], "t2", "{answer}");
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     assert_eq!(changes(&diff), ["-six", "+6", "-seven", "+7"], "{diff}");
     client.run(&json!({ "command": "backstitch.diff", "arguments": [{ "turn": "t2" }] }));
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     let all = ["-six", "+6", "-seven", "+7", "-other", "+another"];
     assert_eq!(changes(&diff), all, "{diff}");
     client.run(&json!({
         "command": "backstitch.diff",
         "arguments": [{ "rev": "t2", "uri": client.uri("a.txt") }],
     }));
-    let since = shown(&client);
+    let since = shown_document(&client);
     assert!(changes(&since).contains(&"+mine"), "{since}");
     assert!(changes(&since).contains(&"+1"), "{since}");
     let of_b = json!([{ "turn": "t1", "uri": client.uri("b.txt") }]);
@@ -185,7 +185,7 @@ fn an_action_shows_what_one_turn_changed() {
     client.leave();
 }
 
-/// Of work whose prompt was not recorded, the step is what is shown and rewound.
+/// Where no prompt was recorded, the step is shown and rewound.
 #[test]
 fn a_step_without_a_turn_is_shown_alone() {
     let world = start();
@@ -197,7 +197,7 @@ fn a_step_without_a_turn_is_shown_alone() {
     client.open("a.txt");
     let own = action(&mut client, 1, "Show what claude-code changed here");
     client.run(&own);
-    let diff = shown(&client);
+    let diff = shown_document(&client);
     assert_eq!(changes(&diff), ["-two", "+2"], "{diff}");
     let rewind = action(&mut client, 1, "Rewind these lines to before claude-code");
     client.will_choose("Rewind");
@@ -206,7 +206,7 @@ fn a_step_without_a_turn_is_shown_alone() {
     client.leave();
 }
 
-/// What a plan would change is shown line by line, in a document against what is typed there, up to a bound.
+/// A plan shows changed lines, for an open document against its unsaved text, up to a limit.
 #[test]
 fn a_plan_shows_the_changed_lines() {
     let world = start();
@@ -223,7 +223,7 @@ fn a_plan_shows_the_changed_lines() {
     client.will_choose("Show changes");
     client.will_choose("Cancel");
     client.command("backstitch.rewind", json!({ "rev": "t1" }));
-    let plan = shown(&client);
+    let plan = shown_document(&client);
     assert!(
         plan.starts_with("rewind to t1\n\nwrite   a.txt  +1 -1\n"),
         "{plan}"
@@ -237,7 +237,7 @@ fn a_plan_shows_the_changed_lines() {
     client.leave();
 }
 
-/// What a rewind leaves out is said before and after it.
+/// Changes that a rewind does not reach are reported before and after it.
 #[test]
 fn unreached_changes_are_reported_before_and_after() {
     let world = start();

@@ -1,4 +1,4 @@
-//! What is shown where the code is: lenses, actions, hovers, and the news that bring them.
+//! Lenses, actions and hovers in the code, and the notifications that refresh them.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn without_age(title: &str) -> String {
         .to_owned()
 }
 
-/// A lens stands above what an agent wrote, as soon as it wrote it in another process, in every editor.
+/// A lens appears in every editor above an agent's change, as soon as another process records it.
 #[test]
 fn a_lens_appears_when_an_agent_writes() {
     for editor in Editor::ALL {
@@ -55,7 +55,7 @@ fn a_lens_appears_when_an_agent_writes() {
     }
 }
 
-/// Helix and Emacs draw no lenses: the same is offered as actions.
+/// Helix and Emacs draw no lenses: the same commands are offered as code actions.
 #[test]
 fn every_lens_is_also_a_code_action() {
     let world = start();
@@ -121,7 +121,7 @@ fn a_hover_names_the_author_of_a_line() {
     client.leave();
 }
 
-/// Lenses and blame stand where the lines are in the editor, typed text included.
+/// Lenses and blame use the lines of the editor, including typed text.
 #[test]
 fn blame_follows_typed_text() {
     let world = start();

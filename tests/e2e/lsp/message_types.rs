@@ -1,11 +1,11 @@
-//! What goes over the pipes is what the types of the protocol say: asked of every message of every test.
+//! Checks every message of every test against the types of the protocol.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstitch_protocol::{COMMANDS, NOTIFICATIONS, REQUESTS};
 use serde_json::Value;
 
-/// What was asked and not answered yet, and which methods and commands were answered.
+/// Open requests, and the methods and commands that were answered.
 #[derive(Debug, Default)]
 pub struct Shapes {
     open: BTreeMap<i64, (String, Value)>,

@@ -1,5 +1,5 @@
-//! A client in a hurry, one that says nonsense, one that dies: the server keeps the order of what it was told,
-//! answers, and its store is whole.
+//! Misbehaving clients: hurried ones, ones that send invalid messages, ones that die. The server keeps the order of
+//! messages and answers, and its store stays intact.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn lens_params(client: &Client) -> Value {
     json!({ "textDocument": { "uri": client.uri("a.txt") } })
 }
 
-/// Two thousand keys between requests that take long: every one arrives, in order.
+/// Two thousand keys between slow requests all arrive, in order.
 #[test]
 fn keys_between_slow_requests_keep_their_order() {
     let world = start();
@@ -57,7 +57,7 @@ fn keys_between_slow_requests_keep_their_order() {
     client.leave();
 }
 
-/// Commands that wait for somebody to choose, and hundreds of messages behind them.
+/// Commands wait for the user's choice, with hundreds of messages behind them.
 #[test]
 fn commands_that_wait_for_an_answer_do_not_block_messages() {
     let world = start();
@@ -89,7 +89,7 @@ fn commands_that_wait_for_an_answer_do_not_block_messages() {
     client.leave();
 }
 
-/// A request is called off while others are open; what it asked for is not half done.
+/// A request is cancelled while others are open; its work is not half done.
 #[test]
 fn a_cancelled_command_leaves_nothing_half_done() {
     let world = start();
@@ -105,7 +105,7 @@ fn a_cancelled_command_leaves_nothing_half_done() {
     client.holds_answers = false;
     client.will_choose("Rewind");
     client.answer_held();
-    // waits behind whatever was still to be done
+    // waits for all pending work
     client.ok("backstitch/diff", json!({ "from": "@" }));
     client.ok("backstitch/diff", json!({ "from": "@" }));
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_cancelled_command_leaves_nothing_half_done() {
     world.ok(["verify"]);
 }
 
-/// One that has begun is carried through, and answers what was done.
+/// A command that has begun is completed, and returns its result.
 #[test]
 fn a_command_cancelled_too_late_returns_its_result() {
     let world = start();
@@ -139,7 +139,7 @@ fn a_command_cancelled_too_late_returns_its_result() {
     world.ok(["verify"]);
 }
 
-/// What an argument must be is said in the words of the protocol, with a kind and a next step.
+/// Errors about arguments use the names of the protocol, with a kind and a hint.
 #[test]
 fn wrong_arguments_are_named() {
     let world = start();
@@ -217,7 +217,7 @@ fn wrong_arguments_are_named() {
     client.leave();
 }
 
-/// A directory that cannot be written to costs what needs it, and the error says what to do.
+/// An unwritable directory affects only what needs it, and the error says what to do.
 #[test]
 fn an_unwritable_directory_is_a_clear_error() {
     let world = start();
@@ -242,7 +242,7 @@ fn an_unwritable_directory_is_a_clear_error() {
     client.leave();
 }
 
-/// What was said wrong on its command line is told at once.
+/// Errors in the server's command line are reported at once.
 #[test]
 fn bad_command_line_options_are_reported_at_once() {
     let world = start();
@@ -254,7 +254,7 @@ fn bad_command_line_options_are_reported_at_once() {
     assert!(output.stderr.contains("a-file/store"), "{output}");
 }
 
-/// What is no JSON, no request, or names what is not there, is answered and survived.
+/// Invalid JSON, invalid requests and unknown names are answered and survived.
 #[test]
 fn invalid_messages_are_answered_and_survived() {
     let world = start();
@@ -275,7 +275,7 @@ fn invalid_messages_are_answered_and_survived() {
     client.raw(b"what is this?\r\n\r\nContent-Length: nothing\r\n\r\n");
     assert_eq!(client.response(-1)["error"]["code"], -32700);
     let uri = client.uri("a.txt");
-    // versions that go back, ranges beyond the text or turned round, documents that nobody opened
+    // versions that go back, ranges beyond the text or reversed, documents that are not open
     let changes = |line: i64, end: i64| {
         json!([{ "range": {
             "start": { "line": line, "character": 4_000_000_000_u32 },
@@ -324,7 +324,7 @@ fn invalid_messages_are_answered_and_survived() {
     world.ok(["verify"]);
 }
 
-/// A document far above the limit is left alone, and everything else goes on.
+/// A document far above the size limit is ignored, and everything else works.
 #[test]
 fn a_document_of_a_hundred_megabytes_is_ignored() {
     let world = start();
@@ -338,7 +338,7 @@ fn a_document_of_a_hundred_megabytes_is_ignored() {
     client.leave();
 }
 
-/// The client dies without a word, in the middle of a rewind that waits for it.
+/// The client dies without notice, during a rewind that waits for it.
 #[test]
 fn a_client_that_dies_leaves_the_store_intact() {
     let world = start();
@@ -356,14 +356,14 @@ fn a_client_that_dies_leaves_the_store_intact() {
     world.ok(["verify"]);
     let status = world.json(["status"]);
     assert_eq!(status["pending_saves"][0]["path"], "a.txt", "{status}");
-    // the text that was typed is kept
+    // the typed text is kept
     let rewind = world.history().len();
     let kept = world.ok(["cat", &format!("c{rewind}"), "a.txt", "--unsaved"]);
     assert_eq!(kept.stdout, "one\n2\nmine\n");
 }
 
-/// A change whose range is none changes nothing, and is not taken for the whole text; what follows it counts from
-/// a text that only the client knows, until that is told as a whole.
+/// A change with an invalid range changes nothing, and does not replace the whole text. Later changes count from a
+/// text that only the client knows, until the client sends the whole text.
 #[test]
 fn an_invalid_range_does_not_replace_the_document() {
     let world = start();
@@ -392,8 +392,7 @@ fn an_invalid_range_does_not_replace_the_document() {
     client.leave();
 }
 
-/// A version that comes twice, and a document that is opened again without being closed: the lines are those of
-/// the text that was told last.
+/// A version is sent twice, and a document is opened again without a close: the lines are those of the last text.
 #[test]
 fn a_repeated_version_is_a_new_text() {
     let world = start();
@@ -423,7 +422,7 @@ fn a_repeated_version_is_a_new_text() {
     client.leave();
 }
 
-/// A word written wrong is not taken for none: it would mean everything.
+/// A misspelled argument is not ignored: without it the command would apply to everything.
 #[test]
 fn unknown_arguments_are_refused() {
     let world = start();
@@ -453,7 +452,7 @@ fn unknown_arguments_are_refused() {
     client.leave();
 }
 
-/// However many rows are asked for.
+/// A page of any size is answered.
 #[test]
 fn a_page_of_any_size_is_answered() {
     let world = start();
@@ -465,7 +464,7 @@ fn a_page_of_any_size_is_answered() {
     client.leave();
 }
 
-/// LSP: who is told to exit before it was told to shut down ends with 1.
+/// LSP: a server that gets `exit` without `shutdown` ends with exit code 1.
 #[test]
 fn an_exit_without_a_shutdown_is_an_error() {
     let world = start();

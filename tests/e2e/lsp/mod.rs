@@ -1,4 +1,4 @@
-//! The language server, as editors see it: over its real pipes, with what each editor told of itself.
+//! The language server as editors see it: over its real pipes, with the recorded capabilities of each editor.
 
 mod client;
 mod crashes;

@@ -1,5 +1,5 @@
-//! Files that wait for a save after a rewind, over the real server: how the wait ends, and that the record is then
-//! what the disk and the document hold.
+//! Pending saves: files that were rewound in the editor and not saved yet, over the real server. The tests show how a
+//! pending save ends, and that the record then equals disk and document.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// An agent made `2` of `two`, in turn t1.
+/// A workspace in which an agent replaced `two` by `2`, in turn t1.
 fn start() -> World {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
     let mut agent = world.agent();
@@ -49,7 +49,7 @@ fn waits(world: &World) -> Vec<String> {
     paths(&world.json(["status"])["pending_saves"])
 }
 
-/// Asks until it is so.
+/// Waits until the condition holds.
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while !holds() {
@@ -61,8 +61,8 @@ fn until_nothing_waits(world: &World) {
     until("it still waits", || waits(world).is_empty());
 }
 
-/// Who wrote each line, as the document stands: `agent`, `user`, `before`.
-fn by(client: &mut Client<'_>) -> Vec<String> {
+/// Author of each line in the document: `agent`, `user`, `before`.
+fn authors(client: &mut Client<'_>) -> Vec<String> {
     let blame = client.ok("backstitch/blame", json!({ "uri": client.uri("a.txt") }));
     let runs = blame["runs"].as_array().expect("runs").clone();
     let lines = runs.iter().flat_map(|run| {
@@ -72,8 +72,8 @@ fn by(client: &mut Client<'_>) -> Vec<String> {
     lines.collect()
 }
 
-/// The user takes the rewind back with the editor's own undo and saves: the agent's line is there again, is the
-/// agent's, and can be taken out again.
+/// The user reverses the rewind with the editor's own undo and saves: the agent's line is there again, is attributed
+/// to the agent, and can be taken out again.
 #[test]
 fn editor_undo_and_a_save_reverse_a_rewind() {
     let world = start();
@@ -82,7 +82,7 @@ fn editor_undo_and_a_save_reverse_a_rewind() {
     client.save("a.txt");
     until_nothing_waits(&world);
     assert_eq!(client.text("a.txt"), agents());
-    assert_eq!(by(&mut client)[..3], ["before", "agent", "before"]);
+    assert_eq!(authors(&mut client)[..3], ["before", "agent", "before"]);
     let mut agent = world.agent();
     agent.prompt("go on");
     assert_eq!(world.at("t2", "a.txt").as_deref(), Some(agents().as_str()));
@@ -96,7 +96,7 @@ fn editor_undo_and_a_save_reverse_a_rewind() {
     world.ok(["verify"]);
 }
 
-/// The same without a save, since there is nothing to be saved.
+/// The same without a save, since there is nothing to save.
 #[test]
 fn a_document_equal_to_its_file_has_no_pending_save() {
     let world = start();
@@ -105,7 +105,7 @@ fn a_document_equal_to_its_file_has_no_pending_save() {
     client.type_over("a.txt", "two", "2");
     until_nothing_waits(&world);
     assert_eq!(world.at("@", "a.txt").as_deref(), Some(agents().as_str()));
-    assert_eq!(by(&mut client)[1], "agent");
+    assert_eq!(authors(&mut client)[1], "agent");
     client.leave();
     world.ok(["verify"]);
 }
@@ -119,7 +119,7 @@ fn paths_unsaved(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Taken back, with something typed beside it: the one is the agent's, the other the user's.
+/// Reversed, with a typed line next to it: the one is the agent's, the other the user's.
 #[test]
 fn text_typed_after_the_editors_undo_is_the_users() {
     let world = start();
@@ -128,14 +128,17 @@ fn text_typed_after_the_editors_undo_is_the_users() {
     client.type_over("a.txt", "six", "mine");
     client.save("a.txt");
     until_nothing_waits(&world);
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[5].as_str()), ("agent", "user"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[5].as_str()),
+        ("agent", "user")
+    );
     client.leave();
     world.ok(["verify"]);
 }
 
-/// Saving ends the wait at once, and closing asks nothing then. The other file is closed later and asked about: by
-/// then the first would have been, too.
+/// Saving ends the pending save at once, and closing then asks nothing. The other file is closed later and asked
+/// about: by then the server would have asked about the first one, too.
 #[test]
 fn closing_a_saved_document_asks_nothing() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT), ("c.txt", TEXT)]);
@@ -169,7 +172,7 @@ fn closing_a_saved_document_asks_nothing() {
     world.ok(["verify"]);
 }
 
-/// An editor that ended without saving, in whatever way: who opens the workspace next is asked.
+/// An editor ended without saving, in any way: the next editor of the workspace is asked.
 #[test]
 fn the_next_editor_is_asked_about_pending_saves() {
     for (killed, answer) in [
@@ -205,7 +208,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
             assert_eq!(world.read("a.txt"), TEXT);
         } else {
             assert_eq!(world.read("a.txt"), agents());
-            assert_eq!(by(&mut next)[1], "agent");
+            assert_eq!(authors(&mut next)[1], "agent");
         }
         assert_eq!(next.asked.len(), 1, "{:?}", next.asked);
         next.leave();
@@ -213,7 +216,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
     }
 }
 
-/// An agent goes on from what the disk held: the line from before is still that agent's, and is taken out again.
+/// An agent continues from the text on disk: the earlier line keeps its author, and is taken out again.
 #[test]
 fn an_agents_write_during_a_pending_save_keeps_line_authors() {
     let world = start();
@@ -224,15 +227,18 @@ fn an_agents_write_during_a_pending_save_keeps_line_authors() {
     agent.stop();
     until_nothing_waits(&world);
     client.reload("a.txt");
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[4].as_str()), ("agent", "agent"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[4].as_str()),
+        ("agent", "agent")
+    );
     client.leave();
     world.ok(["rewind", "t1", "--yes"]);
     assert_eq!(world.read("a.txt"), TEXT.replace("five", "5"));
     world.ok(["verify"]);
 }
 
-/// A rewind that was taken back in the editor, and never saved, is not what `undo` is about.
+/// `undo` skips a rewind that was reversed in the editor and never saved.
 #[test]
 fn undo_skips_a_rewind_that_was_never_saved() {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
@@ -246,7 +252,7 @@ fn undo_skips_a_rewind_that_was_never_saved() {
     client.command("backstitch.rewind", only("b.txt"));
     assert_eq!(world.read("b.txt"), TEXT);
     client.open("a.txt");
-    // as long as it is only not saved yet, it is
+    // while it is only unsaved, `undo` applies to it
     client.command("backstitch.rewind", only("a.txt"));
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(client.text("a.txt"), agents());
@@ -265,8 +271,7 @@ fn undo_skips_a_rewind_that_was_never_saved() {
     world.ok(["verify"]);
 }
 
-/// The editor's own undo and redo before the save: the rewind is done again, with whose lines are whose, and can be
-/// undone.
+/// The editor's own undo and redo before the save: the rewind is repeated, with all line authors, and can be undone.
 #[test]
 fn the_editors_own_redo_repeats_the_rewind() {
     let world = start();
@@ -280,8 +285,11 @@ fn the_editors_own_redo_repeats_the_rewind() {
     until("it is not recorded", || {
         world.at("@", "a.txt").as_deref() == Some(typed.as_str())
     });
-    let by = by(&mut client);
-    assert_eq!((by[1].as_str(), by[5].as_str()), ("before", "user"));
+    let authors = authors(&mut client);
+    assert_eq!(
+        (authors[1].as_str(), authors[5].as_str()),
+        ("before", "user")
+    );
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(client.text("a.txt"), agents().replace("six", "mine"));
     client.leave();

@@ -1,4 +1,4 @@
-//! `server/docs/protocol.md` is what the server does: every name stands on both sides.
+//! `server/docs/protocol.md` matches the server: every name appears in both.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ fn server() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../server")
 }
 
-/// The words of a text that begin with `start`, as far as names go.
+/// Words of a text that begin with `start` and consist of name characters.
 fn names(text: &str, start: &str) -> BTreeSet<String> {
     let after = |at: usize| {
         let rest = &text[at + start.len()..];
@@ -28,7 +28,7 @@ fn names(text: &str, start: &str) -> BTreeSet<String> {
 
 fn documented(start: &str) -> BTreeSet<String> {
     let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
-    // in tables and text alike, between ticks
+    // in tables and in text, between backquotes
     names(&page, &format!("`{start}"))
         .into_iter()
         .map(|name| name.trim_start_matches('`').to_owned())
@@ -39,7 +39,7 @@ fn in_code(start: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let files = fs::read_dir(server().join("src/lsp")).expect("the code");
     let files = files.map(|file| file.expect("a file").path());
-    // what is in folders there is for tests
+    // files in directories there are for tests
     for file in files.filter(|path| path.is_file()) {
         let text = fs::read_to_string(file).expect("text");
         let found = names(&text, &format!("\"{start}"));
@@ -52,7 +52,7 @@ fn in_code(start: &str) -> BTreeSet<String> {
     all
 }
 
-/// The settings, which are named as commands are.
+/// Names of the settings, which have the form of commands.
 fn settings() -> BTreeSet<String> {
     let keys = Key::ALL.iter();
     keys.map(|key| format!("backstitch.{}", key.name()))
@@ -74,7 +74,7 @@ fn every_name_is_documented() {
     }
 }
 
-/// What the page calls a request is answered as one, and every command is offered.
+/// Every request of the page is answered, and every command is offered.
 #[test]
 fn every_documented_request_is_answered() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -123,7 +123,7 @@ fn every_documented_name_has_its_types() {
         .iter()
         .map(|n| declared(n.method, &[n.params]));
     let mut methods: BTreeSet<String> = requests.chain(told).collect();
-    // word inside the server, which is no message
+    // a name inside the server, which is no message
     methods.insert("backstitch/unreadable".to_owned());
     assert_eq!(methods, documented("backstitch/"));
     let commands = COMMANDS
@@ -135,7 +135,7 @@ fn every_documented_name_has_its_types() {
     assert_eq!(commands, documented);
 }
 
-/// Every example of the page is a message and its answer, as the types have them.
+/// Every example of the page is a message and its response, with the declared types.
 #[test]
 fn every_example_matches_its_types() {
     let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
@@ -174,7 +174,7 @@ fn every_example_matches_its_types() {
     assert!(missing.is_empty(), "without an example: {missing:?}");
 }
 
-/// Every request, command and notification once, for real. The client holds each against its type.
+/// Sends every request, command and notification once. The client checks each against its type.
 #[test]
 fn every_answer_matches_its_types() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "other\n")]);
@@ -235,7 +235,7 @@ fn every_answer_matches_its_types() {
         json!({"label": "Edit", "edit": edit}),
     );
     client.ok("backstitch/turnEnd", json!({}));
-    // a failure has its shape, too
+    // an error has its type, too
     client.fails("backstitch/checkpoint", json!({"rev": "nowhere"}));
     agent.prompt("and on");
     agent.stop();

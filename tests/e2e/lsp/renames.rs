@@ -1,4 +1,4 @@
-//! Files that the user renames in the editor: what is known of a document goes with it.
+//! Files that the user renames in the editor: the state of their documents is kept.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// Asks until it is so.
+/// Waits until the condition holds.
 fn until(mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while !holds() {
@@ -18,8 +18,8 @@ fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A document with unsaved text that waits for the save of a rewind: both go with it, nobody is asked whether to
-/// write the file that is gone, and the rename is the user's.
+/// A document with unsaved text and a pending save of a rewind keeps both. The server does not ask about the old file,
+/// and the rename is the user's.
 #[test]
 fn a_renamed_document_keeps_unsaved_text_and_its_pending_save() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -56,7 +56,7 @@ fn a_renamed_document_keeps_unsaved_text_and_its_pending_save() {
     world.ok(["verify"]);
 }
 
-/// The directory above a document is renamed: its lines keep their owners at once.
+/// The directory above a document is renamed: the lines keep their authors at once.
 #[test]
 fn documents_in_a_renamed_directory_keep_their_authors() {
     let world = World::committed(&[("dir/a.txt", TEXT)]);

@@ -1,4 +1,4 @@
-//! Restores over text that is not saved: what the agent did goes, what was typed stays, whatever came in between.
+//! Restores over unsaved text: the agent's changes are undone and typed text stays, in every order of events.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT)])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
@@ -22,8 +22,8 @@ fn quiet(rev: &str) -> Value {
     json!({ "rev": rev, "confirm": false })
 }
 
-/// By whom each line of the file is, as it was saved.
-fn by(world: &World) -> Vec<String> {
+/// Author of each line of the file, as saved.
+fn authors(world: &World) -> Vec<String> {
     let blame = world.json(["blame", "a.txt"]);
     let lines = blame["lines"].as_array().expect("lines").iter();
     lines
@@ -31,11 +31,14 @@ fn by(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Two turns beneath what is typed, taken out one after the other, nothing saved in between: each goes from the
+/// Two turns below typed text are reverted one after the other, without a save in between: each disappears from the
 /// document, too, and undo brings each back.
 #[test]
 fn two_reverts_without_a_save_both_change_the_document() {
-    for (editor, own) in [(Editor::Nvim, json!({})), (Editor::Vscode, own())] {
+    for (editor, own) in [
+        (Editor::Nvim, json!({})),
+        (Editor::Vscode, client_options()),
+    ] {
         let world = start();
         let mut agent = world.agent();
         let mut client = Client::with(&world, editor, &own);
@@ -62,16 +65,16 @@ fn two_reverts_without_a_save_both_change_the_document() {
         client.save("a.txt");
         client.leave();
         assert_eq!(world.read("a.txt"), typed);
-        assert_eq!(by(&world)[0], "user");
-        assert!(by(&world)[1..].iter().all(|by| by == "before"));
+        assert_eq!(authors(&world)[0], "user");
+        assert!(authors(&world)[1..].iter().all(|by| by == "before"));
         world.ok(["verify"]);
     }
 }
 
-/// A key at once after the editor has read the file anew: what it goes on from is the agent's by then.
+/// A key right after the editor has reloaded the file: the text before it is the agent's.
 #[test]
 fn text_typed_right_after_a_reload_is_the_users() {
-    for own in [json!({}), own()] {
+    for own in [json!({}), client_options()] {
         let world = start();
         let mut agent = world.agent();
         let mut client = Client::with(&world, Editor::Vscode, &own);
@@ -86,12 +89,12 @@ fn text_typed_right_after_a_reload_is_the_users() {
         assert_eq!(client.text("a.txt"), typed);
         client.save("a.txt");
         client.leave();
-        assert_eq!(by(&world)[7], "user");
-        assert!(by(&world)[..7].iter().all(|by| by == "before"));
+        assert_eq!(authors(&world)[7], "user");
+        assert!(authors(&world)[..7].iter().all(|by| by == "before"));
     }
 }
 
-/// The agent changed a file and its mode: both are taken back, and what was typed stays.
+/// The agent changed a file and its mode: both are restored, and typed text stays.
 #[test]
 fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
     let world = start();
@@ -112,12 +115,11 @@ fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
     client.save("a.txt");
     client.leave();
     assert_eq!(world.read("a.txt"), typed);
-    assert_eq!(by(&world)[1], "before");
+    assert_eq!(authors(&world)[1], "before");
     world.ok(["verify"]);
 }
 
-/// Text that an exact rewind takes out of a document is named before, and `undo` gives it back with what was typed
-/// since.
+/// Text that an exact rewind removes from a document is named before. `undo` restores it, with text typed since.
 #[test]
 fn undo_of_an_exact_rewind_brings_back_unsaved_text() {
     let world = start();
@@ -141,14 +143,14 @@ fn undo_of_an_exact_rewind_brings_back_unsaved_text() {
     world.ok(["verify"]);
 }
 
-/// What the user saves while an agent's command runs is the user's, and no rewind takes it; what the command wrote
-/// by then, and the editor had read, is the agent's.
+/// A text that the user saves while an agent's command runs is the user's, and no rewind removes it. Text that the
+/// command had written before, and the editor had reloaded, is the agent's.
 #[test]
 fn saves_during_an_agents_command_are_the_users() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     agent.prompt("run the tests");
     let call = agent.pre_bash("true");
@@ -157,7 +159,7 @@ fn saves_during_an_agents_command_are_the_users() {
     until_user(&world, "mine");
     world.write("a.txt", world.read("a.txt").replace("two\n", "2\n"));
     client.reload("a.txt");
-    // by then the server has seen what the file held
+    // by then the server knows the file's content
     client.ok("backstitch/sessions", json!({}));
     client.type_over("a.txt", "one\n", "mine, too\none\n");
     client.save("a.txt");
@@ -165,9 +167,9 @@ fn saves_during_an_agents_command_are_the_users() {
     let output = agent.execute(&call);
     agent.post_bash(&call, &output);
     agent.stop();
-    let by = by(&world);
+    let authors = authors(&world);
     assert_eq!(
-        by,
+        authors,
         [
             "user", "before", "agent", "before", "before", "before", "before", "before", "user"
         ]
@@ -182,7 +184,7 @@ fn saves_during_an_agents_command_are_the_users() {
     world.ok(["verify"]);
 }
 
-/// Asks until a line is known to be the user's, recorded.
+/// Waits until a line is recorded as the user's.
 fn until_user(world: &World, line: &str) {
     let deadline = Instant::now() + Duration::from_mins(1);
     loop {
@@ -196,7 +198,7 @@ fn until_user(world: &World, line: &str) {
     }
 }
 
-/// An editor that died before its rewind was saved: what is written is the rewind, with what was typed.
+/// An editor dies before its rewind was saved: the file that is written later is the rewind, with the typed text.
 #[test]
 fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
     for taken in [true, false] {
@@ -225,13 +227,16 @@ fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
         assert_eq!(world.read("a.txt"), format!("{TEXT}TYPED\n"), "{taken}");
         next.ok("backstitch/sessions", json!({}));
         next.leave();
-        let by = by(&world);
-        assert_eq!((by[1].as_str(), by[7].as_str()), ("before", "user"));
+        let authors = authors(&world);
+        assert_eq!(
+            (authors[1].as_str(), authors[7].as_str()),
+            ("before", "user")
+        );
         world.ok(["verify"]);
     }
 }
 
-/// Two editors of the same name with unsaved text of one file: a checkpoint has both texts.
+/// Two editors of the same name have unsaved text of one file: a checkpoint has both texts.
 #[test]
 fn unsaved_text_of_two_editors_of_the_same_name_is_kept() {
     let world = start();
@@ -250,7 +255,7 @@ fn unsaved_text_of_two_editors_of_the_same_name_is_kept() {
     for client in &mut clients {
         client.kill();
     }
-    // who opens it next takes up both, beside text of its own
+    // the next editor is offered both, next to text of its own
     let mut next = Client::start(&world, Editor::Nvim);
     next.open("a.txt");
     next.type_over("a.txt", "one\n", "third\n");
@@ -283,7 +288,7 @@ fn until_left(world: &World, count: usize) {
     }
 }
 
-/// One file under two names in one editor: the clean one does not take the other's text out of the store.
+/// One file is open under two names in one editor: the clean document does not remove the other's text from the store.
 #[test]
 fn a_clean_alias_does_not_drop_unsaved_text() {
     let world = start();
@@ -295,14 +300,14 @@ fn a_clean_alias_does_not_drop_unsaved_text() {
     until_unsaved(&world, &["a.txt"]);
     client.open("l.txt");
     client.close("l.txt");
-    // a checkpoint takes up all that is open
+    // a checkpoint records all open documents
     client.command("backstitch.checkpoint", json!({}));
     until_unsaved(&world, &["a.txt"]);
     client.kill();
     until_left(&world, 1);
 }
 
-/// A checkpoint by hand, or a tag, has what was typed until that moment.
+/// A manual checkpoint or a tag includes the text typed until that moment.
 #[test]
 fn a_checkpoint_includes_the_last_keystroke() {
     let world = start();
@@ -318,7 +323,7 @@ fn a_checkpoint_includes_the_last_keystroke() {
     client.leave();
 }
 
-/// A history that is cleared under an editor begins again with what is not saved there.
+/// A history cleared while an editor runs begins again with the editor's unsaved text.
 #[test]
 fn a_cleared_history_begins_again_with_unsaved_text() {
     let world = start();
@@ -334,7 +339,7 @@ fn a_cleared_history_begins_again_with_unsaved_text() {
     client.leave();
 }
 
-/// A command line rewinds files that an editor shows, clean or typed into a moment ago: the documents follow.
+/// A command-line rewind of files that an editor shows, clean or typed into a moment ago: the documents follow.
 #[test]
 fn documents_follow_a_command_line_rewind() {
     for editor in [Editor::Nvim, Editor::Helix, Editor::Eglot] {
@@ -365,7 +370,7 @@ fn documents_follow_a_command_line_rewind() {
         client.save("b.txt");
         assert_eq!(world.read("a.txt"), TEXT);
         assert_eq!(world.read("b.txt"), typed);
-        // another branch, the same way
+        // another branch, in the same way
         std::thread::scope(|scope| {
             let undo = scope.spawn(|| world.run(["undo"]));
             client.until(|client| client.text("a.txt") == TEXT.replace("two", "2"));
@@ -379,7 +384,7 @@ fn documents_follow_a_command_line_rewind() {
     }
 }
 
-/// Until the server hears of what others do.
+/// Waits until the server notices changes by other processes.
 fn until_listening(world: &World, client: &mut Client<'_>) {
     loop {
         world.ok(["checkpoint"]);
@@ -394,7 +399,7 @@ fn until_listening(world: &World, client: &mut Client<'_>) {
     }
 }
 
-/// A switch from the command line, with a document open that is clean.
+/// A switch on the command line, with a clean document open.
 #[test]
 fn documents_follow_a_switch() {
     let world = start();
@@ -410,7 +415,7 @@ fn documents_follow_a_switch() {
         ("other", TEXT.to_owned()),
         ("main", TEXT.replace("two", "2")),
     ] {
-        // the second one may be the editor's to do: its document was not saved
+        // the editor may have to carry out the second one: its document was not saved
         std::thread::scope(|scope| {
             let switch = scope.spawn(|| world.run(["switch", branch]));
             client.until(|client| client.text("a.txt") == text);
@@ -423,8 +428,8 @@ fn documents_follow_a_switch() {
     client.leave();
 }
 
-/// However a save is told, what was typed is the user's: with the next key at once, with a final newline that the
-/// document does not have, seen on disk before it is told, of a file that was not there, over what another wrote.
+/// However a save is reported, typed text is the user's: with another key right after it, with a final newline that
+/// the document lacks, found on disk before the report, of a new file, or over another writer's change.
 #[test]
 fn typed_text_is_the_users_however_the_save_is_reported() {
     let world = World::committed(&[
@@ -441,7 +446,7 @@ fn typed_text_is_the_users_however_the_save_is_reported() {
     for path in ["a.txt", "b.txt", "c.txt"] {
         client.open(path);
     }
-    // as it was before the agent's edit, which the editor has not read
+    // the state before the agent's edit, which the editor has not reloaded
     client.open_with("d.txt", TEXT);
     client.open_with("new.txt", "");
     client.ok("backstitch/sessions", json!({}));
@@ -486,7 +491,7 @@ fn typed_text_is_the_users_however_the_save_is_reported() {
     world.ok(["verify"]);
 }
 
-/// Asks until what is in this file is recorded.
+/// Waits until the content of this file is recorded.
 fn until(world: &World, path: &str) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while world.at("@", path).is_none() {

@@ -1,4 +1,4 @@
-//! Rewinds from an editor: confirmed, carried out, and the same in the buffer and on disk.
+//! Rewinds from an editor: confirmed, carried out, and equal in buffer and file.
 
 use serde_json::{Value, json};
 
@@ -11,11 +11,11 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
-/// The main job in every editor: lens, confirmation, rewind, the same in buffer and file, undo.
+/// The main task in every editor: lens, confirmation, rewind, equal buffer and file, undo.
 #[test]
 fn a_lens_rewinds_and_undo_restores() {
     for editor in Editor::ALL {
@@ -40,12 +40,12 @@ fn a_lens_rewinds_and_undo_restores() {
         );
         assert!(answer["operation"].is_string(), "{answer}");
         assert_eq!(client.text("a.txt"), TEXT, "{editor:?}");
-        // who shows what an edit is for is told
+        // a client that shows labels of edits gets them
         let labels = ["Backstitch: lines of a checkpoint"];
         let shown = usize::from(editor == Editor::Vscode);
         assert_eq!(client.labels, labels[..shown], "{editor:?}");
         assert!(!world.exists("new.txt"));
-        // a client that says nothing gets the text as an edit, and saves it when its user does
+        // a client without reload gets the text as an edit, and saves it when its user does
         client.save("a.txt");
         assert_eq!(world.read("a.txt"), TEXT);
         client.will_choose("Undo");
@@ -58,7 +58,7 @@ fn a_lens_rewinds_and_undo_restores() {
     }
 }
 
-/// A client that reads clean documents anew gets its files written.
+/// For a client that reloads clean documents, the server writes the files.
 #[test]
 fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
     let world = start();
@@ -66,7 +66,7 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.command(
         "backstitch.rewind",
@@ -79,7 +79,7 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
     client.leave();
 }
 
-/// Command after command, before the client has read its file anew: each goes to the disk.
+/// Several commands before the client has reloaded its file: each writes to disk.
 #[test]
 fn a_document_not_reloaded_yet_is_not_dirty() {
     let world = start();
@@ -93,7 +93,7 @@ fn a_document_not_reloaded_yet_is_not_dirty() {
         agent.stop();
     }
     let both = TEXT.replace("two", "2").replace("five", "5");
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let quiet = json!({ "confirm": false });
     for (command, rev, expected) in [
@@ -115,7 +115,7 @@ fn a_document_not_reloaded_yet_is_not_dirty() {
     client.leave();
 }
 
-/// Many documents get their texts at once: an editor that takes its time does so for all of them together.
+/// Many documents get their texts at once: a slow editor applies all of them together.
 #[test]
 fn many_documents_are_changed_at_once() {
     let world = start();
@@ -141,14 +141,14 @@ fn many_documents_are_changed_at_once() {
     client.edits = Edits::Taken;
     client.answer_held();
     let answer = client.response(id)["result"].clone();
-    // had they been asked one after the other, the first would have been given up by now
+    // if sent one after the other, the first would have timed out by now
     assert!(answer["awaited"].is_null(), "{answer}");
     assert!(answer["not_taken"].is_null(), "{answer}");
     assert_eq!(client.text("d.txt"), "agent\n");
     client.leave();
 }
 
-/// What was typed and not saved survives a rewind, merged with it.
+/// A rewind keeps unsaved text by merging.
 #[test]
 fn a_rewind_over_a_dirty_document_keeps_typed_text() {
     let world = start();
@@ -156,7 +156,7 @@ fn a_rewind_over_a_dirty_document_keeps_typed_text() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     let answer = client.command(
@@ -181,7 +181,7 @@ fn a_rewind_over_a_dirty_document_keeps_typed_text() {
     client.leave();
 }
 
-/// What collides with what was typed is asked about first.
+/// Conflicts with typed text are asked about first.
 #[test]
 fn conflicts_with_typed_text_are_the_users_decision() {
     let world = start();
@@ -189,7 +189,7 @@ fn conflicts_with_typed_text_are_the_users_decision() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "2", "2 and mine");
     let error = client.fails(
@@ -209,7 +209,7 @@ fn conflicts_with_typed_text_are_the_users_decision() {
     client.leave();
 }
 
-/// An editor that says yes and does nothing is not believed.
+/// An editor that reports an edit as applied but does not apply it is detected.
 #[test]
 fn an_edit_that_the_editor_only_pretends_is_reported() {
     let world = start();
@@ -235,8 +235,8 @@ fn an_edit_that_the_editor_only_pretends_is_reported() {
     client.leave();
 }
 
-/// Eglot tells of an edit only after the command that made it is answered: it is not done twice, and none
-/// that wait for it wait for each other.
+/// Eglot sends an edit's changes only after the response to its command: each edit is applied once, and nothing waits
+/// for each other.
 #[test]
 fn an_editor_that_reports_late_gets_each_edit_once() {
     let world = start();
@@ -263,7 +263,7 @@ fn an_editor_that_reports_late_gets_each_edit_once() {
     client.leave();
 }
 
-/// What takes long is shown, and can be called off: nothing is changed then.
+/// Long work shows progress and can be cancelled: then nothing is changed.
 #[test]
 fn long_work_shows_progress_and_can_be_cancelled() {
     let world = start();
@@ -274,7 +274,7 @@ fn long_work_shows_progress_and_can_be_cancelled() {
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
     assert!(client.lenses("a.txt").len() > 1);
-    // somebody restores, and does not come to an end
+    // another restore, which does not end
     let gate = std::fs::File::options()
         .append(true)
         .open(world.store().join("restore.gate"))
@@ -303,7 +303,7 @@ fn long_work_shows_progress_and_can_be_cancelled() {
     };
     client.until(|client| ended(client) == Some(true));
     assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
-    // the next one is another, and goes through
+    // the next command is independent of it and works
     let done = client.command(
         "backstitch.rewind",
         json!({ "rev": "t1", "confirm": false }),
@@ -312,7 +312,7 @@ fn long_work_shows_progress_and_can_be_cancelled() {
     client.leave();
 }
 
-/// A client that shows plans and results by itself gets the texts of a plan, unsaved text in them, and no message.
+/// A client that shows plans and results itself gets the texts of a plan, including unsaved text, and no message.
 #[test]
 fn plans_include_texts_for_clients_that_show_them() {
     let world = start();
@@ -322,7 +322,7 @@ fn plans_include_texts_for_clients_that_show_them() {
     agent.write("new.txt", "new\n");
     agent.bash("rm b.txt");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "7");
     let typed = client.text("a.txt").to_owned();

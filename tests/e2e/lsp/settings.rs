@@ -1,4 +1,4 @@
-//! What a client sets, and how it may say so.
+//! Settings of a client, and the ways to send them.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn configure(client: &mut Client, settings: &Value) {
     );
 }
 
-/// Real Eglot sends an empty object right after the start: what is not named stays as it is.
+/// Real Eglot sends an empty object right after the start: unnamed settings stay unchanged.
 #[test]
 fn unnamed_settings_stay_unchanged() {
     let world = start();
@@ -48,7 +48,7 @@ fn unnamed_settings_stay_unchanged() {
     client.leave();
 }
 
-/// A client that answers for its settings is asked, at the start and when something changed.
+/// A client that supports settings requests is asked at the start and after each change.
 #[test]
 fn the_server_requests_settings() {
     let world = start();
@@ -79,12 +79,12 @@ fn the_latest_session_and_turn_are_the_workspaces() {
 
 const FILE: &str = ".backstitch.toml";
 
-fn heard(client: &mut Client, what: &str) {
+fn until_message(client: &mut Client, what: &str) {
     client.until(|client| client.said.iter().any(|said| said.contains(what)));
 }
 
 /// Waits until the server watches the files.
-fn watches(client: &mut Client) {
+fn until_watching(client: &mut Client) {
     client.until(|client| {
         let mut all = client.notified.iter();
         all.any(|(method, params)| {
@@ -93,27 +93,27 @@ fn watches(client: &mut Client) {
     });
 }
 
-/// The paths that checkpoints changed which were told of.
+/// Changed paths of the checkpoints in notifications.
 fn recorded(client: &Client) -> Vec<String> {
-    let told = client.notified.iter();
-    let told = told.filter(|(method, _)| method == "backstitch/didCheckpoint");
-    let changes = told.filter_map(|(_, p)| p["checkpoint"]["changes"].as_array());
+    let notified = client.notified.iter();
+    let notified = notified.filter(|(method, _)| method == "backstitch/didCheckpoint");
+    let changes = notified.filter_map(|(_, p)| p["checkpoint"]["changes"].as_array());
     let paths = changes.flatten().map(|change| change["path"].as_str());
     paths.flatten().map(str::to_owned).collect()
 }
 
-/// The lenses of a workspace stand in its file, too; there they win, and a change of it is noticed.
+/// The workspace's settings file can set lenses, too. It wins, and the server notices a change of it.
 #[test]
 fn lens_settings_of_the_workspace_win() {
     let world = start();
     world.write(FILE, "codeLens = \"off\"\n");
     let own = json!({ "codeLens": "all", "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
-    watches(&mut client);
+    until_watching(&mut client);
     client.open("a.txt");
     assert_eq!(client.lenses("a.txt"), []);
     world.write(FILE, "codeLens = \"loud\"\n");
-    heard(
+    until_message(
         &mut client,
         ":1: `codeLens`: \"loud\" is not one of all, session",
     );
@@ -131,7 +131,7 @@ fn lens_settings_of_the_workspace_win() {
     client.leave();
 }
 
-/// What the editor excludes is excluded for the hook and the command line, as long as it says so.
+/// Exclusions of the editor also apply to the hook and the command line, as long as the editor sends them.
 #[test]
 fn editor_settings_apply_to_hook_and_command_line() {
     for pulled in [false, true] {
@@ -173,7 +173,7 @@ fn editor_settings_apply_to_hook_and_command_line() {
             unsaved.is_some_and(|all| !all.contains(&json!("secret"))),
             "{status:#}"
         );
-        // another editor that says nothing leaves it, and is left it
+        // another editor without settings does not change them
         let mut other = Client::start(&world, Editor::Nvim);
         other.settings = json!({});
         other.open("a.txt");
@@ -184,7 +184,7 @@ fn editor_settings_apply_to_hook_and_command_line() {
         client.settings = json!({});
         configure(&mut client, &json!({ "backstitch.capture.exclude": null }));
         if !pulled {
-            // it was said for good, at the start
+            // it was sent once, at the start
             assert_eq!(exclude(&world), editors);
             client.leave();
             client = Client::start(&world, editor);
@@ -205,7 +205,7 @@ fn editor_settings_apply_to_hook_and_command_line() {
     }
 }
 
-/// The recorder goes by the file of settings as it is now.
+/// The recorder uses the current settings file.
 #[test]
 fn the_recorder_notices_a_changed_settings_file() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -215,7 +215,7 @@ fn the_recorder_notices_a_changed_settings_file() {
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     client.open("a.txt");
-    watches(&mut client);
+    until_watching(&mut client);
     world.write(FILE, "capture.exclude = [\"other/\"]\n");
     client.until(|client| recorded(client).contains(&FILE.to_owned()));
     // now it is watched
@@ -232,26 +232,26 @@ fn the_recorder_notices_a_changed_settings_file() {
 
 /// A line of the workspace's file that is not heeded is said, and so is a file that leaves nothing to record.
 #[test]
-fn what_a_workspace_may_not_say_is_said_in_the_editor() {
+fn settings_that_a_workspace_may_not_set_are_reported_in_the_editor() {
     let world = start();
     world.write(FILE, "store.dir = \".s\"\ncheckpoints.max = 1\n");
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
-    watches(&mut client);
+    until_watching(&mut client);
     client.open("a.txt");
     client.lenses("a.txt");
-    heard(&mut client, ":1: `store.dir`: a file in a workspace cannot");
-    heard(
+    until_message(&mut client, ":1: `store.dir`: a file in a workspace cannot");
+    until_message(
         &mut client,
         ":2: `checkpoints.max`: a file in a workspace may",
     );
     world.write(FILE, "capture.exclude = [\"*\"]\n");
-    heard(&mut client, "excludes everything");
+    until_message(&mut client, "excludes everything");
     assert!(!world.exists(".s"));
     client.leave();
 }
 
-/// `restore.default` holds for rewinds of the editor, which may say otherwise.
+/// `restore.default` applies to rewinds of the editor, which can override it.
 #[test]
 fn restore_default_applies_to_editor_rewinds() {
     let world = start();
@@ -273,14 +273,14 @@ fn restore_default_applies_to_editor_rewinds() {
     rewind(&mut client, json!({}));
     assert_eq!(world.read("b.txt"), "other\n");
     client.command("backstitch.undo", json!({ "confirm": false }));
-    // the workspace is nearer
+    // the workspace's settings have priority
     world.write(FILE, "restore.default = \"merge\"\n");
     rewind(&mut client, json!({}));
     assert_eq!(world.read("b.txt"), "other\nmine\n");
     client.leave();
 }
 
-/// An editor's `store.dir` is for its server alone, which says so; later it is too late.
+/// An editor's `store.dir` applies only to its server, which says so; a later change has no effect.
 #[test]
 fn an_editors_store_dir_applies_only_to_its_server() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -288,7 +288,7 @@ fn an_editors_store_dir_applies_only_to_its_server() {
     let own = json!({ "store": { "dir": stores } });
     let mut client = Client::with(&world, Editor::Helix, &own);
     client.open("a.txt");
-    heard(&mut client, "since backstitch.store.dir says so");
+    until_message(&mut client, "since backstitch.store.dir says so");
     client.command("backstitch.checkpoint", json!({ "label": "here" }));
     assert!(stores.is_dir());
     assert_eq!(world.json(["status"])["checkpoints"], 0);
@@ -299,7 +299,7 @@ fn an_editors_store_dir_applies_only_to_its_server() {
         &mut client,
         &json!({ "backstitch.store.dir": "/elsewhere" }),
     );
-    heard(
+    until_message(
         &mut client,
         "from initializationOptions.backstitch at its start",
     );

@@ -1,5 +1,5 @@
-//! Documents that do not show all of their file: line ends, a final newline, a symbolic link. What is recorded of
-//! them is the file's, what is restored into them is theirs.
+//! Documents that differ from their file in form: line ends, a final newline, a symbolic link. Records have the form
+//! of the file, and restored documents that of the document.
 
 use serde_json::json;
 
@@ -13,8 +13,8 @@ fn crlf(text: &str) -> String {
     text.replace('\n', "\r\n")
 }
 
-/// Emacs shows plain newlines where a file has CRLF: that is no unsaved text, what is typed is recorded with the
-/// file's line ends, and a rewind speaks the document's.
+/// Emacs shows plain newlines where a file has CRLF. That is not unsaved text, typed text is recorded with the file's
+/// line ends, and a rewind uses the document's.
 #[test]
 fn a_crlf_file_shown_with_newlines_is_not_unsaved_text() {
     let world = World::committed(&[("a.txt", &crlf(TEXT))]);
@@ -35,7 +35,7 @@ fn a_crlf_file_shown_with_newlines_is_not_unsaved_text() {
     agent.prompt("make it two");
     agent.edit("a.txt", "two", "2");
     agent.stop();
-    // the buffer is read anew
+    // the buffer is reloaded
     client.type_over("a.txt", "two", "2");
     client.idle();
     let lines: Vec<u64> = client.lenses("a.txt").iter().map(|lens| lens.0).collect();
@@ -61,7 +61,7 @@ fn a_crlf_file_shown_with_newlines_is_not_unsaved_text() {
     world.ok(["verify"]);
 }
 
-/// A rewind on the command line over such a document with unsaved text edits the document by its own lines.
+/// A command-line rewind of such a document with unsaved text edits the document with its own line ends.
 #[test]
 fn a_command_line_rewind_edits_a_crlf_document_by_its_own_lines() {
     let world = World::committed(&[("a.txt", &crlf(TEXT))]);
@@ -90,7 +90,7 @@ fn a_command_line_rewind_edits_a_crlf_document_by_its_own_lines() {
     client.leave();
 }
 
-/// Neovim shows a file without a final newline as one that has it.
+/// Neovim shows a file without a final newline as if it had one.
 #[test]
 fn a_final_newline_that_only_the_editor_shows_is_no_edit() {
     let open = TEXT.trim_end();
@@ -131,7 +131,8 @@ fn latin(text: &str) -> Vec<u8> {
     text.chars().map(byte).collect()
 }
 
-/// In another encoding: what is typed is recorded as the file would have it, and its file is not rewound below it.
+/// In another encoding: typed text is recorded in the encoding of the file, and a rewind does not change the file
+/// below it.
 #[test]
 fn unsaved_text_in_another_encoding_blocks_a_rewind_of_its_file() {
     for encoded in [utf16, latin] {
@@ -170,7 +171,7 @@ fn unsaved_text_in_another_encoding_blocks_a_rewind_of_its_file() {
     }
 }
 
-/// A link is the file that it leads to: its lenses, its unsaved text, its rewind.
+/// A linked document is the file that it points to: its lenses, unsaved text and rewinds work.
 #[test]
 fn a_linked_document_is_the_file_it_points_to() {
     let world = World::committed(&[("real.txt", TEXT)]);

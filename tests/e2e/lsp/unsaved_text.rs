@@ -1,4 +1,4 @@
-//! Text that is not saved, case by case, over the real server: it is part of the state, and nothing of it is lost.
+//! Unsaved text, case by case, over the real server: it is part of the recorded state, and none of it is lost.
 
 use std::time::{Duration, Instant};
 
@@ -13,11 +13,11 @@ fn start() -> World {
     World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
 }
 
-fn own() -> Value {
+fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
 }
 
-/// The documents that the store knows to be unsaved.
+/// Documents that the store knows as unsaved.
 fn unsaved(world: &World) -> Vec<String> {
     let editors = world.json(["status"])["editors"].clone();
     let editors = editors.as_array().expect("editors").iter();
@@ -27,7 +27,7 @@ fn unsaved(world: &World) -> Vec<String> {
         .collect()
 }
 
-/// Asks until it is so.
+/// Waits until these documents are recorded as unsaved.
 pub fn until_unsaved(world: &World, paths: &[&str]) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while unsaved(world) != paths {
@@ -35,12 +35,12 @@ pub fn until_unsaved(world: &World, paths: &[&str]) {
     }
 }
 
-/// What was typed and not saved when the prompt was sent is part of that checkpoint.
+/// Text that is unsaved when the prompt is sent is part of that checkpoint.
 #[test]
 fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -57,12 +57,12 @@ fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     client.leave();
 }
 
-/// An agent that writes to the file below is announced, and the text is kept with its checkpoint.
+/// A message announces an agent's write to the file below unsaved text, and the text is kept with its checkpoint.
 #[test]
 fn an_agents_write_below_unsaved_text_is_announced() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -97,7 +97,7 @@ fn an_agents_write_below_unsaved_text_is_announced() {
     client.leave();
 }
 
-/// One hunk of what an agent did is taken out of a document with text that is not saved.
+/// One hunk of the agent is reverted in a document with unsaved text.
 #[test]
 fn one_hunk_is_reverted_in_an_unsaved_document() {
     let world = start();
@@ -106,7 +106,7 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
     agent.edit("a.txt", "two\n", "2\n");
     agent.edit("a.txt", "five\n", "5\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "seven", "mine");
     let diff = client.ok("backstitch/diff", json!({ "from": "t1", "to": "@" }));
@@ -124,7 +124,7 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
     client.leave();
 }
 
-/// A document that shows a rewind is closed without being saved: it is written or not, as the user says.
+/// A document that shows a rewind is closed without a save: the user decides whether the file is written.
 #[test]
 fn closing_a_rewound_document_asks_whether_to_write_it() {
     for (answer, expected) in [
@@ -162,7 +162,7 @@ fn closing_a_rewound_document_asks_whether_to_write_it() {
     }
 }
 
-/// Two editors have the file open, one with text that is not saved: the other's rewind goes through that one.
+/// Two editors have the file open, one with unsaved text: the other's rewind goes through that one.
 #[test]
 fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     for editor in [Editor::Nvim, Editor::Helix] {
@@ -171,7 +171,7 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
         agent.stop();
-        let mut first = Client::with(&world, Editor::Vscode, &own());
+        let mut first = Client::with(&world, Editor::Vscode, &client_options());
         let mut second = Client::start(&world, editor);
         first.open("a.txt");
         second.open("a.txt");
@@ -195,8 +195,7 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     }
 }
 
-/// Each of two editors has unsaved text that a rewind would touch: what the other has is left alone, and the rest
-/// is done.
+/// Both editors have unsaved text that a rewind would change: the other's text is left alone, and the rest is rewound.
 #[test]
 fn another_editors_unsaved_text_is_left_alone() {
     let world = start();
@@ -205,8 +204,8 @@ fn another_editors_unsaved_text_is_left_alone() {
     agent.edit("a.txt", "two\n", "2\n");
     agent.edit("b.txt", "other\n", "another\nlast\n");
     agent.stop();
-    let mut first = Client::with(&world, Editor::Vscode, &own());
-    let mut second = Client::with(&world, Editor::Nvim, &own());
+    let mut first = Client::with(&world, Editor::Vscode, &client_options());
+    let mut second = Client::with(&world, Editor::Nvim, &client_options());
     first.open("a.txt");
     first.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -224,7 +223,7 @@ fn another_editors_unsaved_text_is_left_alone() {
     world.ok(["verify"]);
 }
 
-/// The command line rewinds a file that an editor has not saved: the editor does it.
+/// The command line rewinds a file with unsaved text: the editor carries it out.
 #[test]
 fn a_command_line_rewind_edits_the_unsaved_document() {
     let world = start();
@@ -232,7 +231,7 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -254,7 +253,7 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
     client.leave();
 }
 
-/// An editor that does not take the new text: the command line says so, and fails.
+/// An editor refuses the new text: the command line says so, and fails.
 #[test]
 fn a_command_line_rewind_fails_when_the_editor_refuses() {
     for edits in [Edits::Refused, Edits::Pretended] {
@@ -263,7 +262,7 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
         agent.stop();
-        let mut client = Client::with(&world, Editor::Nvim, &own());
+        let mut client = Client::with(&world, Editor::Nvim, &client_options());
         client.open("a.txt");
         client.type_over("a.txt", "six", "mine");
         until_unsaved(&world, &["a.txt"]);
@@ -295,14 +294,14 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
     }
 }
 
-/// While the editor has not answered what a command line asked of it, news goes on.
+/// While the editor has not answered a command line's request, it still gets notifications.
 #[test]
 fn an_unanswered_edit_does_not_block_notifications() {
     let world = start();
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
-    let mut client = Client::with(&world, Editor::Nvim, &own());
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -312,8 +311,8 @@ fn an_unanswered_edit_does_not_block_notifications() {
         client.until(|client| client.edited > 0);
         agent.edit("b.txt", "other", "another");
         client.until(|client| {
-            let mut told = client.notified.iter();
-            told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+            let mut notified = client.notified.iter();
+            notified.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
         });
         // long enough for a command that was answered to end
         world.ok(["status"]);
@@ -330,11 +329,11 @@ fn an_unanswered_edit_does_not_block_notifications() {
     client.leave();
 }
 
-/// What is typed before the workspace has a history is in the very first checkpoint.
+/// Text typed before the workspace has a history is in the very first checkpoint.
 #[test]
 fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     let world = start();
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
@@ -346,8 +345,8 @@ fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     world.ok(["verify"]);
 }
 
-/// A directory that does not show that it is a workspace gets no history by typing: the text is taken up when
-/// somebody else begins one.
+/// In a directory that does not look like a workspace, typing begins no history. The text is recorded when another
+/// program begins one.
 #[test]
 fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     let world = World::new();
@@ -357,10 +356,10 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     other.write("b.txt", "other\n");
     other.ok(["init"]);
     let folders = ["", "../work-beside"];
-    let mut client = Client::in_folders(&world, Editor::Vscode, &own(), &folders);
+    let mut client = Client::in_folders(&world, Editor::Vscode, &client_options(), &folders);
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
-    // what is typed into two documents is recorded at one time, where there is a history
+    // where there is a history, text typed into two documents is recorded together
     let beside = other.path("b.txt");
     let beside = beside.to_str().expect("text");
     client.open_with(beside, "other\n");
@@ -375,12 +374,12 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     assert_eq!(left[0]["path"], "a.txt", "{left}");
 }
 
-/// The turn of an agent inside the editor begins the history, with what was typed a moment ago.
+/// The turn of an agent inside the editor begins the history, with text typed just before.
 #[test]
 fn an_editor_agents_first_turn_includes_typed_text() {
     let world = World::new();
     world.write("a.txt", TEXT);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     let turn = json!({ "agent": "helper", "session": "s1", "prompt": "go" });
@@ -390,7 +389,7 @@ fn an_editor_agents_first_turn_includes_typed_text() {
     client.leave();
 }
 
-/// An agent writes to the file just what is typed above it: nothing is unsaved any more.
+/// An agent writes the same text that is typed above it: nothing is unsaved any more.
 #[test]
 fn text_that_an_agent_writes_identically_is_not_unsaved() {
     let world = start();
@@ -407,12 +406,12 @@ fn text_that_an_agent_writes_identically_is_not_unsaved() {
     client.leave();
 }
 
-/// An agent deletes and moves files whose documents have unsaved text: that is said, and the text is kept.
+/// An agent deletes and moves files whose documents have unsaved text: the server says so, and the text is kept.
 #[test]
 fn unsaved_text_survives_an_agents_deletion_and_move() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     for path in ["a.txt", "b.txt"] {
         client.open(path);
         let text = client.text(path).to_owned();
@@ -440,12 +439,12 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
     client.leave();
 }
 
-/// An editor that has read a file anew before its agent reports has nothing unsaved.
+/// An editor that has reloaded a file before the agent's report has no unsaved text.
 #[test]
 fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let mut agent = world.agent();
     agent.prompt("go");
@@ -456,21 +455,21 @@ fn a_reload_before_the_agents_report_is_not_unsaved_text() {
     agent.post(&call, &response);
     agent.edit("b.txt", "other", "another");
     client.until(|client| {
-        let mut told = client.notified.iter();
-        told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+        let mut notified = client.notified.iter();
+        notified.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
     });
     assert_eq!(client.said, Vec::<String>::new());
     agent.stop();
     client.leave();
 }
 
-/// An editor that ends in order has thrown away what was not saved: nobody is asked about it. Up to then even the
-/// last key is recorded.
+/// An editor that exits cleanly has discarded its unsaved text: nobody is asked about it. Until then even the last key
+/// is recorded.
 #[test]
 fn a_clean_exit_leaves_no_unsaved_text() {
     let world = start();
     world.ok(["checkpoint"]);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     client.ok("shutdown", Value::Null);
@@ -481,7 +480,7 @@ fn a_clean_exit_leaves_no_unsaved_text() {
     assert_eq!(status["editors"], json!([]), "{status}");
 }
 
-/// A reload is told as a close and an open: nothing was left, and nothing is asked.
+/// A reload is sent as a close and an open: no pending save is left, and nothing is asked.
 #[test]
 fn a_close_and_reopen_count_as_a_reload() {
     let world = start();

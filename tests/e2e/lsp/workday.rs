@@ -1,8 +1,8 @@
-//! A working day in minutes: two people type, save, close and take back while an agent works beside them, and nothing
-//! that either of them saved is lost, on no side is a text other than on the other, and no server grows.
+//! A working day in minutes: two people type, save, close and undo while an agent works next to them. No saved text is
+//! lost, client and server agree on every document, and no server's memory grows.
 //!
-//! The test plays a short day. `BACKSTITCH_WORKDAY=300` plays one of so many steps of the agent, of `BACKSTITCH_SEED`;
-//! its table of times and memory is printed.
+//! The test plays a short day. `BACKSTITCH_WORKDAY=300` plays one with this many steps of the agent, `BACKSTITCH_SEED`
+//! repeats one; its table of times and memory is printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,24 +20,24 @@ const SHORT: u64 = 16;
 const LONG: u64 = 40;
 const FILES: usize = 36;
 const LINES: usize = 60;
-/// Steps between two prompts, about.
+/// Average number of steps between two prompts.
 const TURN: usize = 12;
-/// Steps to a rewind.
+/// Number of steps per rewind.
 const REWIND: usize = 15;
-/// By how much a server may grow from the first tenth of a day to its end: far above what its caches take.
+/// Limit for a server's memory growth from the first tenth of a day to its end: far above the size of its caches.
 const GROWTH: u64 = 64 << 20;
 
-/// One of the two people, at an editor of theirs.
+/// One of the two people, with an editor.
 struct Person<'w> {
     world: &'w World,
     client: Client<'w>,
-    /// A clean document is read anew as soon as its file changes; else when it is looked at.
+    /// True if clean documents are reloaded as soon as their file changes; otherwise when the person looks at them.
     reloads: bool,
-    /// What each open document was when it was read or saved last.
+    /// Text of each open document at the last load or save.
     saved: BTreeMap<String, String>,
-    /// What was typed and is not saved: words, by document.
+    /// Unsaved typed words, by document.
     typed: BTreeMap<String, BTreeSet<String>>,
-    /// What was typed last in each document.
+    /// Last typed word of each document.
     last: BTreeMap<String, String>,
 }
 
@@ -82,7 +82,7 @@ impl<'w> Person<'w> {
         open.filter(|path| self.is_dirty(path)).cloned().collect()
     }
 
-    /// Reads what changed on disk, where nothing is unsaved; closes what is gone.
+    /// Reloads clean documents that changed on disk; closes deleted ones.
     fn looks(&mut self) {
         let clean = self.saved.keys().filter(|path| !self.is_dirty(path));
         let clean: Vec<String> = clean.cloned().collect();
@@ -106,7 +106,7 @@ impl<'w> Person<'w> {
         }
     }
 
-    /// What only this person could have known is gone with the document.
+    /// Discards the unsaved words of a document.
     fn forgets(&mut self, path: &str) {
         self.saved.remove(path);
         self.typed.remove(path);
@@ -124,7 +124,7 @@ impl<'w> Person<'w> {
             self.client.replace(path, at..at, &c.to_string());
             at += c.len_utf8();
             if count == 4 && rng.once_in(8) {
-                // a slip of the finger
+                // a typing error
                 self.client.replace(path, at..at, "x");
                 self.client.replace(path, at..at + 1, "");
             }
@@ -135,7 +135,7 @@ impl<'w> Person<'w> {
         line.chars().count()
     }
 
-    /// Takes back what was typed last, if it is still there as it was.
+    /// Removes the last typed word, if it is still there unchanged.
     fn takes_back(&mut self, path: &str, kept: &mut BTreeSet<String>) {
         let Some(word) = self.last.remove(path) else {
             return;
@@ -150,8 +150,8 @@ impl<'w> Person<'w> {
         }
     }
 
-    /// An editor warns who would write over what the other has saved meanwhile: then that is read, and what was
-    /// typed is given up.
+    /// Saves a document. An editor warns before it overwrites what the other person has saved meanwhile: then the file
+    /// is reloaded, and the typed text is discarded.
     fn saves(&mut self, path: &str, kept: &mut BTreeSet<String>) {
         let text = self.client.text(path);
         let there = self.world.exists(path).then(|| self.world.read(path));
@@ -178,7 +178,7 @@ impl<'w> Person<'w> {
         }
     }
 
-    /// Runs a command; what keeps it from being done, else.
+    /// Runs a command. Returns its result, or the reason why it was not done.
     fn commands(&mut self, command: &str, arguments: &Value) -> Result<Value, Value> {
         let params = json!({ "command": command, "arguments": [arguments] });
         let id = self.client.begin("workspace/executeCommand", params);
@@ -189,7 +189,7 @@ impl<'w> Person<'w> {
         error.map_or_else(|| Ok(result.clone()), |error| Err(error.clone()))
     }
 
-    /// Memory that the server has, in bytes.
+    /// Memory of the server, in bytes.
     fn memory(&self) -> u64 {
         let status = format!("/proc/{}/status", self.client.server());
         let status = std::fs::read_to_string(status).expect("the server's status");
@@ -202,7 +202,7 @@ impl<'w> Person<'w> {
     }
 }
 
-/// How long each kind of request took.
+/// Durations of each kind of request.
 #[derive(Default)]
 struct Times(BTreeMap<&'static str, Vec<Duration>>);
 
@@ -235,14 +235,14 @@ struct Day<'w> {
     agent: Agent<'w>,
     rng: Rng,
     times: Times,
-    /// Words that somebody saved and did not take back.
+    /// Words that were saved and not removed by a person.
     kept: BTreeSet<String>,
     words: usize,
     keys: usize,
     steps: usize,
     rewinds: usize,
     refused: BTreeMap<String, usize>,
-    /// Files that the agent made.
+    /// Files that the agent created.
     made: Vec<String>,
 }
 
@@ -295,7 +295,7 @@ impl<'w> Day<'w> {
             };
             let call = self.agent.pre_edit(&path, &format!("{old}\n"), &new);
             self.meanwhile(&path);
-            // somebody may have saved another text
+            // a person may have saved another text
             if self.world.read(&path).contains(&format!("{old}\n")) {
                 let response = self.agent.apply(&call);
                 self.agent.post(&call, &response);
@@ -337,7 +337,7 @@ impl<'w> Day<'w> {
         format!("mv {gone} {moved}")
     }
 
-    /// What people do while a call of the agent is open; they leave alone what it is about.
+    /// Actions of the people while a call of the agent is open; they do not touch its file.
     fn meanwhile(&mut self, path: &str) {
         if self.rng.once_in(6) {
             let who = self.rng.below(2);
@@ -350,7 +350,7 @@ impl<'w> Day<'w> {
 
     // ---- the people ------------------------------------------------------------------------------------------------
 
-    /// What one of them does next.
+    /// Next action of one person.
     fn act(&mut self) {
         let who = self.rng.below(2);
         self.people[who].looks();
@@ -366,7 +366,7 @@ impl<'w> Day<'w> {
         let path = self.rng.pick(&open).clone();
         let elsewhere = self.people[1 - who].is_dirty(&path);
         match self.rng.below(16) {
-            // two people on one text is another story
+            // two people in one file are not simulated
             0..7 if !elsewhere => {
                 self.words += 1;
                 let word = format!("word{}.", self.words);
@@ -391,7 +391,7 @@ impl<'w> Day<'w> {
         }
     }
 
-    /// What an editor asks while somebody reads.
+    /// Requests of an editor while a person reads.
     fn ask(&mut self, who: usize, path: &str) {
         let client = &mut self.people[who].client;
         let uri = client.uri(path);
@@ -399,7 +399,7 @@ impl<'w> Day<'w> {
         let lines = client.text(path).lines().count();
         let line = self.rng.below(lines.max(1));
         let times = &mut self.times;
-        // behind a key: the way there and back
+        // next to a key press: a round trip
         let end = client.text(path).len();
         times.of("didChange and an answer", || {
             client.replace(path, end..end, "x");
@@ -417,7 +417,7 @@ impl<'w> Day<'w> {
         agrees(&blame, client.text(path), client.documents[&uri].version);
     }
 
-    /// One of them takes something back, or that.
+    /// One person rewinds or reverts something.
     fn rewind(&mut self) {
         let who = self.rng.below(2);
         self.people[who].looks();
@@ -446,7 +446,7 @@ impl<'w> Day<'w> {
                 }
             }
         }
-        // an editor warns who would write over what the other saved meanwhile: nobody lets it come to that
+        // an editor warns before it overwrites what the other person saved meanwhile: nobody does that
         for path in self.people[who].dirty() {
             if self.people[1 - who].saved.contains_key(&path) {
                 self.people[who].saves(&path, &mut self.kept);
@@ -484,7 +484,7 @@ impl<'w> Day<'w> {
 
     // ---- what must hold --------------------------------------------------------------------------------------------
 
-    /// What anybody saved is in a file, or in the document that it would be saved from.
+    /// Asserts that every saved word is in a file, or in the document from which it would be saved.
     fn nothing_is_lost(&self, after: &str) {
         let files = self.files().into_iter().map(|path| self.world.read(path));
         let mut all: String = files.collect();
@@ -501,8 +501,8 @@ impl<'w> Day<'w> {
         assert!(lost.is_empty(), "{after}: lost {lost:?}");
     }
 
-    /// Every document is on both sides the same, to the byte: a word is typed into each, and what the store then holds of
-    /// it is what its editor has.
+    /// Asserts that client and server agree on every document, to the byte: a word is typed into each, and the store's
+    /// text must then equal the editor's.
     fn both_sides_agree(&mut self) {
         for who in 0..2 {
             self.people[1 - who].saves_all(&mut self.kept);
@@ -532,7 +532,7 @@ impl<'w> Day<'w> {
         }
     }
 
-    /// What is recorded is what is on disk.
+    /// Asserts that the record equals the disk.
     fn record_and_disk_agree(&self) {
         until_unsaved(self.world, &[]);
         let world = self.world;
@@ -551,7 +551,7 @@ fn file(number: usize) -> String {
     format!("src/{}/file{number}.txt", number % 5)
 }
 
-/// A blame that covers the very text that its editor has.
+/// Asserts that a blame covers exactly the text of its editor.
 fn agrees(blame: &Value, text: &str, version: i64) {
     assert_eq!(blame["version"], version);
     let runs = blame["runs"].as_array().expect("runs").iter();
@@ -562,7 +562,7 @@ fn agrees(blame: &Value, text: &str, version: i64) {
     assert_eq!(lines, expected, "{blame}");
 }
 
-/// Waits until just these documents are recorded as unsaved.
+/// Waits until exactly these documents are recorded as unsaved.
 fn until_unsaved(world: &World, paths: &[String]) {
     let paths: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
     let deadline = Instant::now() + Duration::from_mins(1);

@@ -1,5 +1,5 @@
-//! Which workspace a document belongs to, and when: folders that come and go, histories that begin later, files
-//! that are nobody's.
+//! The workspace that a document belongs to, and when: folders that are added and removed, histories that begin later,
+//! files outside every workspace.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn start() -> World {
     world
 }
 
-/// A directory beside the workspace, outside of it.
+/// A directory next to the workspace, outside of it.
 fn outside(world: &World) -> std::path::PathBuf {
     let root = world.path("").canonicalize().expect("a root");
     let name = root.file_name().expect("a name").to_string_lossy();
@@ -27,7 +27,7 @@ fn outside(world: &World) -> std::path::PathBuf {
     dir
 }
 
-/// Files of libraries, opened on the way: they cost nothing, and which workspace is meant stays plain.
+/// Library files that are opened cost nothing, and requests without a path still mean the one workspace.
 #[test]
 fn files_outside_the_folders_are_ignored() {
     let world = start();
@@ -45,7 +45,7 @@ fn files_outside_the_folders_are_ignored() {
         client.open_with(file, "pub fn it() {}\n");
         assert_eq!(client.lenses(file), []);
     }
-    // a workspace would have several of its own
+    // a workspace would start several threads of its own
     let after = client.threads();
     assert!(after < before + 10, "{before} threads before, {after} now");
     let done = client.command("backstitch.undo", json!({ "plan": "no plan" }));
@@ -55,7 +55,7 @@ fn files_outside_the_folders_are_ignored() {
     std::fs::remove_dir_all(dir).expect("removed");
 }
 
-/// Without folders the workspace is the document's, and it is left with the last of its documents.
+/// Without folders the document decides the workspace, which is closed with the last of its documents.
 #[test]
 fn without_folders_a_workspace_closes_with_its_last_document() {
     let world = start();
@@ -66,7 +66,7 @@ fn without_folders_a_workspace_closes_with_its_last_document() {
     let done = client.command("backstitch.checkpoint", json!({}));
     assert!(done["error"].is_null(), "{done}");
     client.close("a.txt");
-    // asks until it is left
+    // asks until it is closed
     client.said.clear();
     while client.command("backstitch.checkpoint", json!({}))["error"]["message"]
         != "no workspace is open"
@@ -76,7 +76,7 @@ fn without_folders_a_workspace_closes_with_its_last_document() {
     client.leave();
 }
 
-/// A folder that is added makes workspaces of the documents in it, and one that is removed leaves them.
+/// An added folder attaches the documents in it to workspaces, and a removed one detaches them.
 #[test]
 fn a_folder_added_later_attaches_open_documents() {
     let world = start();
@@ -106,7 +106,7 @@ fn a_folder_added_later_attaches_open_documents() {
     std::fs::remove_dir_all(dir).expect("removed");
 }
 
-/// The agent comes after the document, in a directory above it that was no workspace before.
+/// The agent starts after the document was opened, in a directory above it that was no workspace before.
 #[test]
 fn an_open_document_joins_a_history_that_begins_later() {
     let world = World::new();
@@ -123,7 +123,7 @@ fn an_open_document_joins_a_history_that_begins_later() {
     client.leave();
 }
 
-/// The directory of a file that is not there yet.
+/// A file whose directory does not exist yet.
 #[test]
 fn a_document_in_a_missing_directory_is_recorded_later() {
     let world = start();
@@ -135,7 +135,7 @@ fn a_document_in_a_missing_directory_is_recorded_later() {
     client.leave();
 }
 
-/// What a version control system keeps for itself is never recorded.
+/// Files of a version control system, such as a commit message, are never recorded.
 #[test]
 fn commit_messages_are_not_recorded() {
     let world = start();
@@ -150,7 +150,7 @@ fn commit_messages_are_not_recorded() {
     client.leave();
 }
 
-/// What has no lines is answered with none, and said once.
+/// Lens requests for documents without lines return nothing, with one message.
 #[test]
 fn binary_and_huge_documents_are_skipped_with_one_message() {
     let world = start();
@@ -182,8 +182,8 @@ fn binary_and_huge_documents_are_skipped_with_one_message() {
     client.leave();
 }
 
-/// Nothing is begun at the root of the file system because an editor has it open: that is said, and a document in it
-/// belongs to a workspace of its own.
+/// No history begins at the root of the file system because an editor has it open. The server says so, and a document
+/// in it belongs to a workspace of its own.
 #[test]
 fn the_root_of_the_file_system_is_no_workspace() {
     let world = World::new();

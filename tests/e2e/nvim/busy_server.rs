@@ -1,4 +1,4 @@
-//! What is typed, opened and closed while the server thinks.
+//! Text typed and buffers opened or closed while the server is busy.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn lines_move_with_edits_until_the_answer() {
         nvim.screen.keys("Gomine\x1b");
         nvim.ex("5");
         nvim.ex("Backstitch takeback");
-        // what was meant is in line 4 now
+        // the intended line is line 4 now
         nvim.ex("1d");
         nvim.waits("vim.fn.getline(4) == \"FIVE\"");
     });
@@ -75,7 +75,7 @@ fn windows_and_buffers_left_meanwhile_are_not_touched() {
         nvim.waits("vim.fn.bufname() ~= \"new.txt\"");
     });
     nvim.screen.shows("lists the keys");
-    // read twice, and closed before it is
+    // reloaded twice, and closed before the answer
     nvim.while_it_thinks(|nvim| nvim.screen.keys("RRmmq"));
     nvim.ex("Backstitch checkpoint after all");
     nvim.screen.shows("backstitch: checkpoint c");
@@ -104,8 +104,8 @@ fn a_file_that_is_opened_later_has_lenses() {
     nvim.screen.shows("⟲ rewind to here · turn 2");
 }
 
-/// avante.nvim has no event for what is typed into its sidebar, nor for the end of an edit: its functions are
-/// heard of. These stand-ins are built as its own are: methods, found through a metatable.
+/// avante.nvim has no event for a prompt typed into its sidebar, nor for the end of an edit: the plugin wraps its
+/// functions. These stand-ins are built like its own: methods, found through a metatable.
 #[test]
 fn a_prompt_typed_into_a_sidebar_is_a_turn() {
     let world = story();
@@ -151,13 +151,13 @@ fn a_prompt_typed_into_a_sidebar_is_a_turn() {
     nvim.ex("lua stopped()");
     nvim.ex("close");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t3\"");
-    // by an event and by the function: one turn
+    // reported by an event and by the function: one turn
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = 'by an event' } })");
     nvim.ex("lua stopped()");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
     nvim.ex("lua selection:submit_input('an edit'); selection:close_editing_input()");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t5\"");
-    // what goes wrong in it goes wrong as before
+    // an error in the function is still raised
     nvim.ex("lua _G.wrong = select(2, pcall(sidebar.handle_submit, sidebar, 'breaks'))");
     nvim.waits("(_G.wrong or \"\"):match(\"own trouble\") ~= nil");
     assert_eq!(
@@ -178,7 +178,7 @@ fn a_prompt_typed_into_a_sidebar_is_a_turn() {
     );
 }
 
-/// An agent's turn ends where it began, whatever is looked at by then.
+/// An agent's turn ends in the workspace where it began, whichever file is current by then.
 #[test]
 fn a_turn_ends_in_its_own_workspace() {
     let world = story();

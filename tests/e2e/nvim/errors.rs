@@ -1,4 +1,4 @@
-//! What goes wrong is one clear line, and nothing is lost.
+//! Every failure is one clear line, and nothing is lost.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use super::story;
 use crate::editors::screen::installed;
 use crate::support::{World, binary, finish};
 
-/// A program beside the real one that stands for it.
+/// Creates a program next to the real one that replaces it.
 fn stand_in(world: &World, script: &str) -> String {
     let path = world.home.join("backstitch");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
@@ -28,7 +28,7 @@ fn a_missing_binary_is_reported_once() {
     };
     nvim.screen
         .shows("'/nowhere/backstitch' is not an executable.");
-    // what is typed before it is asked for counts for nothing
+    // keys typed before Neovim asks are dropped
     nvim.screen.shows("Press ENTER");
     nvim.screen.keys("\r");
     nvim.ex("messages clear");
@@ -36,7 +36,7 @@ fn a_missing_binary_is_reported_once() {
     nvim.waits("vim.fn.bufname() == \"new.txt\"");
     let messages = nvim.lua("vim.fn.execute(\"messages\")").to_string();
     assert!(!messages.contains("is not an executable"), "{messages}");
-    // who asks for something is told again
+    // a command by the user repeats the message
     nvim.ex("Backstitch log");
     nvim.screen.shows("is not an executable.");
 }
@@ -101,12 +101,12 @@ fn a_server_that_dies_is_restarted() {
     nvim.is_attached();
     let first = nvim.server();
     nvim.lua(&format!("vim.uv.kill({first}, 9) or 0"));
-    // Neovim's own words, which it waits to be read
+    // Neovim's own message, which must be confirmed
     nvim.screen.shows("quit with exit code");
     nvim.screen.keys("\r");
     nvim.is_attached();
     assert_ne!(nvim.server(), first);
-    // and what is open is known to the new one
+    // and the new server knows the open documents
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
 }
 
@@ -204,7 +204,7 @@ fn a_server_that_keeps_dying_is_not_restarted() {
     assert_eq!(nvim.lua("#said"), 1, "{}", nvim.lua("said"));
 }
 
-/// What an older version or another program left there.
+/// Content of an older version or of another program.
 #[test]
 fn an_invalid_file_of_kept_changes_is_ignored() {
     let world = story();

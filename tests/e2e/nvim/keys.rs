@@ -1,4 +1,4 @@
-//! What the keys of the timeline do, the mappings, and the words that commands take.
+//! Keys of the timeline, the mappings, and the arguments of commands.
 
 use super::rig::Neovim;
 use super::{TEXT, story};
@@ -30,7 +30,7 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("\x12");
     nvim.screen.shows("<CR> redo");
     nvim.screen.keys("\r");
-    nvim.screen.shows("Done again: 1 file");
+    nvim.screen.shows("Redone: 1 file");
 
     nvim.screen.keys("/and five\rt");
     nvim.screen.shows("Tag for t2");
@@ -66,7 +66,7 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("\r");
     nvim.screen.shows("Switched");
 
-    // a file's row is about that file, and a step is reverted whole
+    // the row of a file acts on that file, and a step is reverted as a whole
     nvim.screen.shows("current · from");
     nvim.screen.shows("● t2");
     nvim.screen.keys("zR");
@@ -80,7 +80,7 @@ fn every_key_of_the_timeline() {
     nvim.screen.shows("Rewound: 1 file");
     assert!(world.exists("gone.txt") && world.exists("new.txt"));
 
-    // a file that is changed, and shown already
+    // a changed file, which is shown already
     nvim.screen.keys("q");
     nvim.ex("edit src/a.txt");
     nvim.screen.keys("ggOmine\x1b");
@@ -113,7 +113,7 @@ fn mappings_and_command_words_work() {
     nvim.screen.shows("Rewound: 1 file");
     assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
 
-    // files, also the one that is looked at
+    // files, including the current one
     nvim.ex("Backstitch rewind t1 %");
     nvim.screen.shows("src/a.txt  restored");
     nvim.screen.keys("\r");

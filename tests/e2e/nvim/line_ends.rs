@@ -1,9 +1,9 @@
-//! Line ends, marks at the beginning of a file, and buffers that are no files.
+//! Line endings, byte order marks, and buffers that are not files.
 
 use super::rig::{Neovim, configure, world};
 use crate::support::World;
 
-/// An agent that edits a file of such a text.
+/// A workspace in which an agent edits a file with this text.
 fn edited(text: &str, old: &str, new: &str) -> World {
     let world = world(&[("a.txt", text)]);
     let mut agent = world.agent();
@@ -28,7 +28,7 @@ fn crlf_and_a_byte_order_mark_are_no_difference() {
         "vim.tbl_filter(function(line) return vim.fn.diff_hlID(line, 1) ~= 0 end, { 1, 2, 3 })";
     assert_eq!(nvim.lua(differing), serde_json::json!([2]));
     nvim.ex("q");
-    // beside an own line that is not saved
+    // next to an unsaved line of the user
     nvim.screen.keys("Gomine\x1b");
     nvim.ex("Backstitch diff");
     nvim.screen.shows("2 changes since t1");

@@ -1,5 +1,5 @@
-//! The plugin in a real Neovim, over the real server, with the real hook as the agent. What is seen stands in
-//! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
+//! The plugin in a real Neovim, over the real server, with the real hook as the agent. The reference screens are
+//! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` rewrites these files.
 
 mod busy_server;
 mod errors;
@@ -17,7 +17,7 @@ use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// Two turns of an agent in a file, with another one made and one deleted.
+/// A workspace with two turns of an agent in a file, which also create a file and delete one.
 fn story() -> World {
     let world = world(&[("src/a.txt", TEXT), ("gone.txt", "gone\n")]);
     let mut agent = world.agent();
@@ -34,7 +34,7 @@ fn story() -> World {
 #[test]
 fn the_timeline_is_a_tree_that_follows() {
     let world = story();
-    // ages in lines that are cut are not the same in each run
+    // ages in truncated lines differ between runs
     rig::configure(&world, "vim.g.backstitch = { codelens = false }");
     let Some(mut nvim) = Neovim::start(&world, "plugin-timeline", &["src/a.txt"]) else {
         return;
@@ -42,7 +42,7 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.is_attached();
     nvim.ex("Backstitch");
     nvim.screen.is_like("opened", "“make it two”");
-    // the first turn is unfolded, then its shell call
+    // unfolds the first turn, then its shell call
     nvim.screen.keys("/make\r\t");
     nvim.screen.shows("Bash 2 files");
     nvim.screen.keys("j\t");
@@ -51,7 +51,7 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.screen.is_like("preview", "-gone");
     nvim.screen.keys("q");
 
-    // what an agent does next comes by itself, and the cursor stays where it was
+    // the agent's next step appears without a key, and the cursor stays where it was
     let mut agent = world.agent();
     agent.prompt("another session");
     agent.edit("src/a.txt", "seven", "7");
@@ -78,27 +78,27 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     };
     nvim.is_attached();
     nvim.ex("Backstitch rewind t1");
-    nvim.screen.is_like("plan", "exactly that state");
+    nvim.screen.is_like("plan", "restore everything");
     nvim.screen.keys("d");
     nvim.screen.is_like("changes", "+gone");
     nvim.screen.keys("q");
-    nvim.screen.shows("exactly that state");
-    // called off, nothing happens
+    nvim.screen.shows("restore everything");
+    // cancelled: nothing happens
     nvim.screen.keys("q");
     nvim.screen
-        .until("closed", |screen| !screen.contains("exactly that"));
+        .until("closed", |screen| !screen.contains("restore everything"));
     assert!(world.exists("new.txt"));
 
     nvim.ex("Backstitch rewind t1");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
     nvim.screen
-        .shows("Rewound: 3 files; :Backstitch undo takes it back");
+        .shows("Rewound: 3 files; :Backstitch undo undoes this");
     assert_eq!(world.read("src/a.txt"), TEXT);
     assert!(world.exists("gone.txt") && !world.exists("new.txt"));
     assert_eq!(nvim.lines().join("\n") + "\n", TEXT);
     assert_eq!(nvim.lua("vim.bo.modified"), false);
-    // Neovim's own undo goes back beyond it
+    // Neovim's own undo also reverses the rewind
     nvim.screen.keys("u");
     nvim.waits("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == \"2\"");
     nvim.screen.keys("\x12");
@@ -110,7 +110,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.shows("Undone: 3 files");
     assert!(world.exists("new.txt") && !world.exists("gone.txt"));
     assert_eq!(nvim.lines()[1], "2");
-    // with a bang the user's own edits go, too
+    // with a bang the user's own edits are undone, too
     nvim.screen.keys("Gomine\x1b:w\r");
     nvim.screen.shows("written");
     nvim.ex("Backstitch! rewind t1");
@@ -126,7 +126,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.ex("Backstitch redo");
     nvim.screen.shows("<CR> redo");
     nvim.screen.keys("\r");
-    nvim.screen.shows("Done again: 3 files");
+    nvim.screen.shows("Redone: 3 files");
     assert_eq!(world.read("src/a.txt"), TEXT);
     world.ok(["verify"]);
 }
@@ -140,15 +140,15 @@ fn a_rewind_merges_into_unsaved_text() {
     nvim.is_attached();
     nvim.screen.keys("Gomine\x1b");
     nvim.ex("Backstitch rewind t1 src/a.txt");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
-    nvim.screen.shows("1 of them to be saved");
+    nvim.screen.shows("1 of them unsaved");
     assert_eq!(nvim.lines().join("\n") + "\n", format!("{TEXT}mine\n"));
     assert_eq!(nvim.lua("vim.bo.modified"), true);
     nvim.ex("w");
     nvim.screen.shows("written");
     assert_eq!(world.read("src/a.txt"), format!("{TEXT}mine\n"));
-    // the others were not named
+    // the other files were not named
     assert!(world.exists("new.txt"));
     world.ok(["verify"]);
 }
@@ -164,7 +164,7 @@ fn conflicts_are_the_users_choice() {
     nvim.ex("Backstitch rewind t2");
     nvim.screen.is_like("plan", "Conflicts with your edits");
     nvim.screen.keys("m");
-    // where the markers are is listed
+    // the positions of the markers are listed
     nvim.screen.shows("Quickfix");
     assert!(world.read("src/a.txt").contains("<<<<<<< "));
     assert_eq!(nvim.lua("vim.fn.getqflist()[1].lnum"), 5);
@@ -238,14 +238,14 @@ fn commands_and_their_completions_work() {
     nvim.screen.keys("\r");
     nvim.screen.shows("Switched: 1 file");
     assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
-    // a turn alone, whatever came later
+    // one turn, regardless of later ones
     nvim.ex("Backstitch revert t1");
     nvim.screen.shows("<CR>");
     nvim.screen.keys("\r");
     nvim.screen.shows("Reverted: 3 files");
     assert_eq!(world.read("src/a.txt"), TEXT);
 
-    // who names nothing chooses
+    // without an argument the user chooses
     nvim.ex("Backstitch rewind");
     nvim.screen.shows("Rewind to");
     nvim.screen.shows("“make it two”");
@@ -281,7 +281,7 @@ fn two_instances_show_each_others_operations() {
     one.is_attached();
     two.is_attached();
     one.ex("Backstitch rewind t2");
-    one.screen.shows("exactly that state");
+    one.screen.shows("restore everything");
     one.screen.keys("\r");
     one.screen.shows("Rewound: 1 file");
     two.waits("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == \"five\"");
@@ -299,7 +299,7 @@ fn lenses_and_code_actions_do_what_commands_do() {
     nvim.screen.keys("5Ggrx");
     nvim.screen.shows("1: ⟲ rewind to here");
     nvim.screen.keys("1\r");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert_eq!(nvim.lines()[4], "five");
@@ -318,7 +318,7 @@ fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
     };
     nvim.is_attached();
     nvim.ex("lua vim.api.nvim_create_autocmd('User', { pattern = 'Backstitch*', callback = function(e) _G.heard = (_G.heard or '') .. e.match .. ' ' end })");
-    // what a status line shows
+    // text for a status line
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
     nvim.ex("lua local b, ended = require('backstitch'), 0; local turn_end = b.turn_end; b.turn_end = function(turn, done) turn_end(turn, function(...) ended = ended + 1; _G.ended = ended; if done then done(...) end end) end");
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = 'ask avante' } })");
@@ -327,7 +327,7 @@ fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatSubmitted', data = { id = 7, bufnr = 1 } })");
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatDone', data = { id = 7, bufnr = 1 } })");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
-    // none is open any more
+    // all turns have ended
     nvim.waits("_G.ended == 2");
     nvim.ex("lua require('backstitch').turn_end({}, function(failure) _G.open = failure and failure.message or 'one' end)");
     nvim.waits("(_G.open or \"\"):match(\"no turn\") ~= nil");
@@ -337,13 +337,13 @@ fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
         "{log}"
     );
 
-    // one that goes through the interface is known as the writer
+    // an edit through the interface names its writer
     nvim.ex("lua local b = require('backstitch'); b.turn_begin({ agent = 'mine', session = 's1', prompt = 'shout' }, function() b.apply_edit({ agent = 'mine', session = 's1', label = 'shout', edit = { changes = { [vim.uri_from_bufnr(0)] = { { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 3 } }, newText = 'ONE' } } } } }, function(failure, result) _G.applied = failure or result.applied; b.turn_end({ agent = 'mine', session = 's1' }) end) end)");
     nvim.waits("_G.applied == true");
     assert_eq!(nvim.lines()[0], "ONE");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t5\"");
     nvim.ex("Backstitch rewind t5");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert_eq!(nvim.lines()[0], "one");

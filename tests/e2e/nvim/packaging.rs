@@ -1,4 +1,4 @@
-//! What is shipped beside the code: the help, the ways to install it, what `:checkhealth` says.
+//! Parts of the package besides the code: the help, the ways to install it, `:checkhealth`.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::story;
 use crate::editors::screen::installed;
 use crate::support::finish;
 
-/// The help is what the code says of itself, and its tags are whole.
+/// The help matches the code's own documentation, and its tags are complete.
 #[test]
 fn the_help_matches_the_code() {
     let Some(program) = installed("the_help_matches_the_code", "nvim") else {
@@ -28,10 +28,10 @@ fn the_help_matches_the_code() {
     let output = finish(&mut tags, b"").expect_code(0);
     assert_eq!(output.stderr, "", "{output}");
     let known = fs::read_to_string(doc.join("tags")).expect("tags");
-    // shipped, since not every package manager makes them
+    // shipped, since not every package manager generates them
     let shipped = fs::read_to_string(plugin().join("doc/tags")).expect("tags");
     assert_eq!(known, shipped, "nvim -l doc/generate.lua renews them");
-    // every reference of its own leads somewhere
+    // every reference to its own tags has a target
     for part in text.split('|').skip(1).step_by(2) {
         let is_own =
             part.to_lowercase().contains("backstitch") && !part.contains(char::is_whitespace);
@@ -61,7 +61,7 @@ fn checkhealth_reports_the_installation() {
     );
 }
 
-/// By Neovim's own package manager, as the README has it; the repository is one on this machine.
+/// Installs the plugin with Neovim's own package manager, as in the README, from a repository on this machine.
 #[test]
 fn vim_pack_installs_the_plugin() {
     let world = story();
@@ -118,7 +118,7 @@ fn vim_pack_installs_the_plugin() {
     nvim.screen.shows("Nothing has to be called");
 }
 
-/// What Neovim 0.12 brought, out of the plugin's sight. Neovim itself goes on using it.
+/// Hides functions that Neovim 0.12 introduced from the plugin. Neovim itself still uses them.
 const ONLY_0_11: &str = "
 local function hide(module, names)
   local hidden, meta = {}, getmetatable(module) or {}
@@ -145,7 +145,7 @@ vim.fn.has = function(what)
   return what == 'nvim-0.12' and 0 or has(what)
 end";
 
-/// A stand-in for 0.11, where lenses are drawn when they are asked for: what it lacks is not called.
+/// A stand-in for Neovim 0.11, where lenses are drawn on request: functions that it lacks are not called.
 #[test]
 fn nothing_newer_than_neovim_0_11_is_needed() {
     let world = story();
@@ -155,11 +155,11 @@ fn nothing_newer_than_neovim_0_11_is_needed() {
     };
     nvim.screen.shows("⟲ rewind to here");
     nvim.ex("Backstitch rewind t1");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("d");
     nvim.screen.shows("+gone");
     nvim.screen.keys("q");
-    nvim.screen.shows("exactly that state");
+    nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 3 files");
     nvim.ex("Backstitch undo");

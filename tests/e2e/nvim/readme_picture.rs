@@ -1,4 +1,4 @@
-//! The picture of the README: what the timeline and the inline diff look like.
+//! The picture of the README: the timeline and the inline diff.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ def invoice(customer):
     return total
 "#;
 
-/// `BACKSTITCH_RENEW_SCREENS=1` draws it anew.
+/// `BACKSTITCH_RENEW_SCREENS=1` draws it again.
 #[test]
 fn the_readme_shows_the_timeline_and_a_diff() {
     let world = world(&[("prices.py", PRICES), ("legacy.py", "RATES = {}\n")]);
@@ -63,7 +63,7 @@ fn the_readme_shows_the_timeline_and_a_diff() {
     nvim.screen.keys("j\t");
     nvim.screen.shows("created");
     nvim.screen.keys("gg:nohlsearch | echo ''\r");
-    // another screen is another picture
+    // a changed screen needs a new picture
     nvim.screen.is_like("shown", "legacy.py");
     let path = plugin().join("timeline.svg");
     if let Some(screen) = nvim.screen.renewed() {

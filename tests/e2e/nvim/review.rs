@@ -1,4 +1,4 @@
-//! The inline diff: what is marked, what is taken back, what is kept.
+//! The inline diff: marked, undone and kept changes.
 
 use super::rig::{Neovim, configure, world};
 use super::{TEXT, story};
@@ -21,7 +21,7 @@ fn changes_are_marked_undone_and_kept() {
         .until("kept", |screen| !screen.contains("two\n"));
     nvim.ex("Backstitch next");
     nvim.screen.shows("change 1 of 1");
-    // the user's own, beside it
+    // a line of the user, next to it
     nvim.screen.keys("ggOzero\x1b");
     nvim.ex("Backstitch prev");
     nvim.screen.shows("change 2 of 2");
@@ -33,7 +33,7 @@ fn changes_are_marked_undone_and_kept() {
     nvim.ex("w");
     nvim.screen.shows("written");
     assert_eq!(world.read("src/a.txt"), expected);
-    // what is kept stays so after Neovim was closed
+    // kept changes stay kept after Neovim was closed
     nvim.ex("q");
     drop(nvim);
     let Some(mut nvim) = Neovim::start(&world, "plugin-kept", &["src/a.txt"]) else {
@@ -41,7 +41,7 @@ fn changes_are_marked_undone_and_kept() {
     };
     nvim.is_attached();
     nvim.ex("Backstitch diff t1");
-    // its own line is one, too
+    // the user's own line is a change, too
     nvim.screen.shows("1 change since t1, 1 more kept");
     // until it changes again
     let mut agent = world.agent();
@@ -62,7 +62,7 @@ fn changes_are_marked_undone_and_kept() {
 #[test]
 fn the_older_file_opens_beside_the_buffer() {
     let world = story();
-    // ages in lines that are cut are not the same in each run
+    // ages in truncated lines differ between runs
     configure(&world, "vim.g.backstitch = { codelens = false }");
     let Some(mut nvim) = Neovim::start(&world, "plugin-split", &["src/a.txt"]) else {
         return;
@@ -91,7 +91,7 @@ fn words_tabs_and_the_ends_of_a_file_are_marked() {
     nvim.is_attached();
     nvim.ex("Backstitch diff");
     nvim.screen.is_like("marked", "2 changes since t1");
-    // the line, and in it the word
+    // the line, and the changed word in it
     let colour = |text: &str| nvim.screen.background(text);
     assert_ne!(colour("alpha gamma"), colour("common"));
     assert_ne!(colour("gamma"), colour("alpha gamma"));
@@ -106,7 +106,7 @@ fn words_tabs_and_the_ends_of_a_file_are_marked() {
     assert_eq!(world.read("a.txt"), before);
     nvim.ex("Backstitch takeback");
     nvim.screen.shows("there is no change in this line");
-    // what is gone above the first line stays in sight as it grows
+    // deleted lines above the first line stay visible as their number grows
     nvim.screen.keys("ggdd");
     nvim.screen.shows("alpha beta");
     nvim.screen.keys("dd");

@@ -1,4 +1,5 @@
-//! Neovim with the plugin as a plain package, nothing configured: its screen, and what it is asked from outside.
+//! Neovim with the plugin as a plain package, without configuration: its screen, and a way to evaluate Lua from
+//! outside.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,7 +12,7 @@ use crate::support::{World, binary, finish};
 
 const SIZE: (u16, u16) = (30, 110);
 
-/// A workspace whose search path has the server.
+/// A workspace with the server on its search path.
 pub fn world(files: &[(&str, &str)]) -> World {
     let folder = binary::path().parent().expect("a folder");
     let rest = env::var("PATH").unwrap_or_default();
@@ -23,7 +24,7 @@ pub fn plugin() -> PathBuf {
     tests.parent().expect("the project").join("nvim-plugin")
 }
 
-/// As a package that Neovim loads by itself.
+/// Installs the plugin as a package that Neovim loads automatically.
 pub fn install(world: &World) {
     let packages = world
         .home
@@ -35,7 +36,7 @@ pub fn install(world: &World) {
     }
 }
 
-/// What the user has in `init.lua`.
+/// Writes the user's `init.lua`.
 pub fn configure(world: &World, lua: &str) {
     let folder = world.config.join("nvim");
     fs::create_dir_all(&folder).expect("a directory");
@@ -50,20 +51,20 @@ pub struct Neovim<'w> {
 }
 
 impl<'w> Neovim<'w> {
-    /// None where Neovim is missing and may be. `name` is that of its screens.
+    /// Starts Neovim; None where it is missing and may be. `name` is that of its screens.
     pub fn start(world: &'w World, name: &'static str, args: &[&str]) -> Option<Self> {
         install(world);
         Self::plain(world, name, args)
     }
 
-    /// As `start`, with only what the test has installed.
+    /// Starts Neovim with only the plugins that the test has installed.
     pub fn plain(world: &'w World, name: &'static str, args: &[&str]) -> Option<Self> {
         let program = installed(name, "nvim")?;
         let socket = world.home.join(format!("{name}.sock"));
         let listen = socket.to_string_lossy().into_owned();
         let args = [&["-n", "--listen", &listen], args].concat();
         let mut screen = Editor::sized(world, name, &program, &args, SIZE);
-        // it has begun, and can be asked
+        // it has started, and answers requests
         screen.shows("All");
         Some(Self {
             screen,
@@ -78,11 +79,11 @@ impl<'w> Neovim<'w> {
         self.screen.keys(&format!(":{command}\r"));
     }
 
-    /// The value of a Lua expression.
+    /// Value of a Lua expression.
     #[track_caller]
     pub fn lua(&self, expression: &str) -> Value {
         let code = format!("vim.json.encode(({expression}))").replace('\'', "''");
-        // one that asks something answers nothing else
+        // a Neovim that shows a question answers no requests
         let mut command = self.world.command("timeout");
         command
             .arg((PATIENCE.as_secs() + 10).to_string())
@@ -108,14 +109,14 @@ impl<'w> Neovim<'w> {
         assert_eq!(self.lua(&wait), true, "{condition}");
     }
 
-    /// The process of the server.
+    /// Process id of the server.
     #[track_caller]
     pub fn server(&self) -> u64 {
         let pid = self.lua("vim.tbl_filter(function(p) return p.name == \"backstitch\" end, vim.tbl_map(function(pid) return vim.api.nvim_get_proc(pid) or {} end, vim.api.nvim_get_proc_children(vim.fn.getpid())))[1].pid");
         pid.as_u64().expect("a process")
     }
 
-    /// As on a slow machine: the server answers only after `meanwhile`.
+    /// Simulates a slow machine: the server answers only after `meanwhile`.
     #[track_caller]
     pub fn while_it_thinks(&mut self, meanwhile: impl FnOnce(&mut Self)) {
         let server = self.server().to_string();
@@ -129,13 +130,13 @@ impl<'w> Neovim<'w> {
         finish(kill.args(["-CONT", &server]), b"").expect_code(0);
     }
 
-    /// What was said until now.
+    /// All messages until now.
     #[track_caller]
     pub fn messages(&self) -> String {
         self.lua("vim.fn.execute(\"messages\")").to_string()
     }
 
-    /// The lines of the current buffer.
+    /// Lines of the current buffer.
     #[track_caller]
     pub fn lines(&self) -> Vec<String> {
         let lines = self.lua("vim.api.nvim_buf_get_lines(0, 0, -1, false)");
@@ -153,7 +154,7 @@ impl<'w> Neovim<'w> {
 
 impl Drop for Neovim<'_> {
     fn drop(&mut self) {
-        // what is behind the screen outlives its terminal, and would keep a server
+        // processes behind the screen outlive its terminal, and would keep a server
         let behind = self.screen.children();
         if !behind.is_empty() {
             let mut kill = self.world.command("kill");

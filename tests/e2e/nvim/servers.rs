@@ -1,5 +1,5 @@
-//! Which server is asked, and that there is one: files outside every repository, repositories in repositories, servers
-//! that are slow to end or never begin.
+//! Servers of the plugin: files outside every repository, nested repositories, servers that stop slowly or never
+//! start.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn a_file_outside_every_repository_is_its_own_workspace() {
     fs::create_dir(&outside).expect("a directory");
     fs::write(outside.join("n.txt"), "note\n").expect("written");
     let file = outside.join("n.txt").display().to_string();
-    // asked for before the server is there
+    // requested before the server is there
     let args = [&file, "-c", "Backstitch checkpoint early"];
     let Some(mut nvim) = Neovim::start(&world, "plugin-outside", &args) else {
         return;
@@ -49,7 +49,7 @@ fn a_repository_in_a_repository_has_one_server() {
     assert_eq!(nvim.lua(&format!("#{CLIENTS}")), 1);
 }
 
-/// A timeline without any file: its server comes back by itself, and tells what happened meanwhile.
+/// A timeline without any file: its server is restarted automatically, and shows what happened meanwhile.
 #[test]
 fn a_server_without_a_file_is_restarted() {
     let world = story();
@@ -85,7 +85,7 @@ fn a_server_that_never_starts_can_be_replaced() {
     nvim.is_attached();
     let set = format!("{CLIENTS}[1].config.settings.backstitch.codeLens");
     assert_eq!(nvim.lua(&set)["rewind"], false);
-    // what is not named again is as it was at first
+    // options that are not named again have their defaults
     nvim.ex("lua require('backstitch').setup({})");
     nvim.waits(&format!("{CLIENTS}[1] and {set} == nil"));
     nvim.is_attached();
@@ -101,7 +101,7 @@ fn a_server_that_hangs_is_restarted() {
     let first = nvim.lua(&format!("{CLIENTS}[1].id"));
     nvim.while_it_thinks(|nvim| {
         nvim.ex("Backstitch restart");
-        // told to end, and then to end at once
+        // asked to exit, and then killed
         nvim.waits(&format!("#{CLIENTS} == 0 or {CLIENTS}[1]:is_stopped()"));
         nvim.lua("vim.wait(3500, function() return false end)");
     });

@@ -1,5 +1,5 @@
-//! The everyday case: the user and two agents at work in one file, each in regions of their own, with three lines
-//! or more between them. Nothing of that may conflict.
+//! The everyday case: the user and two agents work in one file, each in regions of their own, at least three lines
+//! apart. These edits never conflict.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ const REGIONS: u8 = 6;
 
 #[derive(Clone, Debug)]
 enum Act {
-    /// Puts these lines in place of the first `gone` of a region; the region says who does it.
+    /// Replaces the first `gone` lines of a region by these; the region determines the writer.
     Edit {
         region: u8,
         at: u8,
@@ -94,7 +94,7 @@ fn play(acts: &[Act]) -> Checked {
     world.all_hold()
 }
 
-/// U-19: edits of the user and of agents that are three lines apart or more never conflict, and none is lost.
+/// U-19: edits of the user and of agents that are at least three lines apart never conflict, and none is lost.
 #[test]
 fn edits_that_are_apart_never_conflict() {
     check("edits apart", APART, some_of(act()), play);

@@ -1,5 +1,4 @@
-//! Law B: blame names who wrote each line, and at which checkpoint; what the cache says is what a new
-//! computation says.
+//! Law B: blame names the author of each line and its checkpoint; a cached result equals a new computation.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use super::model::{Entry, Sure, Token, Who, is_token};
 use super::world::{Checked, World};
 
 impl World {
-    /// Law B for every text file at the head and on disk, and for the same files at another node.
+    /// Checks law B for every text file at the head and on disk, and for the same files at another node.
     pub fn blame_holds(&self) -> Checked<usize> {
         let Some(head) = self.head()? else {
             return Ok(0);
@@ -32,7 +31,7 @@ impl World {
         Ok(lines)
     }
 
-    /// Blame of every text file at a node: with the cache, which must say the same as without.
+    /// Blame of every text file at a node: with the cache, which must equal the result without.
     fn blamed_at(&self, node: NodeId) -> Checked<BTreeMap<String, Blame>> {
         let mut all = BTreeMap::new();
         for (path, entry) in &self.expected[&node] {
@@ -58,7 +57,7 @@ impl World {
         Ok(all)
     }
 
-    /// What is on disk and not recorded is nobody's change yet; the rest is as it is at the head.
+    /// Checks that unrecorded changes on disk have no author yet, and all other lines are as at the head.
     fn blamed_on_disk(&self, first: NodeId) -> Checked {
         for (path, entry) in self.disk() {
             if entry.text().is_none() || !self.seen.contains_key(&path) || self.is_held(&path) {
@@ -106,7 +105,7 @@ impl World {
         if token.sure != Sure::Yes {
             return Ok(());
         }
-        // a file that came into sight has what it had by then from before
+        // a file that was adopted has its earlier content from before
         let before = token.node == Some(first) || !self.adopted.is_empty();
         let holds = match (&author.by, token.who) {
             (By::Before, _) => before,

@@ -1,4 +1,4 @@
-//! Several branches: going from one to another and back, with and without the user's edits.
+//! Several branches: switching back and forth, with and without the user's edits.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl World {
         Ok(())
     }
 
-    /// L8: a tag stays where it is, a branch's head where its last checkpoint is.
+    /// L8: a tag stays on its node, and a branch's head is its newest checkpoint.
     pub(super) fn names_hold(&self) -> Checked {
         for (name, node) in &self.tags {
             let found = self.engine.resolve(name);
@@ -39,7 +39,7 @@ impl World {
         Ok(())
     }
 
-    /// L8: the nearest common ancestor is what walking finds.
+    /// L8: the nearest common ancestor equals the one found by walking the parents.
     pub(super) fn ancestor(&mut self, one: u16, other: u16) -> Checked {
         let (one, other) = (self.nth_node(one), self.nth_node(other));
         let chain: BTreeSet<NodeId> = self.chain(one).collect();
@@ -95,7 +95,7 @@ impl World {
             Outcome::Done(applied) if applied.operation.is_none() => return Ok(()),
             Outcome::Done(_) => self.counts.switches[usize::from(*carry)] += 1,
         }
-        // nothing is left to be found but what the branch that was left had ignored
+        // a scan finds nothing but files that the old branch ignored
         let head = self.head()?;
         self.engine
             .record_changes()
@@ -120,7 +120,7 @@ impl World {
         Ok(())
     }
 
-    /// L2: the undo of a switch gives back both branches, redo what was there.
+    /// L2: the undo of a switch restores both branches, and redo restores the switch.
     fn switch_back(
         &mut self,
         name: &str,
@@ -159,7 +159,7 @@ impl World {
         Ok(())
     }
 
-    /// The disk is on another branch: what is tracked there is as it was, all else is left alone.
+    /// Checks a switch: tracked files of the branch are restored, and all others are left alone.
     pub(super) fn switched(
         &mut self,
         what: &str,
@@ -172,7 +172,7 @@ impl World {
         };
         let came = std::mem::replace(
             &mut self.came,
-            // who goes back is there as before, whenever that was
+            // a switch back restores the state at the time of leaving
             matches!(request.goal, Goal::Switch { .. })
                 .then(|| self.expected.keys().next_back().copied())
                 .flatten(),
@@ -230,7 +230,7 @@ impl World {
         Ok(())
     }
 
-    /// What the user takes along is there, and so is what stood there but for what the user had deleted.
+    /// Checks carried edits: they are there, and so are all other lines, except those that the user had deleted.
     fn carried_hold(
         &self,
         what: &str,
@@ -269,7 +269,7 @@ impl World {
         Ok(())
     }
 
-    /// The head of the branch that was just left, if the user made it.
+    /// Head of the branch that was just left, if it is a node of the user.
     fn newest_of_left(&self) -> Option<NodeId> {
         let newest = *self.expected.keys().next_back()?;
         let entry = self.engine.entry(newest).ok()?;
@@ -280,7 +280,7 @@ impl World {
         (entry.node.kind == Kind::External && whole).then_some(newest)
     }
 
-    /// L5: several at once, and the revert of that.
+    /// L5: reverts several nodes at once, and then that revert.
     pub(super) fn revert_many(&mut self, nodes: &[NodeId], back: bool) -> Checked {
         self.mixed = true;
         let before = self.disk();

@@ -1,4 +1,4 @@
-//! Retention: old checkpoints become one, and what stays is as it was.
+//! Retention: old checkpoints are squashed, and the others are unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,8 @@ use super::model::Sure;
 use super::world::{Checked, World};
 
 impl World {
-    /// Law G: a dry run does nothing; what is done is what it said; nothing on disk is touched; what stays is as it was.
+    /// Law G: a dry run changes nothing, and the run does what it announced. No file on disk changes, and remaining
+    /// checkpoints are unchanged.
     pub(super) fn collect(&mut self, keep: u8, all: bool) -> Checked {
         let limits = Limits {
             days: None,
@@ -50,7 +51,7 @@ impl World {
         self.all_hold()
     }
 
-    /// All checkpoints that there are, with what they stand on.
+    /// All existing checkpoints with their parents.
     fn existing(&self) -> Checked<BTreeMap<NodeId, (Option<NodeId>, Kind)>> {
         let filter = LogFilter {
             all_branches: true,
@@ -61,7 +62,7 @@ impl World {
         Ok(rows.map(|n| (n.id, (n.parent, n.kind))).collect())
     }
 
-    /// The model of what is left.
+    /// Updates the model to the remaining checkpoints.
     fn follow(&mut self, left: &BTreeMap<NodeId, (Option<NodeId>, Kind)>) -> Checked {
         let mut into: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         for (node, (_, kind)) in left {
@@ -96,7 +97,7 @@ impl World {
             let Some(node) = token.node else { continue };
             let now = into.get(&node).copied().unwrap_or(node);
             if self.squashes.contains(&now) {
-                // others may have written in the same
+                // other writers may have contributed to the squash
                 token.sure = Sure::No;
             }
             token.node = Some(now);

@@ -1,4 +1,4 @@
-//! What the user and the tools of agents do to the files of the workspace.
+//! Changes by the user and by agents' tools to the files of the workspace.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ impl World {
         on_disk(&self.root).0
     }
 
-    /// In place, or by putting another file at the name, as tools do either.
+    /// Writes a file in place, or replaces it by a new one, as tools do either.
     pub(super) fn write(&mut self, path: &str, bytes: &[u8]) {
         let full = self.root.join(path);
         if let Some(dir) = full.parent() {
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// Whether a file can be at this path: no file or link stands where its directories are to be.
+    /// True if a file can be created at this path: no file or link is in the place of one of its directories.
     fn is_free(&self, path: &str, files: &Files) -> bool {
         let mut above = Path::new(path).ancestors().skip(1);
         !above.any(|dir| dir.to_str().is_some_and(|d| files.contains_key(d)))
@@ -70,7 +70,7 @@ impl World {
             .collect()
     }
 
-    /// Whether the engine must know who writes here and now.
+    /// Certainty with which the engine must know the current writer.
     fn sureness(&self, who: Who, call: Option<&Call>, path: &str) -> Sure {
         let own = call.map(|c| c.number);
         let others = self.calls.iter().any(|c| {
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// The path that an edit is about, on a disk like this.
+    /// Path that an edit changes, given these files.
     pub(super) fn subject(&self, edit: &Edit, files: &Files) -> Option<String> {
         let nth = |n: u8, of: Vec<&String>| {
             (!of.is_empty()).then(|| of[usize::from(n) % of.len()].clone())
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Changes the disk.
+    /// Applies an edit to the disk.
     pub(super) fn edit(&mut self, edit: &Edit, who: Who, call: Option<&Call>) {
         let files = self.disk();
         let Some(path) = self.subject(edit, &files) else {
@@ -179,7 +179,7 @@ impl World {
                 fs::remove_file(&full).expect("a removal");
                 self.counter += 1;
                 if self.counter.is_multiple_of(2) {
-                    // as rm -r does; a directory that still holds something stays
+                    // as rm -r does; a directory that is not empty stays
                     for dir in full.ancestors().skip(1).take_while(|d| *d != self.root) {
                         fs::remove_dir(dir).ok();
                     }
@@ -195,15 +195,15 @@ impl World {
                     fs::create_dir_all(dir).expect("directories");
                 }
                 fs::rename(&full, &target).expect("a rename");
-                // a line that the engine has not seen yet counts as the mover's; where somebody else has
-                // announced to write, every line may be that one's
+                // a line that the engine has not recorded yet counts as the mover's; where another call has announced
+                // a write, every line may be that call's
                 let own = call.map_or(Sure::Yes, |c| Sure::When(c.number));
                 let announced = self.calls.iter().any(|c| {
                     call.is_none_or(|own| own.number != c.number)
                         && c.reserved.iter().any(|p| p == to)
                 });
-                // where a call that is open names the file that is moved, its end there may be that call's and
-                // its beginning here the mover's: then the move is not followed
+                // where an open call names the moved file, its end at this path may be that call's and its start at
+                // the other the mover's: then the move is not followed
                 let held = self.calls.iter().any(|c| {
                     call.is_none_or(|own| own.number != c.number) && c.reserved.contains(&path)
                 });
@@ -273,7 +273,7 @@ impl World {
         }
     }
 
-    /// What a tool that names this path may write: itself and, through a link, what it leads to.
+    /// Paths that a tool may write when it names this path: itself and, for a link, its target.
     pub(super) fn leads_to(&self, path: &str) -> Vec<String> {
         let end = self.root.join(path).canonicalize().ok();
         let end = end.and_then(|e| Some(e.strip_prefix(&self.root).ok()?.to_str()?.to_owned()));

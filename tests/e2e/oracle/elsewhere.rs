@@ -19,11 +19,11 @@ pub struct Elsewhere {
 }
 
 impl World {
-    /// Forks into a directory, once; after that its agent works there.
+    /// Forks into a directory, once; later calls let its agent work there.
     pub(super) fn elsewhere(&mut self, node: u16, path: u8, how: u8) -> Checked {
         let node = self.nth_node(node);
         self.counter += 1;
-        // what was found here by now is recorded here, and not mistaken for what happens there
+        // records pending changes here, so that they are not mistaken for changes there
         self.engine
             .record_changes()
             .map_err(|e| format!("look: {e}"))?;
@@ -150,7 +150,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes note of the nodes made there: what is tracked there is what stands there.
+    /// Adds the nodes made there to the model, and checks that they equal the files there.
     fn settle_elsewhere(&mut self, there: &Elsewhere) -> Checked {
         let seen = self.seen.clone();
         self.settled("work elsewhere")?;
@@ -173,11 +173,11 @@ impl World {
                 ));
             }
         }
-        // from here it looks the same
+        // it looks the same from here
         self.holds(head)
     }
 
-    /// Its steps are on its branch, of its session, and of nobody else.
+    /// Checks that its steps are on its own branch, of its own session, and of nobody else.
     fn only_its_own(there: &Elsewhere, before: &Files) -> Checked {
         let head = there.engine.head().map_err(|e| format!("elsewhere: {e}"))?;
         let Some(head) = head else { return Ok(()) };

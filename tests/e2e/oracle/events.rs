@@ -1,4 +1,4 @@
-//! What the engine is told: the events of agents, and one operation after another.
+//! Events for the engine: those of agents, and one operation after another.
 
 use std::fs;
 
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// A call begins.
+    /// Begins a call.
     fn open(&mut self, who: Who, names: Option<String>) -> Checked<Call> {
         self.counter += 1;
         let mut call = Call {
@@ -70,7 +70,7 @@ impl World {
             let known = self.seen.contains_key(path) || !disk.contains_key(path);
             if !known && hides(self.rules_scanned.as_ref(), path) {
                 self.adopted.push((path.clone(), NodeId(i64::MAX)));
-                // nobody looked there when it was written: it belongs to how the file was found
+                // no scan has covered it since it was written: it belongs to the adopted content
                 let found = disk.get(path).and_then(Entry::text).unwrap_or_default();
                 for line in found.lines() {
                     if let Some(token) = self.tokens.get_mut(line).filter(|t| t.node.is_none()) {
@@ -95,7 +95,7 @@ impl World {
         Ok(call)
     }
 
-    /// A call reports its end.
+    /// Ends a call.
     fn close(&mut self, call: &Call, told: ToolReport, failed: bool) -> Checked {
         let kind = EventKind::After {
             call: self.tool(call),
@@ -116,7 +116,7 @@ impl World {
         for token in self.tokens.values_mut() {
             if token.sure == Sure::When(call.number) {
                 token.sure = if sure { Sure::Yes } else { Sure::No };
-                // somebody looked before this report, which does not say what it wrote
+                // a scan ran before this report, which does not name its changes
                 token.early = call.names.is_some() && token.node.is_some();
             }
         }
@@ -132,7 +132,7 @@ impl World {
         self.settled("after a call")
     }
 
-    /// A session's calls that never reported are over.
+    /// Ends a session's calls that never reported.
     fn presumed(&mut self, who: Who) -> bool {
         let (over, open) = std::mem::take(&mut self.calls)
             .into_iter()
@@ -143,7 +143,7 @@ impl World {
                 token.sure = Sure::No;
             }
         }
-        // what the user wrote and nobody has looked at yet is found together with theirs
+        // unrecorded changes of the user are found together with theirs
         if over.iter().any(|c| c.names.is_none()) {
             for token in self.tokens.values_mut().filter(|t| t.node.is_none()) {
                 token.sure = Sure::No;
@@ -152,7 +152,7 @@ impl World {
         !over.is_empty()
     }
 
-    /// Carries out one operation, other than those that restore.
+    /// Runs one operation, except restores.
     pub fn run(&mut self, op: &Op) -> Checked {
         match op {
             Op::User(edits) => {
@@ -235,13 +235,13 @@ impl World {
             Op::Stop { who, background } => {
                 let background = *background;
                 self.tell(*who, EventKind::Stop { background })?;
-                // the end of a background command is looked at, too: what it left is not the user's
+                // the end of a background command triggers a scan, too: its changes are not the user's
                 let ended = !background && self.background.contains(who);
                 if self.presumed(*who) || ended {
                     self.scanned();
                 }
                 if background {
-                    // what nobody has looked at yet may be that command's
+                    // unrecorded changes may be that command's
                     for token in self.tokens.values_mut().filter(|t| t.node.is_none()) {
                         token.sure = Sure::No;
                     }
@@ -289,13 +289,13 @@ impl World {
     }
 }
 
-/// A file of regions, for the property about edits that are apart.
+/// A file of regions, for the property of edits that are apart.
 impl World {
     pub fn put(&mut self, path: &str, text: &str) {
         self.write(path, text.as_bytes());
     }
 
-    /// A whole call that gives a file this text.
+    /// Runs a whole call that writes this text to a file.
     pub fn write_as(&mut self, who: Who, shell: bool, path: &str, text: &str) -> Checked {
         let names = (!shell).then(|| path.to_owned());
         let call = self.open(who, names)?;
@@ -303,7 +303,7 @@ impl World {
         self.close(&call, ToolReport::default(), false)
     }
 
-    /// Changes lines inside one region of `file.txt`, by its owner's usual way.
+    /// Changes lines inside one region of `file.txt`, with its owner's usual tool.
     pub fn edit_region(
         &mut self,
         who: Who,

@@ -1,4 +1,4 @@
-//! What must hold after a rewind, beyond what holds for every restore.
+//! Laws for a rewind, beyond those for every restore.
 
 use backstitch_core::model::{Kind, NodeId, RelPath};
 use backstitch_core::restore::{ActionKind, OnConflict, Plan, Request};
@@ -7,12 +7,12 @@ use super::model::{Files, Sure, Token, Who, tokens_in, unlike};
 use super::world::{Checked, World};
 
 impl World {
-    /// Untracked files may be in the way of a restore, so may those whose state at the node is not known, and
-    /// reserved ones may change under it.
+    /// True if files may block a restore: untracked ones, and those whose state at the node is unknown. Reserved ones
+    /// may change at the same time.
     pub(super) fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
         let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
         let then = &self.expected[&node];
-        // what a call had reserved was not looked at while a file took the place of its directory
+        // paths reserved by a call were not scanned while a file was in the place of their directory
         let impossible = then.keys().any(|p| {
             let mut above = std::path::Path::new(p).ancestors().skip(1);
             above.any(|dir| dir.to_str().is_some_and(|d| then.contains_key(d)))
@@ -20,12 +20,12 @@ impl World {
         impossible || files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
     }
 
-    /// The lone agent of a property without anybody else.
+    /// True if there is only one agent, and no other writer.
     pub(super) fn is_alone(&self) -> bool {
         !self.mix.user && !self.mix.overlap
     }
 
-    /// L1, L7: what is tracked equals the node's tree.
+    /// L1, L7: tracked files equal the node's tree.
     pub(super) fn equals(
         &self,
         what: &str,
@@ -56,7 +56,7 @@ impl World {
             .filter(|(p, _)| counts(p))
             .map(|(p, e)| (p.clone(), e.clone()))
             .collect();
-        // what was not known then is at its earliest known state, never gone
+        // a file unknown at that node is restored to its earliest known state, and never deleted
         let whole = request.paths.is_empty();
         let one_line = self.branches.len() == 1;
         let later = |(_, since): &&(String, NodeId)| whole && one_line && *since > node;
@@ -72,7 +72,7 @@ impl World {
                 ));
             }
         }
-        // a file that could not go to its place of then, for which this choice leaves it, is where it is
+        // a file whose place at that node is taken stays where it is under this choice
         let left = plan.actions.iter().any(|a| a.kind == ActionKind::Skip);
         if tracked == wanted || (left && request.on_conflict != OnConflict::Fail) {
             Ok(())
@@ -81,7 +81,8 @@ impl World {
         }
     }
 
-    /// Two states of the disk are one, but for what an open call has reserved: nobody looks there meanwhile.
+    /// Asserts that two states of the disk are equal, except for paths reserved by an open call, which are not
+    /// scanned.
     pub(super) fn same(&self, expected: &Files, found: &Files) -> Checked {
         let free = |files: &Files| -> Files {
             let rest = files.iter().filter(|(p, _)| !self.is_held(p));
@@ -99,7 +100,7 @@ impl World {
         self.is_reserved(path)
     }
 
-    /// Whose work a default rewind moves.
+    /// Writers whose work a default rewind moves.
     pub(super) fn whose(&self, request: &Request, node: NodeId) -> Checked<Vec<Who>> {
         let entry = self
             .engine
@@ -119,7 +120,7 @@ impl World {
         })
     }
 
-    /// L4: lines of others are still there.
+    /// L4: lines of other writers are still there.
     pub(super) fn nobodys_lines_lost(
         &mut self,
         what: &str,
@@ -139,7 +140,7 @@ impl World {
                 continue;
             };
             let kept = token.sure == Sure::Yes && !owned.contains(&token.who);
-            // an older line may go with an edit that is put back
+            // an older line may disappear with an edit that is put back
             let newer = token.node.is_some_and(|n| n > node) || then.contains_key(line);
             self.counts.lines_kept += usize::from(kept && newer);
             let out = token.sure == Sure::Yes && owned.contains(&token.who);
@@ -154,7 +155,7 @@ impl World {
         Ok(())
     }
 
-    /// L4: of what is taken out, nothing remains without a word.
+    /// L4: no line of what is taken out remains without being reported.
     pub(super) fn none_remain(
         &self,
         what: &str,

@@ -1,23 +1,23 @@
-//! The oracle: generated histories over the real engine, held against a model that keeps whole copies.
+//! The oracle: generated histories on the real engine, compared with a model that keeps whole copies.
 //!
-//! `ops` draws the operations, `disk` and `events` carry them out, `world` says what the engine must know by then,
-//! `restore` and `laws` do rewinds and check them, `blame` asks who wrote what, `apart` is the everyday case that must
-//! never conflict. The laws:
+//! `ops` generates the operations, `disk` and `events` run them, `world` models what the engine must know. `restore`
+//! and `laws` run rewinds and check them, `blame` checks line authors, `apart` is the everyday case that must never
+//! conflict. The laws:
 //!
-//! - E: every node's tree is the one that was there, the store verifies (S3-016…018, U-21).
+//! - E: every node's tree equals the files at that time, the store verifies (S3-016…018, U-21).
 //! - L1: with one writer, a default rewind equals `--exact`, also after rewinds, reverts and undos (S3-033, S3-034).
-//! - L2: undo gives the state before, redo the state after (U-20, U-24).
+//! - L2: undo restores the state before, redo the state after (U-20, U-24).
 //! - L3: the same rewind again plans nothing (U-18).
-//! - L4: nobody else's line is lost, nothing taken out remains without a word (U-19).
-//! - L5: a revert of a revert is nothing; the order of two reverts does not matter.
-//! - L8: a switch gives the other branch's files and leaves the rest alone; names and ancestors are right.
-//! - L9: a revert of some turns equals playing the others again.
-//! - B: blame names who wrote each line and at which checkpoint, with the cache as without.
-//! - G: what `gc` leaves is as it was, and every law holds from then on.
-//! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
+//! - L4: no line of another writer is lost, nothing taken out remains unreported (U-19).
+//! - L5: a revert of a revert changes nothing; the order of two reverts does not matter.
+//! - L8: a switch restores the other branch's files and leaves the rest alone; names and ancestors are right.
+//! - L9: a revert of some turns equals replaying the others.
+//! - B: blame names the author of each line and its checkpoint, with the cache as without.
+//! - G: checkpoints that `gc` keeps are unchanged, and every law still holds afterwards.
+//! - L7: `--exact` restores the recorded bytes, whatever came after (S3-035, S3-036, U-23).
 //!
-//! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
-//! histories in all, `BACKSTITCH_ORACLE_SEED` another set of them; `tests/oracle-long` runs many.
+//! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the total number of
+//! histories, `BACKSTITCH_ORACLE_SEED` selects others; `tests/oracle-long` runs many.
 
 mod apart;
 mod blame;
@@ -43,20 +43,20 @@ use crate::support::rng::{cases, is_long};
 use ops::{Mix, Op};
 use world::{Checked, Counts, World};
 
-/// Of 100 histories, so many go to each property.
+/// Shares of the properties, per 100 histories.
 const GENERAL: u32 = 40;
 const ALIKE: u32 = 15;
 const ALONE: u32 = 15;
 const APART: u32 = 10;
 const BRANCHES: u32 = 20;
-/// Beside the 100: a recorder looks on.
+/// In addition to the 100: with a recorder.
 const WATCHED: u32 = 20;
-/// Beside the 100: the history is shortened now and then.
+/// In addition to the 100: with gc now and then.
 const COLLECTED: u32 = 6;
-/// Beside the 100: these are short.
+/// In addition to the 100: these are short.
 const REPLAYED: u32 = 40;
 
-/// Of 100 default rewinds in small files that all write to, at most so many may meet a conflict.
+/// Limit for conflicts per 100 default rewinds in small files with several writers.
 const MOST_CONFLICTS: usize = 25;
 
 /// A number from the environment.
@@ -72,7 +72,7 @@ fn histories() -> u64 {
     cases("BACKSTITCH_ORACLE_CASES", 400, 2000)
 }
 
-/// Runs a property over its share of the histories; the same for the same seed.
+/// Checks a property on its share of the histories, which are determined by the seed.
 fn check<T: std::fmt::Debug>(
     name: &str,
     share: u32,
@@ -107,7 +107,7 @@ fn check<T: std::fmt::Debug>(
     }
 }
 
-/// One history from its beginning, with all laws.
+/// Runs one history from its beginning, and checks all laws.
 fn history(mix: Mix, alike: bool, ops: &[Op]) -> Checked<Counts> {
     let mut world = World::new(mix, alike);
     let outcome = play(&mut world, ops);
@@ -120,7 +120,7 @@ fn play(world: &mut World, ops: &[Op]) -> Checked {
     go_on(world, ops)
 }
 
-/// The same while a recorder looks on.
+/// Runs one history with a recorder.
 fn watched(mix: Mix, ops: &[Op]) -> Checked<Counts> {
     let mut world = World::new(mix, false);
     let mut play = || {
@@ -147,7 +147,7 @@ fn go_on(world: &mut World, ops: &[Op]) -> Checked {
     world.run(&Op::Look)?;
     world.all_hold()?;
     world.counts.lines_blamed += world.blame_holds()?;
-    // a few states from all over the history, the newest last
+    // some states from the whole history, the newest last
     let nodes: Vec<_> = world.expected.keys().copied().collect();
     let step = (nodes.len() / 4).max(1);
     let mut sample: Vec<_> = nodes.iter().copied().step_by(step).collect();
@@ -157,8 +157,8 @@ fn go_on(world: &mut World, ops: &[Op]) -> Checked {
     world.all_hold()
 }
 
-/// U-18, U-19, U-20, U-21, U-23, U-24, S3-016…018, S3-033…036: agents and the user at work, each line the
-/// only one of its kind.
+/// U-18, U-19, U-20, U-21, U-23, U-24, S3-016…018, S3-033…036: agents and the user work at the same time, and each
+/// line is unique.
 #[test]
 fn every_law_holds_for_histories_of_several_writers() {
     let all = RefCell::new(Counts::default());
@@ -168,7 +168,7 @@ fn every_law_holds_for_histories_of_several_writers() {
     });
     let all = all.into_inner();
     println!("{all:?}");
-    // most restores go through, although the writers meet in few and short files; else the laws say little
+    // most restores must succeed, although the writers share few and short files; otherwise the laws say little
     assert!(
         all.conflicts * 100 <= all.rewinds * MOST_CONFLICTS,
         "{all:?}"
@@ -195,7 +195,7 @@ fn branches_keep_their_own_states() {
     assert!(all.switches.iter().all(|n| *n > enough), "{all:?}");
 }
 
-/// U-21, S3-016…018: the same while a recorder looks on and spares the engine the walk over the tree.
+/// U-21, S3-016…018: the same with a recorder, which saves the engine the walk over the tree.
 #[cfg(target_os = "linux")]
 #[test]
 fn nothing_is_missed_where_a_recorder_spares_the_walk() {
@@ -211,7 +211,7 @@ fn nothing_is_missed_where_a_recorder_spares_the_walk() {
     assert!(all.spared > 3 * histories, "{all:?}");
 }
 
-/// U-18, U-20, U-21, U-23: the same where lines recur, so that merges have a choice.
+/// U-18, U-20, U-21, U-23: the same with repeated lines, so that merges are ambiguous.
 #[test]
 fn states_return_where_lines_recur() {
     check("recurring lines", ALIKE, ops::history(Mix::ALL), |ops| {
@@ -227,8 +227,8 @@ fn a_rewind_of_a_lone_agent_is_exact() {
     });
 }
 
-/// S2-R5, S3-029, S3-030: what is old becomes one now and then, and every law holds for what is left; that of a lone
-/// agent, too.
+/// S2-R5, S3-029, S3-030: old checkpoints are squashed now and then, and every law holds for the rest, also with only
+/// one agent.
 #[test]
 fn what_retention_leaves_is_as_it_was() {
     let all = RefCell::new(Counts::default());

@@ -1,4 +1,4 @@
-//! What the model keeps: whole copies of trees, and who wrote which line. Knows no engine beyond its types.
+//! The model: whole copies of trees, and the writer of each line. It uses nothing of the engine but its types.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -55,10 +55,10 @@ impl Entry {
 
 pub type Files = BTreeMap<String, Entry>;
 
-/// What tells that a file was not touched: modification time in nanoseconds, inode.
+/// Marks of an untouched file: modification time in nanoseconds, inode.
 pub type Marks = BTreeMap<String, (i64, u64)>;
 
-/// Every file and link below a directory, and the marks of each.
+/// Every file and link below a directory, with the marks of each.
 pub fn on_disk(root: &Path) -> (Files, Marks) {
     let (mut files, mut marks) = (Files::new(), Marks::new());
     walk(root, "", &mut files, &mut marks);
@@ -93,7 +93,7 @@ fn walk(dir: &Path, prefix: &str, files: &mut Files, marks: &mut Marks) {
     }
 }
 
-/// In which paths a recorded tree is not the expected one; `exempt` ones do not count.
+/// Paths in which a recorded tree differs from the expected one; `exempt` paths do not count.
 pub fn differences(expected: &Files, tree: &Tree, exempt: &dyn Fn(&str) -> bool) -> Vec<String> {
     let mut out = Vec::new();
     for (path, entry) in expected {
@@ -111,7 +111,7 @@ pub fn differences(expected: &Files, tree: &Tree, exempt: &dyn Fn(&str) -> bool)
     out
 }
 
-/// In which paths two trees differ.
+/// Paths in which two trees differ.
 pub fn unlike(expected: &Files, found: &Files) -> Vec<String> {
     let paths: BTreeSet<&String> = expected.keys().chain(found.keys()).collect();
     paths
@@ -152,28 +152,28 @@ impl Who {
     }
 }
 
-/// How sure the engine must be of a line's writer.
+/// Certainty with which the engine must know a line's writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sure {
     Yes,
-    /// Once this call reports its end.
+    /// Certain once this call reports its end.
     When(usize),
     No,
 }
 
-/// A line that occurs once in the whole history, named after its writer.
+/// A line that is unique in the whole history, named after its writer.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
     pub who: Who,
     pub sure: Sure,
-    /// The node that first held it.
+    /// The first node with this line.
     pub node: Option<NodeId>,
-    /// It was found while the call that wrote it was open, and stays uncertain, though it is that call's; or
-    /// it was moved from under an open call that names it, and may count as written where it went.
+    /// The line was found while its call was open, and stays uncertain, though it is that call's. Or it was moved from
+    /// a path named by an open call, and may count as written at the new path.
     pub early: bool,
 }
 
-/// The lines of a tree that are tokens, with the paths that hold them.
+/// Unique lines of a tree, with the paths that contain them.
 pub fn tokens_in(files: &Files) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (path, entry) in files {
@@ -192,7 +192,7 @@ pub fn is_token(line: &str) -> bool {
         && line[1..].bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether the rules of this `.gitignore` hide a path. The generated rules are few and plain.
+/// True if the rules of this `.gitignore` hide a path. The generated rules are few and simple.
 pub fn hides(rules: Option<&Entry>, path: &str) -> bool {
     rules
         .and_then(Entry::text)

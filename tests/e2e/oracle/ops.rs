@@ -1,4 +1,4 @@
-//! The generated operations, and how they are drawn. Indices are taken modulo what exists, so that a
+//! The generated operations and their generators. Indices are taken modulo the number of existing items, so that a
 //! shortened sequence stays meaningful.
 
 use proptest::collection::vec;
@@ -7,7 +7,7 @@ use proptest::strategy::Union;
 
 use super::model::Who;
 
-/// Where a file may come to be: nested, hidden by some rules, and one name that is a directory elsewhere.
+/// Possible paths of files: nested, hidden by some rules, and one name that is also a directory.
 pub const PATHS: [&str; 11] = [
     "a.txt",
     "b.txt",
@@ -69,7 +69,7 @@ pub struct Ask {
     pub path: Option<u8>,
     pub choice: Choice,
     pub uncertain: bool,
-    /// Undo and redo it at once.
+    /// Undoes and redoes it at once.
     pub back: bool,
 }
 
@@ -82,7 +82,7 @@ pub enum Op {
         edit: Edit,
         told: bool,
     },
-    /// A whole call that may write anything.
+    /// A whole call that may write any file.
     Shell {
         who: Who,
         edits: Vec<Edit>,
@@ -118,7 +118,7 @@ pub enum Op {
         one: u16,
         other: u16,
     },
-    /// Several at once, and maybe the revert of that.
+    /// Reverts several nodes at once, and optionally that revert.
     RevertMany {
         nodes: Vec<u16>,
         back: bool,
@@ -127,7 +127,7 @@ pub enum Op {
         op: Option<u8>,
     },
     Redo,
-    /// A branch at any node, or a tag.
+    /// Creates a branch at any node, or a tag.
     Name {
         node: u16,
         tag: bool,
@@ -142,12 +142,12 @@ pub enum Op {
         one: u16,
         other: u16,
     },
-    /// What is older than so many becomes one, or all that may, where the store may take nothing.
+    /// Squashes checkpoints older than this many, or all that can be, with a size limit of zero.
     Collect {
         keep: u8,
         all: bool,
     },
-    /// In a second directory on this history.
+    /// An operation in a second directory on this history.
     Elsewhere {
         node: u16,
         path: u8,
@@ -155,7 +155,7 @@ pub enum Op {
     },
 }
 
-/// Which operations a property draws from.
+/// Weights of the operations of a property.
 #[allow(clippy::struct_excessive_bools, reason = "each is a kind of operation")]
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
@@ -180,17 +180,17 @@ impl Mix {
         branches: false,
         gc: false,
     };
-    /// Everybody, on several branches.
+    /// All writers, on several branches.
     pub const BRANCHES: Self = Self {
         branches: true,
         ..Self::ALL
     };
-    /// Everybody, and the history is shortened now and then.
+    /// All writers, with gc now and then.
     pub const COLLECTED: Self = Self {
         gc: true,
         ..Self::BRANCHES
     };
-    /// One agent alone, always told of.
+    /// A single agent, whose calls always report.
     pub const ALONE: Self = Self {
         user: false,
         second: false,
@@ -203,7 +203,7 @@ impl Mix {
     };
 }
 
-/// Like `prop_oneof`, where a weight may be 0.
+/// Like `prop_oneof`, but a weight may be 0.
 fn one_of<T: std::fmt::Debug + 'static>(options: Vec<(u32, BoxedStrategy<T>)>) -> BoxedStrategy<T> {
     let drawn = options
         .into_iter()
@@ -490,7 +490,7 @@ fn switching(mix: Mix) -> BoxedStrategy<Op> {
         .boxed()
 }
 
-/// 12 to 30 operations, of which a failing history loses all that it does not need.
+/// 12 to 30 operations; a failing history is shrunk to those that it needs.
 pub fn some_of<T: Clone + std::fmt::Debug + 'static>(
     op: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = Vec<T>> {

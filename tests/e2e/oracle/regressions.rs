@@ -1,4 +1,4 @@
-//! Shortest histories that once broke a law.
+//! Shortest histories that once violated a law.
 
 use super::model::Who::A;
 use super::ops::{Ask, Choice, Edit, Mix, Op};
@@ -22,7 +22,7 @@ fn named(edit: Edit) -> Op {
     Op::Named { who: A, edit, told }
 }
 
-/// S3-035, S3-036: what one file leaves and another takes is one action.
+/// S3-035, S3-036: one file leaves a path and another takes it: that is one action.
 #[test]
 fn a_file_comes_back_where_another_stands() {
     holds(&[
@@ -35,7 +35,7 @@ fn a_file_comes_back_where_another_stands() {
     ]);
 }
 
-/// U-23: what comes into sight at the node where a branch begins is not known on that branch.
+/// U-23: a file adopted at the node where a branch begins is unknown on that branch.
 #[test]
 fn what_comes_into_sight_at_a_fork_is_on_one_side_of_it() {
     holds(&[
@@ -60,7 +60,7 @@ fn what_comes_into_sight_at_a_fork_is_on_one_side_of_it() {
     ]);
 }
 
-/// U-21, U-23: a file that another branch knows, and the user went on with where nothing looks at it.
+/// U-21, U-23: a file known on another branch, which the user changed further where no scan covers it.
 #[test]
 fn what_is_known_on_another_branch_is_in_the_way() {
     holds_for(
@@ -94,7 +94,7 @@ fn what_is_known_on_another_branch_is_in_the_way() {
     );
 }
 
-/// S4-065: an edit that is carried where its file is not comes along whole, where no markers can be written.
+/// S4-065: an edit carried to a branch without its file is carried whole, where no markers can be written.
 #[test]
 fn what_is_carried_to_where_its_file_is_not_comes_along() {
     holds_for(
@@ -120,7 +120,7 @@ fn what_is_carried_to_where_its_file_is_not_comes_along() {
     );
 }
 
-/// U-23: a rewind that takes out the `.gitignore` brings a file into sight, which nobody has created since.
+/// U-23: a rewind that takes out the `.gitignore` makes a file visible, which does not count as created since.
 #[test]
 fn a_rewind_of_the_rules_brings_no_file_into_being() {
     holds(&[
@@ -146,7 +146,7 @@ fn a_named_edit_of_the_rules_brings_no_file_into_being() {
     ]);
 }
 
-/// U-21: a file that comes into sight is another than the one that was seen to go there.
+/// U-21: a file that becomes visible is not the file that was moved to that path.
 #[test]
 fn an_ignored_file_is_not_the_one_that_stood_there() {
     holds(&[
@@ -158,7 +158,7 @@ fn an_ignored_file_is_not_the_one_that_stood_there() {
     ]);
 }
 
-/// U-21, S3-035: where a directory was, a file comes back.
+/// U-21, S3-035: a file is restored where a directory was.
 #[test]
 fn a_file_and_a_directory_change_places() {
     holds(&[shell(vec![
@@ -167,7 +167,7 @@ fn a_file_and_a_directory_change_places() {
     ])]);
 }
 
-/// U-20: a restore that is taken back puts back what it changed, not what somebody else had removed.
+/// U-20: a restore that is taken back restores its own changes, not files that another writer had removed.
 #[test]
 fn what_the_user_removed_meanwhile_stays_removed() {
     holds(&[
@@ -210,7 +210,7 @@ fn what_the_user_removed_meanwhile_stays_removed() {
     ]);
 }
 
-/// U-20: the same where the directory has gone with the file.
+/// U-20: the same where the directory was removed with the file.
 #[test]
 fn what_went_with_its_directory_stays_removed() {
     holds(&[
@@ -244,7 +244,7 @@ fn what_went_with_its_directory_stays_removed() {
     ]);
 }
 
-/// U-19: a binary can carry no conflict markers; then what the user wrote stays, and the plan says so.
+/// U-19: a binary cannot have conflict markers; then the user's content stays, and the plan says so.
 #[test]
 fn markers_drop_no_line_for_a_binary() {
     holds(&[
@@ -272,7 +272,7 @@ fn markers_drop_no_line_for_a_binary() {
     ]);
 }
 
-/// U-19: what an open call holds is not looked at, and a rewind says so.
+/// U-19: paths held by an open call are not scanned, and a rewind says so.
 #[test]
 fn a_rewind_names_what_an_open_call_holds() {
     holds(&[
@@ -302,7 +302,7 @@ fn a_rewind_names_what_an_open_call_holds() {
     ]);
 }
 
-/// U-20: a file that the user moved away, leaving its place to a directory, is not made anew either.
+/// U-20: a file that the user moved away, with a directory in its place, is not recreated either.
 #[test]
 fn what_met_a_surprise_is_not_put_back() {
     let insert = |lines| Edit::Insert {
@@ -340,7 +340,7 @@ fn what_met_a_surprise_is_not_put_back() {
     ]);
 }
 
-/// U-12: what the user moves to where an agent has announced to write is nobody's for sure.
+/// U-12: a file that the user moves to a path which an agent has announced is of uncertain origin.
 #[test]
 fn a_move_to_an_announced_place_is_nobodys_for_sure() {
     holds(&[
@@ -373,7 +373,7 @@ fn a_move_to_an_announced_place_is_nobodys_for_sure() {
     ]);
 }
 
-/// S3-035: what only this line of history ever saw takes no place of what another one had there.
+/// S3-035: a file known only on this branch does not take the place of one from another branch.
 #[test]
 fn another_line_of_history_had_another_file_there() {
     holds(&[
@@ -394,7 +394,7 @@ fn another_line_of_history_had_another_file_there() {
     ]);
 }
 
-/// U-21: what came into sight on the branch that is left comes into sight anew on the other.
+/// U-21: a file adopted on the branch that is left is adopted again on the other.
 #[test]
 fn what_came_into_sight_on_another_branch() {
     holds(&[
@@ -420,7 +420,7 @@ fn what_came_into_sight_on_another_branch() {
     ]);
 }
 
-/// U-20: a merge brings back the first lines of a file; that it is taken back whole later does not change whose.
+/// U-20: a merge restores the first lines of a file; undoing the merge later does not change their author.
 #[test]
 fn what_was_there_at_first_stays_so() {
     let insert = |at| Edit::Insert {
@@ -466,7 +466,7 @@ const A_BRANCH: Op = Op::Name {
     tag: false,
 };
 
-/// L8: what an earlier switch parked is not carried along later, nor what was there when the branch began.
+/// L8: edits parked by an earlier switch are not carried later, nor are files from before the branch.
 #[test]
 fn only_what_is_fresh_is_carried() {
     holds(&[
@@ -489,13 +489,13 @@ fn only_what_is_fresh_is_carried() {
     ]);
 }
 
-/// L2: the undo of a switch takes out what it carried, on the branch to which it went.
+/// L2: the undo of a switch takes out the edits that it carried, on the branch that it went to.
 #[test]
 fn what_was_carried_goes_back() {
     holds(&[A_BRANCH, by_the_user(), switch(1, true, true)]);
 }
 
-/// U-23: what a tool names in a place that rules hide goes back to what it was before.
+/// U-23: a file that a tool names in a hidden place goes back to its earlier state.
 #[test]
 fn a_file_moved_to_where_rules_hide_it_and_named_there() {
     let ask = |node| {

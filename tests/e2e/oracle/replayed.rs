@@ -1,4 +1,4 @@
-//! Taking turns out of the middle, held against the obvious: play the remaining turns again from the start.
+//! Reverts of turns in the middle, compared with the obvious result: the remaining turns are replayed from the start.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::{Op, REPLAYED, check};
 const FILES: [&str; 2] = ["one.txt", "two.txt"];
 const LINES: usize = 8;
 
-/// What an agent does in a turn: which file, where, and how.
+/// An edit of a turn: file, position, and kind.
 #[derive(Clone, Debug)]
 struct Draw {
     file: u8,
@@ -24,17 +24,17 @@ struct Draw {
     shell: bool,
 }
 
-/// The turns of a history, and which of them are taken out.
+/// Turns of a history, and those that are taken out.
 #[derive(Clone, Debug)]
 struct Scene {
     turns: Vec<Vec<Draw>>,
     out: u8,
 }
 
-/// The same by the lines it is about, so that it can be done again elsewhere.
+/// The same edit in terms of its lines, so that it can be repeated on another text.
 #[derive(Clone, Debug)]
 enum Edit {
-    /// Between these lines; None: the file's begin or end.
+    /// Inserts between these lines; None is the start or end of the file.
     Insert(Option<String>, Option<String>, String),
     Delete(String),
     Replace(String, String),
@@ -42,8 +42,8 @@ enum Edit {
 
 type Text = Vec<String>;
 
-/// `false`: what it is about is not there, so what it would be is open. That is also so where something that
-/// is out stood beside an insertion: on which side of it the new line goes, nobody can tell.
+/// Returns false if the lines of the edit are missing, and its result is open. It is also open where a line that was
+/// taken out was next to an insertion: the side of the new line is then unknown.
 fn apply(edit: &Edit, text: &mut Text) -> bool {
     let find = |line: &String| text.iter().position(|l| l == line);
     match edit {
@@ -85,7 +85,7 @@ fn scene() -> impl Strategy<Value = Scene> {
     (turns, 1..u8::MAX).prop_map(|(turns, out)| Scene { turns, out })
 }
 
-/// How many came out clean, and how many were reported.
+/// Numbers of clean and of reported results.
 #[derive(Debug, Default)]
 struct Tally {
     equal: usize,
@@ -175,8 +175,8 @@ fn play(scene: &Scene, tally: &mut Tally) -> Checked {
         }
         return Ok(());
     }
-    // what the remaining turns would be is open: then at least no line is of a turn that is out, and none
-    // is lost that a turn that stays wrote and none that stays took away
+    // the result of the remaining turns is open: then at least no line of a reverted turn may be left, no line of a
+    // remaining turn may be lost, and no line that a remaining turn deleted may be there
     tally.open += 1;
     let lines: BTreeSet<&String> = found.iter().flatten().collect();
     for (turn, edits) in done.iter().enumerate() {
@@ -199,8 +199,8 @@ fn play(scene: &Scene, tally: &mut Tally) -> Checked {
     Ok(())
 }
 
-/// S4-037, U-19: a revert of any turns equals playing the others again, wherever that is clear; everything else
-/// is reported, or at least drops no line and leaves none.
+/// S4-037, U-19: a revert of any turns equals replaying the others, wherever the result is clear. Otherwise it is
+/// reported, or at least drops no line and leaves none.
 #[test]
 fn a_revert_equals_playing_the_other_turns_again() {
     let tally = std::cell::RefCell::new(Tally::default());

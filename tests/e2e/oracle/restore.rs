@@ -1,4 +1,4 @@
-//! Rewinds, reverts, undo and redo under the model, and the laws that each must keep.
+//! Rewinds, reverts, undo and redo, checked against the model and the laws.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,10 +11,10 @@ use super::model::{Entry, Files, Sure, Who, on_disk, tokens_in, unlike};
 use super::ops::{Ask, Choice, Op, PATHS};
 use super::world::{Checked, World};
 
-/// What became of a request.
+/// Result of a request.
 pub enum Outcome {
     Done(Box<Applied>),
-    /// It was refused, for these conflicts or for another reason; nothing was touched.
+    /// Refused, because of these conflicts or for another reason; nothing was changed.
     Refused(Option<Box<Plan>>),
 }
 
@@ -72,8 +72,8 @@ impl World {
         nodes[usize::from(n) % nodes.len()]
     }
 
-    /// Plans, applies, and checks what holds for every request: a plan is carried out as shown, what it does
-    /// not name is left alone to the time stamp, a refusal changes nothing, no name of our own remains.
+    /// Plans and applies a request, and checks the laws of every request. A plan is carried out as shown, and other
+    /// files keep even their timestamps. A refusal changes nothing, and no temporary file remains.
     pub fn restore(&mut self, request: &Request) -> Checked<Outcome> {
         let what = format!("{request:?}");
         let (before, marks) = on_disk(&self.root);
@@ -110,7 +110,7 @@ impl World {
             Err(e) => {
                 self.unchanged(&what, &before, &marks)?;
                 self.settled("a refusal")?;
-                // what an open call has reserved may have changed unseen; otherwise only conflicts refuse
+                // paths reserved by an open call may have changed unnoticed; otherwise only conflicts refuse
                 if plan.open_conflicts() == 0 && self.calls.iter().all(|c| c.names.is_none()) {
                     let files = &plan;
                     return Err(format!(
@@ -280,7 +280,7 @@ impl World {
         Ok(())
     }
 
-    /// L2: undo gives back the whole tree, redo the restored one.
+    /// L2: undo restores the whole tree, redo the restored one.
     fn there_and_back(&mut self, what: &str, before: &Files, after: &Files) -> Checked {
         self.counts.undone += 1;
         for (goal, tree) in [(Goal::Undo(None), before), (Goal::Redo, after)] {
@@ -301,7 +301,7 @@ impl World {
         Ok(())
     }
 
-    /// L5: a revert, and the revert of that.
+    /// L5: reverts a node, and then that revert.
     fn revert(&mut self, node: NodeId, back: bool) -> Checked {
         self.mixed |= self.branches.len() > 1;
         let before = self.disk();
@@ -344,14 +344,14 @@ impl World {
             .map_err(|e| format!("L5: revert {node} twice: {e}"))
     }
 
-    /// L5: the order of two reverts does not matter, where neither meets a conflict.
+    /// L5: the order of two reverts does not matter, where neither has a conflict.
     fn revert_both(&mut self, one: NodeId, other: NodeId) -> Checked {
         for node in [one, other] {
             let entry = self
                 .engine
                 .entry(node)
                 .map_err(|e| format!("entry {node}: {e}"))?;
-            // what a rewind moved depends on what it moved
+            // the result of moving a rewind depends on what it moved
             if one == other || !matches!(entry.node.kind, Kind::Step | Kind::External) {
                 return Ok(());
             }
@@ -394,7 +394,7 @@ impl World {
         }
     }
 
-    /// L7 and E at the end of a sequence: each of these nodes can be had back byte for byte.
+    /// L7 and E at the end of a sequence: each of these nodes can be restored byte for byte.
     pub fn every_state_returns(&mut self, nodes: &[NodeId]) -> Checked {
         for node in nodes {
             self.rewind_by(&exact(*node), *node, false)?;
@@ -402,7 +402,7 @@ impl World {
         Ok(())
     }
 
-    /// The state of the disk, for a failure's message.
+    /// State of the disk, for the message of a failure.
     pub fn shown(&self) -> String {
         let mut out = String::new();
         for (path, entry) in self.disk() {
@@ -422,7 +422,7 @@ fn brief(entry: &Entry) -> String {
     text.chars().take(400).collect()
 }
 
-/// What is planned without a look at the whole tree, where it is, is what is planned after one.
+/// A plan made without scanning the whole tree, where possible, equals one made after a scan.
 fn same_plan(what: &str, undisturbed: Option<&Plan>, looked: Option<&Plan>) -> Checked {
     let Some(undisturbed) = undisturbed else {
         return Ok(());

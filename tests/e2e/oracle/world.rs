@@ -1,4 +1,4 @@
-//! A workspace under a real engine, and beside it the model: what the engine must know after each event.
+//! A workspace on a real engine, and the model: what the engine must know after each event.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ use super::model::{
 use super::ops::Mix;
 use crate::support::patience::PATIENCE;
 
-/// Why a law does not hold.
+/// Result of a check, with the reason why a law does not hold.
 pub type Checked<T = ()> = Result<T, String>;
 
 pub const RULES_FILE: &str = ".gitignore";
@@ -27,32 +27,32 @@ pub const RULES_FILE: &str = ".gitignore";
 pub struct Call {
     pub number: usize,
     pub who: Who,
-    /// The file it names; None: it may write anything.
+    /// File that it names; None if it may write any file.
     pub names: Option<String>,
-    /// That file, and what it leads to where it is a link.
+    /// That file and, if it is a link, its target.
     pub reserved: Vec<String>,
-    /// Somebody else may have written what it names.
+    /// True if another writer may have written the named file.
     pub rival: bool,
 }
 
-/// How much was put to the test.
+/// Numbers of checked cases.
 #[derive(Debug, Default)]
 pub struct Counts {
-    /// Default rewinds, and those of them that were refused.
+    /// Default rewinds, and the refused ones among them.
     pub rewinds: usize,
     pub conflicts: usize,
     pub undone: usize,
     pub reverts: usize,
-    /// Lines that a rewind had to keep, and lines that it had to take out and did.
+    /// Lines that a rewind had to keep, and lines that it had to take out.
     pub lines_kept: usize,
     pub lines_gone: usize,
     /// Without and with the user's edits.
     pub switches: [usize; 2],
-    /// Lines of which blame had to name the author and did.
+    /// Lines whose author blame had to name.
     pub lines_blamed: usize,
-    /// Walks over the tree that the recorder spared.
+    /// Walks over the tree that the recorder saved.
     pub spared: usize,
-    /// Checkpoints that became others.
+    /// Checkpoints that were squashed.
     pub collected: usize,
 }
 
@@ -80,31 +80,31 @@ pub struct World {
     recorder: Option<Recorder>,
     pub engine: Engine,
     pub mix: Mix,
-    /// Lines are few and recur, instead of each being the only one of its kind.
+    /// True if lines are few and repeated, instead of unique.
     pub alike: bool,
-    /// What the engine must know to be on disk.
+    /// Files on disk that the engine must know.
     pub seen: Files,
-    /// The same at every node of the history.
+    /// The same for every node of the history.
     pub expected: BTreeMap<NodeId, Files>,
-    /// The parent of every node.
+    /// Parent of every node.
     pub parents: BTreeMap<NodeId, Option<NodeId>>,
-    /// The branch that the disk is on, and all names given.
+    /// Branch of the disk, and all names.
     pub branch: String,
     pub branches: Vec<String>,
-    /// The newest node when the disk came to its branch; None: that is not followed.
+    /// Newest node when the disk came to its branch; None if that is not tracked.
     pub came: Option<NodeId>,
     pub tags: Vec<(String, NodeId)>,
     pub(super) other: Option<super::elsewhere::Elsewhere>,
-    /// Work of another branch was taken over: the numbers of nodes say nothing of what came first.
+    /// True if work of another branch was taken over: node numbers no longer give the order.
     pub mixed: bool,
-    /// Paths that came into sight, with the node from which on they are known.
+    /// Adopted paths, with the first node at which they are known.
     pub adopted: Vec<(String, NodeId)>,
-    /// Checkpoints that stand for several.
+    /// Squashed checkpoints.
     pub squashes: BTreeSet<NodeId>,
     pub tokens: BTreeMap<String, Token>,
     pub calls: Vec<Call>,
     pub background: BTreeSet<Who>,
-    /// The rules as the last whole scan saw them.
+    /// Ignore rules at the last whole scan.
     pub(super) rules_scanned: Option<Entry>,
     pub(super) counter: usize,
     pub counts: Counts,
@@ -128,7 +128,7 @@ impl World {
         })
         .expect("a workspace");
         let mut engine = Engine::open(&workspace).expect("a new store");
-        // the model knows of looks at everything; `undisturbed` says that less comes to the same
+        // the model assumes scans of everything; `undisturbed` checks that smaller scans give the same result
         engine.set_always_scan();
         Self {
             root: workspace.root.clone(),
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// The first look, at two files of the user.
+    /// Runs the first scan, of two files of the user.
     pub fn begin(&mut self) -> Checked {
         for path in ["a.txt", "d/e.txt"] {
             let lines = self.lines(Who::User, None, path, 7, 0);
@@ -171,7 +171,7 @@ impl World {
         self.settled("start")
     }
 
-    /// From now on a recorder looks on, and spares the engine to walk the tree.
+    /// Starts a recorder, which saves the engine the walk over the tree.
     pub fn watched(&mut self) -> Checked {
         let (told, hear) = channel();
         let recording = Recording {
@@ -200,12 +200,12 @@ impl World {
             .any(|c| c.reserved.iter().any(|p| p == path))
     }
 
-    /// The engine has looked at the whole tree at an agent's event: what a call has reserved is left to it.
+    /// Updates the model after a scan at an agent's event: paths reserved by a call are left to that call.
     pub fn scanned(&mut self) {
         self.looked(false);
     }
 
-    /// The engine has looked at the whole tree because it was asked to.
+    /// Updates the model after a requested scan.
     pub fn asked(&mut self) {
         self.looked(true);
     }
@@ -236,24 +236,24 @@ impl World {
         };
     }
 
-    /// Whether the state of a path is not known at a node.
+    /// True if the state of a path is unknown at a node.
     pub fn unknown_at(&self, path: &str, node: NodeId) -> bool {
         self.adopted
             .iter()
             .any(|(p, since)| p == path && !self.stands_on(node, *since))
     }
 
-    /// Whether a node is this one or comes after it on a chain, by walking.
+    /// True if a node is this ancestor or comes after it, found by walking.
     pub fn stands_on(&self, node: NodeId, ancestor: NodeId) -> bool {
         self.chain(node).any(|n| n == ancestor)
     }
 
-    /// A node and all above it.
+    /// A node and all its ancestors.
     pub fn chain(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(node), |n| self.parents.get(n).copied().flatten())
     }
 
-    /// The event is over: takes note of the nodes it made, and checks what they hold.
+    /// Ends an event: adds its nodes to the model, and checks their trees.
     pub fn settled(&mut self, what: &str) -> Checked {
         let Some(head) = self.head()? else {
             return Ok(());
@@ -286,7 +286,7 @@ impl World {
             self.attribute(parent, node, &before, &tree)?;
             self.expected.insert(node, tree);
         }
-        // what came into sight without a node belongs to the head as it is
+        // files adopted without a node belong to the current head
         if last == newest {
             let adopted: Vec<String> = self
                 .adopted
@@ -321,7 +321,7 @@ impl World {
         self.engine.head().map_err(|e| format!("head: {e}"))
     }
 
-    /// What the engine itself says of a node that was passed over within one event.
+    /// The engine's own tree of a node that was not the last one of its event.
     pub(super) fn recorded(&self, node: NodeId) -> Checked<Files> {
         let tree = self
             .engine
@@ -350,7 +350,7 @@ impl World {
         Ok(files)
     }
 
-    /// Law E: the recorded tree is the one that was there.
+    /// Law E: the recorded tree equals the files at that time.
     pub fn holds(&self, node: NodeId) -> Checked {
         let tree = self
             .engine
@@ -390,8 +390,8 @@ impl World {
         }
     }
 
-    /// Notes in which node each line turned up, and which lines somebody has carried elsewhere since: those
-    /// are that one's now, whatever they say.
+    /// Records the first node of each line, and the lines that another writer has moved: those now belong to that
+    /// writer, whatever their name says.
     fn attribute(
         &mut self,
         last: Option<NodeId>,

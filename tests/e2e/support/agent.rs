@@ -1,4 +1,4 @@
-//! Plays Claude Code: sends its hook events, in the shapes recorded in `tests/agents/payloads`, and does the work.
+//! Simulates Claude Code: sends its hook events, in the shapes recorded in `tests/agents/payloads`, and does the work.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,18 +12,18 @@ use super::{Output, World};
 
 /// One session of the agent, or one of its subagents.
 ///
-/// Every event must leave the hook with exit status 0, and in silence unless [`Agent::let_complain`] was called.
+/// Every event must leave the hook with exit status 0, and without output unless [`Agent::let_complain`] was called.
 #[derive(Debug, Clone)]
 pub struct Agent<'w> {
     world: &'w World,
-    /// Numbers the sessions of a world: all ids of a session derive from it.
+    /// Number of the session in its world: all ids of a session derive from it.
     number: u32,
     shared: Arc<Shared>,
     prompt: u32,
     subagent: Option<String>,
 }
 
-/// What a session and its subagents have in common.
+/// State shared by a session and its subagents.
 #[derive(Debug, Default)]
 struct Shared {
     prompts: AtomicU32,
@@ -39,12 +39,12 @@ pub struct Call {
     pub id: String,
     pub tool: &'static str,
     pub input: Value,
-    /// What the hook said to it beforehand.
+    /// Output of the hook before the call.
     pub answer: Output,
 }
 
 impl Call {
-    /// The decision in the hook's answer, such as `deny`; none if it let the call through silently.
+    /// Decision in the hook's output, such as `deny`; None if it let the call run silently.
     pub fn decision(&self) -> Option<String> {
         let answer: Value = serde_json::from_str(self.answer.stdout.trim()).ok()?;
         let decision = &answer["hookSpecificOutput"]["permissionDecision"];
@@ -67,12 +67,12 @@ impl<'w> Agent<'w> {
         }
     }
 
-    /// The session's id.
+    /// Id of the session.
     pub fn session(&self) -> String {
         format!("00000000-0000-4000-8000-{:012}", self.number)
     }
 
-    /// The id of the prompt it works on.
+    /// Id of the current prompt.
     pub fn prompt_id(&self) -> String {
         format!(
             "00000000-0000-4000-9000-{:06}{:06}",
@@ -80,7 +80,7 @@ impl<'w> Agent<'w> {
         )
     }
 
-    /// The session's conversation, a line of JSON per message.
+    /// Path of the session's conversation, one line of JSON per message.
     pub fn transcript(&self) -> std::path::PathBuf {
         let project = self
             .world
@@ -93,12 +93,12 @@ impl<'w> Agent<'w> {
 
     // ---- events ----------------------------------------------------------------------------------------------------
 
-    /// From now on the hook may say on stderr what it could not record.
+    /// Allows the hook to report on stderr what it could not record, from now on.
     pub fn let_complain(&self) {
         self.shared.may_complain.store(true, Ordering::Relaxed);
     }
 
-    /// Sends one event with these fields beside the usual ones.
+    /// Sends one event with these fields in addition to the usual ones.
     #[track_caller]
     pub fn event(&self, name: &str, fields: Value) -> Output {
         let payload = self.payload(name, fields);
@@ -111,7 +111,7 @@ impl<'w> Agent<'w> {
         output
     }
 
-    /// One event with these fields beside the usual ones, not sent.
+    /// Payload of one event with these fields in addition to the usual ones, not sent.
     pub fn payload(&self, name: &str, fields: Value) -> Value {
         let mut payload = json!({
             "session_id": self.session(),
@@ -148,7 +148,7 @@ impl<'w> Agent<'w> {
         self.event("SessionStart", json!({"source": "startup"}))
     }
 
-    /// The session is taken up again.
+    /// The session is resumed.
     #[track_caller]
     pub fn session_resume(&self) -> Output {
         self.event("SessionStart", json!({"source": "resume"}))
@@ -167,7 +167,7 @@ impl<'w> Agent<'w> {
         self.event("UserPromptSubmit", json!({"prompt": text}))
     }
 
-    /// A background task has ended and the model is told so: it looks like a prompt, and is no turn.
+    /// A background task has ended and the model is notified: it looks like a prompt, but is no turn.
     #[track_caller]
     pub fn task_notification(&mut self, task: &str) -> Output {
         let text = format!(
@@ -182,7 +182,7 @@ impl<'w> Agent<'w> {
         self.stop_with(&json!([]))
     }
 
-    /// The turn ends while these background tasks go on.
+    /// The turn ends while these background tasks still run.
     #[track_caller]
     pub fn stop_with(&self, background_tasks: &Value) -> Output {
         self.say("assistant", "done");
@@ -225,7 +225,7 @@ impl<'w> Agent<'w> {
         }
     }
 
-    /// A call has worked.
+    /// A call has succeeded.
     #[track_caller]
     pub fn post(&self, call: &Call, response: &Value) -> Output {
         let fields = json!({
@@ -235,7 +235,7 @@ impl<'w> Agent<'w> {
         self.event("PostToolUse", fields)
     }
 
-    /// A call has failed; what it did before that stays.
+    /// A call has failed; its changes up to then stay.
     #[track_caller]
     pub fn failed(&self, call: &Call, error: &str) -> Output {
         let fields = json!({
@@ -245,7 +245,7 @@ impl<'w> Agent<'w> {
         self.event("PostToolUseFailure", fields)
     }
 
-    /// All calls of one message are over, whatever became of them.
+    /// All calls of one message have ended, with any result.
     #[track_caller]
     pub fn batch(&self, calls: &[&Call]) -> Output {
         let calls = calls.iter().map(|c| {
@@ -283,7 +283,7 @@ impl<'w> Agent<'w> {
         )
     }
 
-    /// Does what an Edit or a Write call asks for and gives the agent's response to it.
+    /// Applies an Edit or a Write call. Returns the agent's response to it.
     #[track_caller]
     pub fn apply(&self, call: &Call) -> Value {
         let field = |name: &str| call.input[name].as_str().unwrap_or_default().to_owned();
@@ -313,7 +313,7 @@ impl<'w> Agent<'w> {
             .sh(call.input["command"].as_str().expect("a command"))
     }
 
-    /// Tells how a Bash call ended.
+    /// Reports the end of a Bash call.
     #[track_caller]
     pub fn post_bash(&self, call: &Call, output: &Output) -> Output {
         if output.code != 0 {
@@ -349,7 +349,7 @@ impl<'w> Agent<'w> {
         call
     }
 
-    /// Runs a shell command; one that fails is told as failed.
+    /// Runs a shell command; a failing one is reported as failed.
     #[track_caller]
     pub fn bash(&self, command: &str) -> Output {
         let call = self.pre_bash(command);
@@ -370,13 +370,13 @@ impl<'w> Agent<'w> {
         call
     }
 
-    /// A call that ends with the event before it: denied by a hook, or stopped by the user.
+    /// Ends a call after its first event: denied by a hook, or stopped by the user.
     #[track_caller]
     pub fn denied(&self, call: &Call) -> Output {
         self.batch(&[call])
     }
 
-    /// A subagent of this session: same session and prompt, an id of its own.
+    /// A subagent of this session: same session and prompt, an agent id of its own.
     #[track_caller]
     pub fn subagent(&self) -> Agent<'w> {
         let mut subagent = self.clone();
@@ -402,7 +402,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// The keys of an object; fields that the hook has no use for are not played.
+    /// Keys of an object, without fields that the hook does not use.
     fn keys(value: &Value) -> BTreeSet<&str> {
         let unplayed = ["effort", "numLines", "totalLines", "structuredPatch"];
         let keys = value.as_object().expect("an object").keys();

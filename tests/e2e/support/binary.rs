@@ -1,4 +1,4 @@
-//! Where the binary under test is: `BACKSTITCH_BIN`, else what cargo builds from this workspace.
+//! The binary under test: `BACKSTITCH_BIN`, else the one that cargo builds from this workspace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use serde_json::Value;
 
-/// The path of the binary; built once per test process where the variable is not set.
+/// Path of the binary; built once per test process if the variable is not set.
 pub fn path() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match env::var_os("BACKSTITCH_BIN") {
@@ -17,7 +17,7 @@ pub fn path() -> &'static Path {
     })
 }
 
-/// Builds it with the profile of these tests; cargo itself says where it went.
+/// Builds it with the profile of these tests; cargo reports its path.
 fn build() -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);

@@ -1,7 +1,7 @@
 //! The timeline as lines of text, for tests to compare.
 //!
 //! One line per checkpoint, oldest first: `"start"`, `t1: the prompt`, `t1 Edit: modify a.txt`, `you: create b.txt`,
-//! `rewind c3: modify a.txt`. A change that nobody is sure of ends in ` ?`, one of a step group in ` &`.
+//! `rewind c3: modify a.txt`. An uncertain change ends in ` ?`, one of a step group in ` &`.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::World;
 pub struct Checkpoint {
     pub line: String,
     pub id: String,
-    /// As `log --json` gives it.
+    /// The checkpoint in `log --json`.
     pub json: Value,
 }
 
@@ -25,13 +25,13 @@ impl World {
         newest_first.iter().rev().map(Checkpoint::of).collect()
     }
 
-    /// The lines of all checkpoints, oldest first.
+    /// Lines of all checkpoints, oldest first.
     #[track_caller]
     pub fn history(&self) -> Vec<String> {
         self.checkpoints().into_iter().map(|c| c.line).collect()
     }
 
-    /// The lines of what came after the start.
+    /// Lines of the checkpoints after the start.
     #[track_caller]
     pub fn since_start(&self) -> Vec<String> {
         let mut lines = self.history();
@@ -56,13 +56,13 @@ impl World {
         }
     }
 
-    /// The id of the one checkpoint with this line.
+    /// Id of the one checkpoint with this line.
     #[track_caller]
     pub fn id(&self, line: &str) -> String {
         self.checkpoint(line).id
     }
 
-    /// A file's text at a checkpoint; None where it did not exist.
+    /// Text of a file at a checkpoint; None where it did not exist.
     #[track_caller]
     pub fn at(&self, rev: &str, path: &str) -> Option<String> {
         let output = self.run(["cat", rev, path]);
@@ -72,7 +72,7 @@ impl World {
         }
     }
 
-    /// The plan of a restore, as `--dry-run --json` tells it.
+    /// Plan of a restore, from `--dry-run --json`.
     #[track_caller]
     pub fn plan<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Value {
         self.json(args.into_iter().chain(["--dry-run"]))
@@ -94,7 +94,7 @@ pub fn actions(plan: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The paths in conflict.
+/// Paths in conflict.
 pub fn conflicts(plan: &Value) -> Vec<String> {
     let conflicts = plan["conflicts"].as_array().expect("conflicts").iter();
     conflicts.map(|c| path(&c["path"])).collect()
@@ -104,7 +104,7 @@ fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A path; one that is no text shows as its base64.
+/// A path as text; one that is not UTF-8 as its base64.
 pub fn path(value: &Value) -> String {
     value["bytes"]
         .as_str()

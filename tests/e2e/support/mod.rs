@@ -1,7 +1,7 @@
-//! The fixture of the end-to-end tests: a workspace, a home and an environment that nothing else touches.
+//! The fixture of the end-to-end tests: a workspace, a home and an environment that nothing else uses.
 //!
-//! [`World`] owns the directories and runs the binary; [`agent::Agent`] plays a coding agent against its hook;
-//! [`tree`] compares what is on disk.
+//! [`World`] owns the directories and runs the binary; [`agent::Agent`] simulates a coding agent with its hook events;
+//! [`tree`] compares files on disk.
 #![allow(dead_code, reason = "a toolbox: not every test needs every tool")]
 
 pub mod agent;
@@ -28,11 +28,11 @@ use tempfile::TempDir;
 use agent::Agent;
 use tree::{GitDigest, Tree};
 
-/// A workspace with a home, a state and a configuration directory of its own. All of it goes when it is dropped.
+/// A workspace with home, state and configuration directories of its own. All of them are removed when it is dropped.
 #[derive(Debug)]
 pub struct World {
     dir: Arc<TempDir>,
-    /// The workspace.
+    /// Root of the workspace.
     pub root: PathBuf,
     pub home: PathBuf,
     /// `XDG_STATE_HOME`
@@ -41,11 +41,11 @@ pub struct World {
     pub config: PathBuf,
     agents: AtomicU32,
     more: Vec<(&'static str, OsString)>,
-    /// Runs everything as a user whom modes bind, with a copy of the binary that such a one can reach.
+    /// A copy of the binary for an ordinary user: everything then runs as that user, whom permissions bind.
     bound: Option<PathBuf>,
 }
 
-/// Whom nothing belongs.
+/// User id of an ordinary user.
 const NOBODY: u32 = 65534;
 
 impl World {
@@ -54,8 +54,8 @@ impl World {
         Self::below(&std::env::temp_dir())
     }
 
-    /// The same in memory, where the system has such a place: for tests that would wait for the disk's syncs most of
-    /// their time, and do not ask whether these are there.
+    /// The same in memory, where the system supports it: for tests that would mostly wait for disk syncs, and do not
+    /// test these.
     pub fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         let writable = tempfile::tempdir_in(memory).is_ok();
@@ -71,7 +71,7 @@ impl World {
             .prefix("backstitch-test-")
             .tempdir_in(place)
             .expect("a temporary directory");
-        // as the operating system spells it, where the temporary directory is itself behind a link
+        // the real path, in case the temporary directory is behind a link
         let base = dir.path().canonicalize().expect("canonical");
         let [root, home, state, config] = ["work", "home", "state", "config"].map(|name| {
             let path = base.join(name);
@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// Another directory of the same user. Its agents are others.
+    /// Another directory of the same user, with its own agents.
     pub fn beside(&self, name: &str) -> Self {
         let agents = self.agents.load(Ordering::Relaxed) + 1000;
         Self {
@@ -106,13 +106,13 @@ impl World {
         }
     }
 
-    /// The same with this in the environment of everything that it runs.
+    /// The same with this variable in the environment of every command.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.more.push((name, value.into()));
         self
     }
 
-    /// The same, all that is there included, for an ordinary user: modes do not bind the superuser.
+    /// The same, with all files, for an ordinary user: permissions do not bind the superuser.
     pub fn for_ordinary_user(mut self) -> Self {
         if fs::metadata(&self.root).expect("the workspace").uid() == 0 {
             let base = self.dir.path().canonicalize().expect("canonical");
@@ -156,7 +156,7 @@ impl World {
 
     // ---- running ---------------------------------------------------------------------------------------------------
 
-    /// A command in the workspace with nothing of the caller's environment but the search path.
+    /// A command in the workspace, with nothing of the caller's environment but the search path.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -171,7 +171,7 @@ impl World {
         command
     }
 
-    /// What makes a run hermetic.
+    /// Environment that makes a run hermetic.
     pub fn env(&self) -> Vec<(&'static str, OsString)> {
         let text = |s: &str| OsString::from(s);
         let mut env = vec![
@@ -204,7 +204,7 @@ impl World {
         env
     }
 
-    /// The binary under test, ready to be given arguments.
+    /// The binary under test, without arguments yet.
     pub fn backstitch(&self) -> Command {
         match &self.bound {
             Some(copy) => self.command(copy),
@@ -217,13 +217,13 @@ impl World {
         finish(self.backstitch().args(args), b"")
     }
 
-    /// Runs the binary; anything but exit status 0 fails the test.
+    /// Runs the binary, and asserts exit status 0.
     #[track_caller]
     pub fn ok<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
         self.run(args).expect_code(0)
     }
 
-    /// Runs the binary with `--json` and reads its answer, which must be of schema 1.
+    /// Runs the binary with `--json`. Returns its answer, which must have schema 1.
     #[track_caller]
     pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Value {
         let args = args.into_iter().map(|a| a.as_ref().to_owned());
@@ -233,12 +233,12 @@ impl World {
         value
     }
 
-    /// Runs the hook of Claude Code on a payload, the way the agent does.
+    /// Runs the hook of Claude Code on a payload, as the agent does.
     pub fn hook(&self, payload: &Value) -> Output {
         finish(&mut self.hook_command(), payload.to_string().as_bytes())
     }
 
-    /// The hook of Claude Code, ready to be run the way the agent does.
+    /// The hook of Claude Code as a command, to be run as the agent does.
     pub fn hook_command(&self) -> Command {
         let mut command = self.backstitch();
         command
@@ -248,14 +248,14 @@ impl World {
         command
     }
 
-    /// The directory of the workspace's store, once there is one.
+    /// Directory of the workspace's store, once it exists.
     #[track_caller]
     pub fn store(&self) -> PathBuf {
         let all = self.state.join("backstitch/workspaces");
         let found = fs::read_dir(&all).unwrap_or_else(|e| panic!("{}: {e}", all.display()));
         let found: Vec<_> = found
             .map(|e| e.expect("an entry").path())
-            // what stands beside the stores
+            // other entries next to the stores
             .filter(|path| {
                 path.file_name()
                     .is_none_or(|n| n.as_encoded_bytes()[0] != b'.')
@@ -275,7 +275,7 @@ impl World {
         finish(self.command("git").args(args), b"")
     }
 
-    /// Runs git in the workspace, which must work, and gives its output.
+    /// Runs git in the workspace, and asserts success. Returns its output.
     #[track_caller]
     pub fn git_ok<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         self.git_run(args).expect_code(0).stdout
@@ -288,25 +288,25 @@ impl World {
 
     // ---- files -----------------------------------------------------------------------------------------------------
 
-    /// The path of a file in the workspace; an absolute one stays as it is.
+    /// Path of a file in the workspace; an absolute one stays unchanged.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Writes a file, its directories included.
+    /// Writes a file, and creates its directories.
     pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
         fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
 
-    /// The text of a file.
+    /// Text of a file.
     #[track_caller]
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         String::from_utf8(self.bytes(path)).expect("UTF-8")
     }
 
-    /// The content of a file.
+    /// Content of a file.
     #[track_caller]
     pub fn bytes(&self, path: impl AsRef<Path>) -> Vec<u8> {
         let path = self.path(path);
@@ -318,7 +318,7 @@ impl World {
         self.write(self.config.join("backstitch/config.toml"), text);
     }
 
-    /// Whether anything has this name, a dangling link included.
+    /// True if anything has this name, including a dangling link.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).symlink_metadata().is_ok()
     }
@@ -328,7 +328,7 @@ impl World {
         fs::remove_file(self.path(path)).expect("a file to remove");
     }
 
-    /// The permission bits of a file, such as 0o644.
+    /// Permission bits of a file, such as 0o644.
     #[track_caller]
     pub fn mode(&self, path: impl AsRef<Path>) -> u32 {
         let metadata = self.path(path).symlink_metadata().expect("a file");
@@ -345,26 +345,26 @@ impl World {
         std::os::unix::fs::symlink(target, self.path(path)).expect("a link");
     }
 
-    /// All that is in the workspace, `.git` excepted.
+    /// All files in the workspace, except `.git`.
     pub fn tree(&self) -> Tree {
         tree::tree(&self.root)
     }
 
-    /// All that is in `.git`, byte for byte; a rewind that "does not touch git" leaves it equal.
+    /// All files in `.git`, byte for byte; a rewind that "does not touch git" leaves it equal.
     pub fn git_digest(&self) -> GitDigest {
         tree::git_digest(&self.root.join(".git"))
     }
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Output {
     pub command: String,
-    /// The exit status; 128 + n when signal n ended it.
+    /// Exit status; 128 + n if signal n ended it.
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
-    /// Standard output as it was, where it need not be text.
+    /// Standard output as bytes, where it need not be text.
     pub bytes: Vec<u8>,
 }
 
@@ -411,7 +411,7 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
         .unwrap_or_else(|e| panic!("{shown}: {e}"));
     let mut pipe = child.stdin.take().expect("a pipe");
     let output = thread::scope(|scope| {
-        // beside the reading, else both sides may wait; who does not read its input closes it: no matter
+        // concurrently with the reading, or both sides may wait; a process that closes its input early is no error
         scope.spawn(move || drop(pipe.write_all(stdin)));
         child.wait_with_output().expect("an output")
     });
@@ -427,7 +427,7 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
     }
 }
 
-/// Says that a test cannot be run here, which with `CI=true` fails it.
+/// Reports that a test cannot run here; with `CI=true` that fails it.
 #[track_caller]
 pub fn skip(test: &str, reason: &str) {
     let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
@@ -435,7 +435,7 @@ pub fn skip(test: &str, reason: &str) {
     eprintln!("SKIPPED: {test}: {reason}");
 }
 
-/// Tells what goes on beside a test to end, also when a check fails.
+/// Sets a flag when dropped, also when a check fails: it tells threads next to the test to end.
 pub struct Over<'a>(pub &'a AtomicBool);
 
 impl Drop for Over<'_> {

@@ -1,4 +1,4 @@
-//! Terminals without a screen: what a program that runs on one writes, and a way to type.
+//! Terminals without a screen: the output of a program on one, and a way to type.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// Both ends of a new terminal: ours, and the program's.
+/// Both ends of a new terminal: ours and the program's.
 pub fn open() -> (File, File) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     // the program must not hold our end, else its terminal never closes
@@ -36,13 +36,13 @@ pub fn resize(terminal: &File, rows: u16, columns: u16) {
     tcsetwinsize(terminal, size).expect("a size");
 }
 
-/// What comes out of our end, until nobody holds the other any more.
+/// Reads from our end until nobody holds the other one any more.
 pub fn output(ours: &File) -> Receiver<Vec<u8>> {
     let mut ours = ours.try_clone().expect("a terminal");
     let (shown, screen) = channel();
     thread::spawn(move || {
         let mut chunk = [0; 4096];
-        // a terminal that nobody holds any more is at its end, or an error
+        // a terminal that nobody holds any more is at its end, or returns an error
         while let Ok(n @ 1..) = ours.read(&mut chunk) {
             if shown.send(chunk[..n].to_vec()).is_err() {
                 break;

@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// The seed in this environment variable, else the given one.
+    /// Seed from this environment variable, or the given one.
     pub fn seed(variable: &str, default: u64) -> u64 {
         number(variable, default)
     }
@@ -22,20 +22,20 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// From 0 to `n` - 1.
+    /// A number from 0 to `n` - 1.
     pub fn below(&mut self, n: usize) -> usize {
         let n = u64::try_from(n.max(1)).expect("a size");
         usize::try_from(self.next() % n).expect("below a size")
     }
 
-    /// So many bytes, rounded up to eight, that nothing compresses.
+    /// This many bytes, rounded up to a multiple of eight, that do not compress.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count.div_ceil(8))
             .flat_map(|_| self.next().to_le_bytes())
             .collect()
     }
 
-    /// True once in `n` times.
+    /// True once in `n` times on average.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
@@ -55,7 +55,7 @@ pub fn cases(variable: &str, ordinary: u64, long: u64) -> u64 {
     number(variable, if is_long() { long } else { ordinary })
 }
 
-/// A number in an environment variable, else the given one.
+/// A number from an environment variable, or the given one.
 pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable)
         .ok()

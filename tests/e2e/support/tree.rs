@@ -1,4 +1,4 @@
-//! What is on disk, as a value that can be compared.
+//! Files on disk, as a value that can be compared.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -32,7 +32,7 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// All of `.git`, and when its index was last written.
+/// All files of `.git`, and the time when its index was last written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitDigest {
     pub files: Tree,
@@ -40,14 +40,14 @@ pub struct GitDigest {
     pub index_mtime: Option<(i64, i64)>,
 }
 
-/// All that is below a directory, except what is in a `.git`.
+/// All files below a directory, except those in a `.git`.
 pub fn tree(root: &Path) -> Tree {
     let mut found = Tree::new();
     walk(root, root, &|name| name != ".git", &mut found);
     found
 }
 
-/// All that is below a `.git` directory.
+/// All files below a `.git` directory.
 pub fn git_digest(git: &Path) -> GitDigest {
     let mut files = Tree::new();
     if git.is_dir() {
@@ -92,7 +92,7 @@ fn walk(
     }
 }
 
-/// What differs between two trees, one line per path: for messages.
+/// Difference of two trees, one line per path: for messages.
 pub fn difference(before: &Tree, after: &Tree) -> String {
     let mut lines = Vec::new();
     for path in before
@@ -108,7 +108,7 @@ pub fn difference(before: &Tree, after: &Tree) -> String {
     lines.join("\n")
 }
 
-/// Fails with what differs.
+/// Asserts that two trees are equal, and names the differences.
 #[track_caller]
 pub fn assert_same(actual: &Tree, expected: &Tree) {
     assert!(actual == expected, "{}", difference(expected, actual));

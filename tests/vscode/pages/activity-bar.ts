@@ -1,8 +1,8 @@
-// The icons at the edge, each of which opens a container of views.
+// Activity bar: icons that open containers of views.
 import { expect, type Locator, type Page } from '@playwright/test';
 
 export class ActivityBar {
-  /** The title of the container that is open. */
+  /** Title of the open container. */
   readonly opened: Locator;
   private readonly root: Locator;
 
@@ -21,7 +21,7 @@ export class ActivityBar {
     return this.icon(name).locator('.badge-content');
   }
 
-  /** Opens a container, where it is not. */
+  /** Opens a container unless it is open. */
   async open(name: string): Promise<void> {
     const icon = this.icon(name);
     await icon.waitFor();

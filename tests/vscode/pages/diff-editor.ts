@@ -1,4 +1,4 @@
-// Two texts beside each other or in one, and many such in one scroll.
+// Diff editor, side by side or inline, and multi-diff editor.
 import { expect, type Locator, type Page } from '@playwright/test';
 import { TextEditor } from './text-editor.ts';
 
@@ -6,7 +6,7 @@ export class DiffEditor {
   readonly root: Locator;
   readonly original: TextEditor;
   readonly modified: TextEditor;
-  /** Lines that are gone, as the inline view draws them. */
+  /** Removed lines in the inline view. */
   readonly removedInline: Locator;
 
   constructor(page: Page, group: Locator) {

@@ -1,4 +1,4 @@
-// Two sides of a conflict, and the result below.
+// Merge editor: two sides of a conflict, and the result below.
 import type { Locator, Page } from '@playwright/test';
 import { TextEditor } from './text-editor.ts';
 
@@ -7,7 +7,7 @@ export class MergeEditor {
   readonly incoming: TextEditor;
   readonly current: TextEditor;
   readonly result: TextEditor;
-  /** How many conflicts are left. */
+  /** Number of remaining conflicts. */
   readonly remaining: Locator;
   readonly complete: Locator;
 

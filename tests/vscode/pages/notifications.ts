@@ -1,4 +1,4 @@
-// What VS Code says: messages in the corner, and dialogs that ask.
+// Notifications and dialogs of VS Code.
 import type { Locator, Page } from '@playwright/test';
 
 export class Notifications {
@@ -11,12 +11,12 @@ export class Notifications {
     this.messages = this.toasts.locator('.notification-list-item-message');
   }
 
-  /** The toast that says this. */
+  /** Toast with this text. */
   toast(text: string | RegExp): Locator {
     return this.toasts.filter({ hasText: text });
   }
 
-  /** A button of the toast that says this. */
+  /** Button of the toast with this text. */
   action(text: string | RegExp, button: string): Locator {
     return this.toast(text).getByRole('button', { name: button });
   }

@@ -5,7 +5,7 @@ export class QuickInput {
   readonly root: Locator;
   readonly input: Locator;
   readonly title: Locator;
-  /** What the box says of its input: a validation message, say. */
+  /** Message below the input, such as a validation error. */
   readonly message: Locator;
   readonly items: Locator;
   private readonly page: Page;
@@ -19,13 +19,13 @@ export class QuickInput {
     this.items = this.root.locator('.quick-input-list .monaco-list-row');
   }
 
-  /** An item by its label: the whole of a text, or a part that a pattern finds. */
+  /** Item by its label: the whole text, or a pattern for a part. */
   item(label: string | RegExp): Locator {
     const text = typeof label === 'string' ? new RegExp(`^\\s*${RegExp.escape(label)}\\s*$`) : label;
     return this.items.filter({ has: this.page.locator('.quick-input-list-label .label-name', { hasText: text }) });
   }
 
-  /** What is shown of an item, once it is there. */
+  /** Texts of an item, once it appears. */
   async shown(label: string | RegExp): Promise<{ label: string; description: string; detail: string }> {
     const item = this.item(label).first();
     await item.waitFor();
@@ -40,11 +40,11 @@ export class QuickInput {
   /** The labels of the items in view. */
   async labels(): Promise<string[]> {
     const labels = await this.items.locator('.quick-input-list-label .label-name').allInnerTexts();
-    // an icon before it leaves a blank
+    // an icon leaves a leading space
     return labels.map((label) => label.trim());
   }
 
-  /** Replaces what stands in the box. */
+  /** Replaces the text in the box. */
   async type(text: string): Promise<void> {
     await this.input.fill(text);
   }

@@ -1,7 +1,7 @@
-// A text editor: its lines as they are drawn, and what stands at their edge and between them.
+// Text editor: its lines as drawn, its gutter, and widgets between lines.
 import { expect, type Locator, type Page } from '@playwright/test';
 
-/** A bar that the version control of VS Code draws beside lines that differ. */
+/** Bar of VS Code's version control beside changed lines. */
 export interface QuickDiff {
   line: number;
   kind: 'added' | 'modified' | 'deleted';
@@ -9,17 +9,17 @@ export interface QuickDiff {
 
 export class TextEditor {
   readonly root: Locator;
-  /** Lines between the lines: lenses. */
+  /** Lenses between lines. */
   readonly lenses: Locator;
-  /** What a hover says. */
+  /** Text of a hover. */
   readonly hoverBox: Locator;
-  /** What opens between lines: the peek of a change, say. */
+  /** Widget between lines, such as the peek of a change. */
   readonly peek: Locator;
-  /** The name that the tab shows. */
+  /** Name in the tab. */
   readonly tab: Locator;
   private readonly page: Page;
 
-  /** `group` has the tab. */
+  /** `group` contains the tab. */
   constructor(page: Page, root: Locator, group: Locator) {
     this.page = page;
     this.root = root;
@@ -47,7 +47,7 @@ export class TextEditor {
     });
   }
 
-  /** Waits until the lines in view, of a text that fits into it, are these. */
+  /** Waits until these are the lines in view; the text must fit into the view. */
   async expectText(text: string): Promise<void> {
     await expect.poll(async () => (await this.lines()).join('\n')).toBe(text);
   }
@@ -123,7 +123,7 @@ export class TextEditor {
     });
   }
 
-  /** The edge of a line, from 1. */
+  /** Gutter of a line, from 1. */
   private margin(line: number): Locator {
     const number = this.page.locator('.line-numbers', { hasText: new RegExp(`^${line}$`) });
     return this.root.locator('.margin-view-overlays > div').filter({ has: number });
@@ -131,20 +131,20 @@ export class TextEditor {
 
   /** Clicks the bar at a line, from 1, which opens the peek of the change. */
   async clickQuickDiff(line: number): Promise<void> {
-    // only the bar itself takes a click, which is drawn at the left of its box
+    // only the bar itself takes a click; it is at the left of its box
     const bar = this.margin(line).locator('.dirty-diff-glyph').first();
     await bar.click({ position: { x: 1, y: 8 } });
     await this.peek.waitFor();
   }
 
-  /** The decorations of a line's edge whose class has this in its name. */
+  /** Decorations of a line's gutter with this in their class name. */
   glyph(line: number, className: string): Locator {
     return this.margin(line).locator(`[class*="${className}"]`);
   }
 
   // ---- hover -----------------------------------------------------------------------------------------------------
 
-  /** Where the first occurrence of a text in view stands. */
+  /** Position of the first occurrence of a text in view. */
   async place(text: string): Promise<{ x: number; y: number }> {
     return this.root.locator('.view-lines').first().evaluate((lines, text) => {
       for (const line of lines.querySelectorAll('.view-line')) {
@@ -175,7 +175,7 @@ export class TextEditor {
     await this.page.mouse.click(x, y);
   }
 
-  /** Rests the mouse on a text until a hover is shown; gives the hover. */
+  /** Rests the mouse on a text until a hover appears; returns the hover. */
   async hover(text: string): Promise<Locator> {
     await expect(async () => {
       const { x, y } = await this.place(text);
@@ -186,7 +186,7 @@ export class TextEditor {
     return this.hoverBox;
   }
 
-  /** Opens the menu of code actions at the cursor and gives its entries. */
+  /** Opens the menu of code actions at the cursor and returns its entries. */
   async codeActions(): Promise<Locator> {
     const entries = this.page.locator('.action-widget .monaco-list-row.action');
     await expect(async () => {

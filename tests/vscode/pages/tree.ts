@@ -5,7 +5,7 @@ export class Tree {
   /** The view, its title included. */
   readonly pane: Locator;
   readonly rows: Locator;
-  /** What is shown instead of rows. */
+  /** Welcome text instead of rows. */
   readonly welcome: Locator;
   /** A line above the rows. */
   readonly message: Locator;
@@ -44,7 +44,7 @@ export class Tree {
     });
   }
 
-  /** Opens the view, where only its title is to be seen. */
+  /** Expands the view if it is collapsed to its title. */
   async show(): Promise<void> {
     const header = this.pane.locator('.pane-header');
     await header.waitFor();

@@ -1,4 +1,4 @@
-// What an extension draws itself: a page within two frames.
+// Web view of an extension: a page inside two frames.
 import type { FrameLocator, Locator, Page } from '@playwright/test';
 
 export class Webview {

@@ -1,4 +1,4 @@
-// The whole window: where everything else is found, and the commands.
+// The whole window: access to all other page objects, and commands.
 import { expect, type Locator, type Page } from '@playwright/test';
 import { ActivityBar } from './activity-bar.ts';
 import { DiffEditor, MultiDiffEditor } from './diff-editor.ts';
@@ -45,7 +45,7 @@ export class Workbench {
   async run(title: string): Promise<void> {
     const { quick } = this;
     await expect(async () => {
-      // commands of extensions come while these start; a palette that is open does not see them
+      // extensions register commands at their start; an open palette does not list them
       await quick.cancel();
       await this.page.keyboard.press('F1');
       await quick.type(`>${title}`);

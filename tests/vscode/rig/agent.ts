@@ -15,7 +15,7 @@ export interface Call {
 
 const digits = (n: number, width: number) => String(n).padStart(width, '0');
 
-/** One session. Every event must leave the hook with exit status 0 and in silence. */
+/** One session. For every event the hook must exit with status 0 and print nothing. */
 export class Agent {
   readonly session: string;
   private readonly world: World;
@@ -69,7 +69,7 @@ export class Agent {
     this.event('SessionEnd', { reason: 'other' });
   }
 
-  /** A whole turn: the prompt, what is done for it, its end. */
+  /** A whole turn: the prompt, its work, its end. */
   turn(prompt: string, work: () => void): void {
     this.prompt(prompt);
     work();
@@ -112,7 +112,7 @@ export class Agent {
     });
   }
 
-  /** Runs a shell command; one that fails is told as failed. */
+  /** Runs a shell command; a failure is reported as such. */
   bash(command: string): Output {
     const call = this.pre('Bash', { command, description: 'run a command' });
     const output = this.world.sh(command);
@@ -176,7 +176,7 @@ export class Agent {
   }
 }
 
-/** What the events of a call have in common. */
+/** Common fields of a call's events. */
 function fields(call: Call) {
   return { tool_name: call.tool, tool_input: call.input, tool_use_id: call.id };
 }

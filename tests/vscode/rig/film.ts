@@ -1,16 +1,16 @@
-// Pictures that follow each other, as one animated PNG: their data is taken over as it is.
+// Joins pictures into one animated PNG, without encoding them again.
 import fs from 'node:fs';
 import zlib from 'node:zlib';
 
 export interface Picture {
   png: Buffer;
-  /** How long it stands, in milliseconds. */
+  /** Duration in milliseconds. */
   shown: number;
 }
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** All of one size. It begins anew at the end. */
+/** All frames have one size. The film loops. */
 export function film(file: string, pictures: Picture[]): void {
   const [first] = pictures;
   if (first === undefined) throw new Error('a film without pictures');

@@ -1,11 +1,11 @@
-// Pictures of what the user sees, kept for people: light, dark and high contrast, as the test says.
+// Screenshots for people: light, dark and high contrast, as the test selects.
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Page } from '@playwright/test';
 
 const kept = path.resolve(import.meta.dirname, '../.looks');
 
-/** A picture of the window, kept beside the others under this name. */
+/** Saves a screenshot of the window under this name. */
 export async function look(page: Page, name: string): Promise<void> {
   fs.mkdirSync(kept, { recursive: true });
   await page.screenshot({ path: path.join(kept, `${name}.png`) });

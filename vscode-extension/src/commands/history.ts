@@ -1,4 +1,4 @@
-// Commands that write history and no file: fork, tag, checkpoint; and the menu behind the status bar.
+// Commands that write history but no files: fork, tag, pin, checkpoint; and the menu of the status bar.
 
 import * as vscode from "vscode";
 
@@ -13,9 +13,9 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
     typed.name ??
     (await vscode.window.showInputBox({
       title: say("Fork from {0}", point(typed.rev ?? "@", say)),
-      prompt: say("The name of the new branch; with none, one is made up"),
+      prompt: say("Name of the new branch; leave it empty for a generated one"),
       validateInput: (text) =>
-        /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No blanks, and none of ~ ^ : ? * [ \\"),
+        /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No spaces, and none of ~ ^ : ? * [ \\"),
     }));
   if (name === undefined) return;
   const forked = await ctx.execute("backstitch.fork", {
@@ -23,45 +23,45 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
     name: name === "" ? null : name,
     confirm: false,
   });
-  tellForked(forked, typed);
+  reportFork(forked, typed);
 }
 
-/** A directory of its own that has it. */
+/** Forks into a new directory. */
 export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
   const say = vscode.l10n.t;
   const [parent] =
     (await vscode.window.showOpenDialog({
-      title: say("Where the new directory is to be"),
-      openLabel: say("Make It Here"),
+      title: say("Select the parent of the new directory"),
+      openLabel: say("Create It Here"),
       canSelectFiles: false,
       canSelectFolders: true,
     })) ?? [];
   if (parent === undefined) return;
   const name = await vscode.window.showInputBox({
     title: say("Fork from {0}", point(typed.rev ?? "@", say)),
-    prompt: say("The name of the new directory in {0}", parent.fsPath),
+    prompt: say("Name of the new directory in {0}", parent.fsPath),
     validateInput: (text) =>
       /^(?!\.{1,2}$)[^/\\]+$/.test(text) ? undefined : say("A name without / and \\"),
   });
   if (name === undefined) return;
   const into = vscode.Uri.joinPath(parent, name).fsPath;
-  const forked = await busy(say("The directory is filled"), (token) =>
+  const forked = await busy(say("Filling the directory"), (token) =>
     ctx.execute("backstitch.fork", { ...typed, into, confirm: false }, token),
   );
-  tellForked(forked, typed);
+  reportFork(forked, typed);
 }
 
 type Forked = Exclude<Commands["backstitch.fork"]["result"], { error: unknown }>;
 
-function tellForked(forked: Forked, typed: Commands["backstitch.fork"]["params"]): void {
+function reportFork(forked: Forked, typed: Commands["backstitch.fork"]["params"]): void {
   const say = vscode.l10n.t;
   const goThere = say("Switch to it");
   const open = say("Open it");
   const into = forked.into === undefined ? undefined : shown(forked.into);
   const said =
     into === undefined
-      ? say("Branch {0} begins there", forked.branch.name)
-      : say("Branch {0} is in {1}", forked.branch.name, into);
+      ? say("Created branch {0}", forked.branch.name)
+      : say("Created branch {0} in {1}", forked.branch.name, into);
   void vscode.window
     .showInformationMessage(said, into === undefined ? goThere : open)
     .then(async (chosen) => {
@@ -82,7 +82,7 @@ export async function tag(ctx: Ctx, typed: Commands["backstitch.tag"]["params"])
     typed.name ??
     (await vscode.window.showInputBox({
       title: say("Tag {0}", point(typed.rev ?? "@", say)),
-      prompt: say("Its name"),
+      prompt: say("Name of the tag"),
     }));
   if (name === undefined || name === "") return;
   const tagged = await ctx.execute("backstitch.tag", { ...typed, name });
@@ -93,7 +93,7 @@ export async function pin(ctx: Ctx, typed: Commands["backstitch.pin"]["params"])
   const say = vscode.l10n.t;
   const done = await ctx.execute("backstitch.pin", typed);
   void vscode.window.showInformationMessage(
-    done.pinned ? say("{0} is pinned", done.checkpoint) : say("{0} is not pinned any more", done.checkpoint),
+    done.pinned ? say("{0} is pinned", done.checkpoint) : say("{0} is no longer pinned", done.checkpoint),
   );
 }
 
@@ -106,14 +106,14 @@ export async function checkpoint(
     typed.label ??
     (await vscode.window.showInputBox({
       title: say("Checkpoint"),
-      prompt: say("What it is; Enter alone makes one without a name"),
+      prompt: say("Label; leave it empty for none"),
     }));
   if (label === undefined) return;
   const made = await ctx.execute("backstitch.checkpoint", { ...typed, label: label === "" ? null : label });
-  void vscode.window.showInformationMessage(say("Checkpoint {0} is made", made.id));
+  void vscode.window.showInformationMessage(say("Created checkpoint {0}", made.id));
 }
 
-/** What one may want to do, from the status bar. */
+/** Menu of the status bar. */
 export async function menu(ctx: Ctx): Promise<void> {
   const say = vscode.l10n.t;
   const rows: (vscode.QuickPickItem & { command: string })[] = [
@@ -122,20 +122,17 @@ export async function menu(ctx: Ctx): Promise<void> {
     { label: `$(discard) ${say("Rewind…")}`, command: "backstitch.rewind" },
     { label: `$(reply) ${say("Undo the last rewind")}`, command: "backstitch.undo" },
     { label: `$(bookmark) ${say("Make a checkpoint")}`, command: "backstitch.checkpoint" },
-    { label: `$(diff) ${say("Mark changes since a checkpoint")}`, command: "backstitch.quickDiff.choose" },
+    { label: `$(diff) ${say("Show changes since a checkpoint")}`, command: "backstitch.quickDiff.choose" },
     { label: `$(git-branch) ${say("Switch to another branch…")}`, command: "backstitch.switch" },
     { label: `$(plug) ${say("Set up agents…")}`, command: "backstitch.setup" },
     { label: `$(output) ${say("Show the log")}`, command: "backstitch.server.log" },
   ];
-  const without = [
-    { label: `$(folder-opened) ${say("Choose the program…")}`, command: "backstitch.server.choose" },
-    {
-      label: `$(debug-restart) ${say("Start the language server again")}`,
-      command: "backstitch.server.restart",
-    },
+  const notRunning = [
+    { label: `$(folder-opened) ${say("Select the executable…")}`, command: "backstitch.server.choose" },
+    { label: `$(debug-restart) ${say("Restart the language server")}`, command: "backstitch.server.restart" },
     ...rows.slice(-1),
   ];
-  const usable = ctx.state.name === "running" ? rows : without;
+  const usable = ctx.state.name === "running" ? rows : notRunning;
   const chosen = await vscode.window.showQuickPick(usable, { title: "Backstitch" });
   if (chosen !== undefined) await vscode.commands.executeCommand(chosen.command);
 }

@@ -1,4 +1,4 @@
-// Every command, by the name that `package.json` and the server know it by.
+// Table of all commands, by their ids in `package.json` and the server.
 
 import * as vscode from "vscode";
 
@@ -11,7 +11,7 @@ import { Files, Nothing } from "../documents/open.ts";
 import { Planned } from "../documents/planned.ts";
 import type { Graph } from "../graph/panel.ts";
 import type { Checkpoint, Commands, Where } from "../server/protocol.ts";
-import { told } from "../show/errors.ts";
+import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
@@ -31,19 +31,19 @@ export type Parts = {
 type Run = (...given: unknown[]) => unknown;
 
 export function registerCommands(ctx: Ctx, parts: Parts): void {
-  ctx.owned(new Nothing());
-  ctx.owned(new Files(ctx, parts.review));
-  const restores = new Restores(ctx, ctx.owned(new Merges()), ctx.owned(new Planned()));
+  ctx.register(new Nothing());
+  ctx.register(new Files(ctx, parts.review));
+  const restores = new Restores(ctx, ctx.register(new Merges()), ctx.register(new Planned()));
   for (const [name, run] of Object.entries(table(ctx, parts, restores))) {
-    ctx.owned(
+    ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
-        told(() => Promise.resolve(run(...given))),
+        withErrors(() => Promise.resolve(run(...given))),
       ),
     );
   }
 }
 
-/** A command of the server with what it was called with: a lens's arguments, a row of the timeline, or nothing. */
+/** Maps ids to functions. Their argument comes from a lens or a row of the timeline, or is undefined. */
 function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> {
   const say = vscode.l10n.t;
   const restore =
@@ -65,7 +65,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     const chosen = await pick.checkpoint(ctx, place(typed), title);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
   };
-  /** The checkpoint itself, where `rev` would mean the state before it. */
+  /** Asks for a checkpoint itself, where `rev` would name the state before it. */
   const checkpointOf = async <P extends Where>(
     typed: P,
     title: string,
@@ -78,7 +78,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.rewindFile": async (argument) => {
       const given = asArguments<Where>(argument);
-      // looked up at once: another one may be looked at while its workspace is asked for
+      // read before the await: the active editor may change meanwhile
       const uri = given.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
       if (uri === undefined) return undefined;
       const { workspace } = await ctx.about({ ...given, uri });
@@ -118,7 +118,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.tag": async (argument) => {
       const typed = await ctx.about(itself<Commands["backstitch.tag"]["params"]>(argument));
       const chosen =
-        typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Which is to have a tag?"));
+        typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to tag"));
       return chosen === undefined ? undefined : history.tag(ctx, chosen);
     },
     "backstitch.pin": async (argument) => {
@@ -126,7 +126,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       const chosen =
         typeof typed.rev === "string"
           ? typed
-          : await checkpointOf(typed, say("Which is to be kept for good?"));
+          : await checkpointOf(typed, say("Select a checkpoint to pin"));
       return chosen === undefined ? undefined : history.pin(ctx, chosen);
     },
     "backstitch.unpin": async (argument) => {
@@ -134,7 +134,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       const chosen =
         typeof typed.rev === "string"
           ? typed
-          : await checkpointOf(typed, say("Which is not to be pinned any more?"), (row) => row.pinned);
+          : await checkpointOf(typed, say("Select a checkpoint to unpin"), (row) => row.pinned);
       return chosen === undefined ? undefined : history.pin(ctx, { ...chosen, pinned: false });
     },
     "backstitch.checkpoint": async (argument) =>
@@ -166,7 +166,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.timeline.more": (branch) => {
       if (typeof branch === "string") parts.timeline.more(branch);
     },
-    // from the title of the view: whatever row has the focus is not meant
+    // from the title of the view: ignore the focused row
     "backstitch.timeline.switch": () => vscode.commands.executeCommand("backstitch.switch"),
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => parts.timeline.ask(),
@@ -178,11 +178,11 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.quickDiff.choose": async (argument) => {
       const typed = await rev<Where & { rev?: string | null }>(
         await ctx.about(pointOf(argument)),
-        say("Mark changes since…"),
+        say("Show changes since…"),
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
     },
-    // of the gutter's peek, of rows of the list, or at the cursor in a comparison
+    // changes from the gutter's peek, from rows of the list, or at the cursor of a comparison
     "backstitch.change.takeBack": async (...given) => {
       const pointed = parts.quickDiff.pointed(given);
       await parts.review.takeBack(restores, pointed.length > 0 ? pointed : await parts.review.atCursor());
@@ -203,7 +203,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.quickDiff.off": () => {
       parts.quickDiff.off();
     },
-    // the same from a row, where it is named for what it does there
+    // the same command for a row, under another title
     "backstitch.undoThis": (argument) =>
       vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
     "backstitch.forkInto": async (argument) => {
@@ -229,7 +229,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
   };
 }
 
-/** The workspace alone: a document would make it about that. */
+/** Parameters that name the workspace; a document would limit the request to that file. */
 function place(typed: Where): Where {
   return typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
 }

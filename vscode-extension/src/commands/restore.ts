@@ -1,4 +1,4 @@
-// Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then what came of it.
+// Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then its result.
 
 import * as vscode from "vscode";
 
@@ -14,7 +14,7 @@ import {
   type RestoreResult,
   shown,
 } from "../server/protocol.ts";
-import { isCancelled, told } from "../show/errors.ts";
+import { isCancelled, withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { type Decision, type Instead, type Way, decide, sentence } from "../show/plan.ts";
 import { busy } from "../show/progress.ts";
@@ -24,7 +24,7 @@ export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
 type Typed<V extends Verb> = Commands[V]["params"];
 
-/** How the dry run of a command is asked for. */
+/** Parameters for the dry run of a command. */
 function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
   const rest: PlanParams = { ...typed, plan: null, confirm: null };
   switch (verb) {
@@ -39,7 +39,7 @@ function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
   }
 }
 
-/** What was done; or that the user wanted nothing done. */
+/** Result of a restore, or the reason why there is none. */
 export type Outcome = RestoreResult | "called off" | "nothing to do";
 
 export class Restores {
@@ -50,18 +50,18 @@ export class Restores {
   ) {}
 
   /**
-   * Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown
-   * anew. `plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
+   * Shows the plan, waits for the decision, runs it and reports the result. Shows the plan again if files changed
+   * meanwhile. `plain`: a plan without conflicts and gaps runs at once, without a question.
    */
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<Outcome> {
-    // lines of a document are found when the command comes, and confirmed by the server
+    // the server locates lines of a document when the command arrives, and asks for confirmation
     if ("lines" in typed && Array.isArray(typed.lines)) {
       const result: RestoreResult = await this.ctx.execute(verb, typed);
       await this.report(verb, typed, result);
       return result;
     }
     let asked = typed;
-    // what came otherwise than it was asked for is shown
+    // a plan that differs from the request is shown
     let isAsked = plain;
     let first = await this.plan(verb, asked);
     for (;;) {
@@ -94,7 +94,7 @@ export class Restores {
       const args = { ...asked, plan: decided.plan, onConflict };
       let result: RestoreResult;
       try {
-        result = await busy(vscode.l10n.t("Files are put back"), (token) =>
+        result = await busy(vscode.l10n.t("Restoring files"), (token) =>
           this.ctx.execute(verb, args, token),
         );
       } catch (error) {
@@ -113,7 +113,7 @@ export class Restores {
     }
   }
 
-  /** What else could be meant. */
+  /** Alternatives to the plan. */
   private ways(verb: Verb, typed: PlanParams, plan: PlanResult): Way[] {
     const say = vscode.l10n.t;
     const way = (icon: string, label: string, detail: string, choose: Way["choose"]) => ({
@@ -129,8 +129,8 @@ export class Restores {
         !plan.exact &&
         way(
           "target",
-          say("Exactly that state"),
-          say("your own edits since are taken out, too"),
+          say("Restore everything"),
+          say("also discards your own edits since"),
           now({ exact: true }),
         ),
       isRewind &&
@@ -138,11 +138,11 @@ export class Restores {
         way(
           "person",
           say("Leave your own edits in place"),
-          say("only the agents' work is taken out"),
+          say("undoes only the agents' work"),
           now({ exact: false }),
         ),
       isRewind &&
-        way("hubot", say("Only one session's work…"), say("what other sessions did stays"), async () => {
+        way("hubot", say("Only one session's work…"), say("keeps the work of other sessions"), async () => {
           const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
           return session === undefined ? undefined : { session };
         }),
@@ -150,8 +150,8 @@ export class Restores {
         plan.gaps.some((each) => each.kind === "uncertain") &&
         way(
           "question",
-          say("Also what may be the agent's"),
-          say("where it is not certain who wrote it"),
+          say("Include uncertain changes"),
+          say("also undoes changes whose author is uncertain"),
           now({ uncertain: "take" }),
         ),
       verb === "backstitch.switch" &&
@@ -160,36 +160,36 @@ export class Restores {
         way(
           "person",
           say("Take your own edits along"),
-          say("else they stay on the branch that you leave"),
+          say("otherwise they stay on the branch that you leave"),
           now({ carry: true }),
         ),
     ];
     return all.filter((each) => each !== false);
   }
 
-  /** A plan beside an error that is to be told; undefined where there is none any more. */
+  /** Plans again after an error; undefined if that fails, too. */
   private again<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult | undefined> {
     return this.plan(verb, typed).catch(() => undefined);
   }
 
   private anew(plan: PlanResult): PlanResult {
     void vscode.window.showInformationMessage(
-      vscode.l10n.t("Files changed meanwhile. Here is what would be done now."),
+      vscode.l10n.t("Files changed meanwhile. This is the new plan."),
     );
     return plan;
   }
 
-  /** What differs may be the user's own. */
+  /** Reports that there is nothing to do. The remaining differences may be the user's own edits. */
   private nothing<V extends Verb>(verb: V, typed: Typed<V>, plan: PlanResult): void {
     const why = plan.nothing ?? plan.gaps.map(gap).join("; ");
     const nothing = vscode.l10n.t("{0}: nothing to do", sentence(plan.title));
     const text = why === "" ? nothing : `${nothing}. ${why}`;
-    const exactly = vscode.l10n.t("Your Own Edits, Too…");
+    const exactly = vscode.l10n.t("Discard Own Edits, Too…");
     const ways = verb === "backstitch.rewind" && !plan.exact ? [exactly] : [];
     void vscode.window
       .showInformationMessage(text, ...ways)
       .then((chosen) =>
-        chosen === undefined ? undefined : told(() => this.run(verb, { ...typed, exact: true })),
+        chosen === undefined ? undefined : withErrors(() => this.run(verb, { ...typed, exact: true })),
       );
   }
 
@@ -207,7 +207,7 @@ export class Restores {
       const sides = texts.get(shown(action.path));
       if (sides === undefined) {
         void vscode.window.showInformationMessage(
-          vscode.l10n.t("{0} is no text, or too long to be shown", shown(action.path)),
+          vscode.l10n.t("{0} is binary or too large to preview", shown(action.path)),
         );
         return;
       }
@@ -228,20 +228,20 @@ export class Restores {
     const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
     const text = [
       `${did(verb)}: ${files}`,
-      unsaved === 0 ? "" : say("{0} of them in editors, to be saved", unsaved),
-      result.gaps.length === 0 ? "" : say("not reached: {0}", result.gaps.map(gap).join("; ")),
-      notTaken.length === 0 ? "" : say("not taken by its editor: {0}", notTaken.map(shown).join(", ")),
+      unsaved === 0 ? "" : say("{0} of them unsaved in editors", unsaved),
+      result.gaps.length === 0 ? "" : say("not restored: {0}", result.gaps.map(gap).join("; ")),
+      notTaken.length === 0 ? "" : say("not accepted by the editor: {0}", notTaken.map(shown).join(", ")),
       left.length === 0
         ? ""
-        : say("left alone, since another program had them: {0}", left.map(shown).join(", ")),
-      awaited.length === 0 ? "" : say("not yet shown by its editor: {0}", awaited.map(shown).join(", ")),
+        : say("skipped, since another program uses them: {0}", left.map(shown).join(", ")),
+      awaited.length === 0 ? "" : say("not yet shown in the editor: {0}", awaited.map(shown).join(", ")),
     ]
       .filter(Boolean)
       .join("; ");
     const undo = say("Undo");
     const op = result.operation;
     const again = verb === "backstitch.undo" ? [] : [undo];
-    // not awaited: the command is done, and the message stays as long as it likes
+    // not awaited: the command has finished, and the message may stay open
     const show =
       notTaken.length + left.length > 0
         ? vscode.window.showWarningMessage
@@ -249,7 +249,7 @@ export class Restores {
     void show(text, ...again).then((chosen) =>
       chosen === undefined
         ? undefined
-        : told(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
+        : withErrors(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
     );
     const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
     if (marked.length > 0) {
@@ -272,7 +272,7 @@ function isSame(one: PlanResult, other: PlanResult): boolean {
   return facts(one) === facts(other);
 }
 
-/** The workspace that a command is about. */
+/** Parameters that name the workspace of a command. */
 function place(typed: Typed<Verb>): { workspace: string } | { uri: string } | Record<string, never> {
   if (typeof typed.workspace === "string") return { workspace: typed.workspace };
   return typeof typed.uri === "string" ? { uri: typed.uri } : {};
@@ -288,7 +288,7 @@ function did(verb: Verb): string {
     case "backstitch.undo":
       return say("Undone");
     case "backstitch.redo":
-      return say("Done again");
+      return say("Redone");
     case "backstitch.switch":
       return say("Switched");
   }

@@ -1,4 +1,4 @@
-// First use: where the server is, and which agents are to report.
+// First use: choice of the server's executable and of the agents to record.
 
 import * as vscode from "vscode";
 
@@ -7,11 +7,11 @@ import { run } from "./run.ts";
 
 const say = vscode.l10n.t;
 
-/** Has the user choose the server's binary. */
+/** Asks for the server's executable. */
 export async function choose(ctx: Ctx): Promise<void> {
   const [file] =
     (await vscode.window.showOpenDialog({
-      title: say("Where the backstitch program is"),
+      title: say("Select the Backstitch executable"),
       canSelectMany: false,
     })) ?? [];
   if (file === undefined) return;
@@ -19,13 +19,13 @@ export async function choose(ctx: Ctx): Promise<void> {
   const before = settings.get<string>("server.path", "");
   await settings.update("server.path", file.fsPath, vscode.ConfigurationTarget.Global);
   ctx.log.info(`${file.fsPath} was chosen`);
-  // a setting that changes starts it by itself
+  // a changed setting restarts the server by itself
   if (before === file.fsPath) await ctx.restart();
 }
 
 type Agent = vscode.QuickPickItem & { name: string };
 
-/** Lets the user's agents report what they do: what `backstitch setup` does on the command line. */
+/** Sets up agents, like `backstitch setup` on the command line. */
 export async function agents(ctx: Ctx): Promise<void> {
   const binary = ctx.binary();
   if (binary.path === undefined) {
@@ -47,7 +47,7 @@ export async function agents(ctx: Ctx): Promise<void> {
     };
   });
   const chosen = await vscode.window.showQuickPick<Agent>(names, {
-    title: say("Which agents are to report?"),
+    title: say("Select agents to record"),
     canPickMany: true,
   });
   if (chosen === undefined || chosen.length === 0) return;
@@ -61,14 +61,14 @@ export async function agents(ctx: Ctx): Promise<void> {
     });
 }
 
-/** Which agents are on this machine, and by what they were found. */
+/** Agents on this machine, with the evidence by which they were found. */
 async function found(program: string): Promise<Map<string, string>> {
   type Found = { agents: { agent: string; found: string | null }[] };
   try {
     const { agents } = JSON.parse(await run(program, ["--json", "setup", "--print"])) as Found;
     return new Map(agents.flatMap(({ agent, found }) => (found === null ? [] : [[agent, found]])));
   } catch {
-    // it fails where there is none
+    // the command fails if there is none
     return new Map();
   }
 }
@@ -76,7 +76,7 @@ async function found(program: string): Promise<Map<string, string>> {
 /** The agents that `backstitch setup` knows. */
 const AGENTS = ["claude-code"];
 
-/** There is no server: what can be done about it. */
+/** Reports the missing server, with ways to fix it. */
 export async function missing(ctx: Ctx): Promise<void> {
   const { state } = ctx;
   if (state.name !== "missing") return;
@@ -84,7 +84,7 @@ export async function missing(ctx: Ctx): Promise<void> {
   const text =
     setting === undefined
       ? say("The program backstitch was not found: it is neither in the extension nor on the PATH.")
-      : say("{0}, which backstitch.server.path names, is no program.", setting);
+      : say("{0} (backstitch.server.path) is not an executable.", setting);
   const [pick, settings, again] = [say("Choose it…"), say("Open settings"), say("Try again")];
   const chosen = await vscode.window.showWarningMessage(text, pick, settings, again);
   if (chosen === pick) await choose(ctx);

@@ -1,4 +1,4 @@
-// Comparisons: a checkpoint with the files as they are, two checkpoints, what one turn changed; of one file or of all.
+// Comparisons of one file or all: a checkpoint with the present files, two checkpoints, the changes of one turn.
 
 import * as vscode from "vscode";
 
@@ -18,7 +18,7 @@ import { type Pair, oldestFirst, spans, together } from "./spans.ts";
 
 export type Since = Where & { rev?: string | null; rev2?: string | null };
 
-/** Of one file where a document is named, else of all that changed. */
+/** Compares one file if a document is named, else all changed files. */
 export async function since(ctx: Ctx, review: Review, asked: Since): Promise<void> {
   const place = where(asked);
   const from = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev ?? "@" });
@@ -27,7 +27,7 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
       ? await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev2 })
       : undefined;
   const root = await rootOf(ctx, place);
-  if (to === undefined) await review.sure(root, from.id, from.time);
+  if (to === undefined) await review.dropStale(root, from.id, from.time);
   const uri = typeof asked.uri === "string" ? asked.uri : null;
   const { files } = await ctx.request("backstitch/diff", {
     ...place,
@@ -43,7 +43,7 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
   const [only] = all;
   if (only === undefined) {
     const same =
-      files.length === 0 ? vscode.l10n.t("Nothing differs") : vscode.l10n.t("Only binary files differ");
+      files.length === 0 ? vscode.l10n.t("No differences") : vscode.l10n.t("Only binary files differ");
     void vscode.window.showInformationMessage(`${same}: ${title}`);
   } else if (uri !== null && all.length === 1) {
     await documents.diff(only, `${basename(only.resource)} (${title})`);
@@ -56,13 +56,13 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
   }
 }
 
-/** What the steps of a turn changed, and nobody else. */
+/** Shows the changes of a turn's steps alone. */
 export async function turn(ctx: Ctx, asked: Where, rev: string): Promise<void> {
   const found = await ctx.request("backstitch/checkpoint", { ...where(asked), rev });
   await changed(ctx, where(asked), found, typeof asked.uri === "string" ? asked.uri : undefined);
 }
 
-/** The changes of one checkpoint; of a turn, those of its steps. */
+/** Shows the changes of one checkpoint; of a turn, those of its steps. */
 export async function changed(
   ctx: Ctx,
   place: Where,
@@ -71,19 +71,19 @@ export async function changed(
 ): Promise<void> {
   const root = await rootOf(ctx, place);
   const steps = checkpoint.kind === "turn" ? oldestFirst(checkpoint.steps) : [checkpoint];
-  const all = spans(steps, await apart(ctx, place, steps))
+  const all = spans(steps, await interrupted(ctx, place, steps))
     .map(({ change, from, to }) => documents.sides(root, change, from, to))
     .filter((sides) => uri === undefined || sides.resource.toString() === vscode.Uri.parse(uri).toString());
   const title = `${revOf(checkpoint)} · ${about(checkpoint, vscode.l10n.t)}`;
   const [only] = all;
   if (only === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("{0} changed no file", title));
+    void vscode.window.showInformationMessage(vscode.l10n.t("{0} changed no files", title));
   } else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
   else await documents.changes(title, all);
 }
 
-/** Between which neighbouring steps that changed the same file somebody else changed it, too. */
-async function apart(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<Pair[]> {
+/** Returns pairs of consecutive steps on the same file between which others changed that file, too. */
+async function interrupted(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<Pair[]> {
   const pairs = together(steps);
   const others = await Promise.all(
     pairs.map(async ({ path, last, next }) => {
@@ -96,7 +96,7 @@ async function apart(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Prom
   return pairs.filter((_, at) => others[at]);
 }
 
-/** A file as it was. */
+/** Opens a file at a checkpoint. */
 export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise<void> {
   if (asked.rev === undefined || typeof asked.uri !== "string") return;
   const place = where(asked);
@@ -108,7 +108,7 @@ export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
-/** What one checkpoint changed in one file, or in all of its files. */
+/** Shows the changes of one checkpoint in one file, or in all of its files. */
 export async function openChange(ctx: Ctx, asked: Where & { rev?: string }): Promise<void> {
   if (asked.rev === undefined) return;
   const place = where(asked);
@@ -121,7 +121,7 @@ export async function rootOf(ctx: Ctx, place: Where): Promise<string> {
   return shown(workspace);
 }
 
-/** Which workspace it is about; a document alone would make it about that file. */
+/** Parameters that name the workspace; a document alone would limit the request to that file. */
 function where(asked: Where): Where {
   return typeof asked.workspace === "string" ? { workspace: asked.workspace } : { uri: asked.uri ?? null };
 }

@@ -1,19 +1,19 @@
 // Conflict markers of a file, as three texts for VS Code's merge editor. Pure.
 
 export type Sides = {
-  /** What both have; nothing where they collide. */
+  /** Common text, without the conflicting lines. */
   base: string;
   current: string;
   target: string;
   conflicts: Size[];
 };
 
-/** How many lines each side of a conflict has. */
+/** Number of lines on each side of a conflict. */
 export type Size = { target: number; current: number };
 
 /**
- * Undefined where there is no whole conflict in it. `sizes`: of the conflicts in their order, since a line of either side
- * may look like a marker.
+ * Splits a text with conflict markers. Returns undefined without a complete conflict. `sizes` are those of the conflicts in
+ * their order: a line of either side may look like a marker.
  */
 export function sides(text: string, sizes: readonly Size[] = []): Sides | undefined {
   const lines = text.split(/(?<=\n)/);
@@ -28,7 +28,7 @@ export function sides(text: string, sizes: readonly Size[] = []): Sides | undefi
       for (const side of Object.values(out)) side.push(line);
       continue;
     }
-    // as a restore writes them: what was, then what is kept
+    // the order of a restore: the older text, then the kept text
     out.target.push(...lines.slice(at + 1, middle));
     out.current.push(...lines.slice(middle + 1, end));
     conflicts.push({ target: middle - at - 1, current: end - middle - 1 });
@@ -39,7 +39,7 @@ export function sides(text: string, sizes: readonly Size[] = []): Sides | undefi
   return { base: joined(out.base), current: joined(out.current), target: joined(out.target), conflicts };
 }
 
-/** Whether conflicts of these sizes are among others, in their order. */
+/** True if conflicts of these sizes are among the found ones, in their order. */
 export function hasAll(found: readonly Size[], sizes: readonly Size[]): boolean {
   let at = 0;
   for (const { target, current } of found) {
@@ -49,7 +49,7 @@ export function hasAll(found: readonly Size[], sizes: readonly Size[]): boolean 
   return at === sizes.length;
 }
 
-/** The line between the sides of the conflict that begins here, and the one behind them; -1 where it is none. */
+/** Returns the lines with the middle and end markers of the conflict that begins here; -1 without one. */
 function markers(lines: string[], begin: number, size: Size | undefined): [middle: number, end: number] {
   const isMarked = (at: number, marker: RegExp) => marker.test(lines[at] ?? "");
   if (size !== undefined) {
@@ -61,7 +61,7 @@ function markers(lines: string[], begin: number, size: Size | undefined): [middl
   return [middle, middle < 0 ? -1 : find(lines, middle + 1, /^>>>>>>> /)];
 }
 
-/** The line that matches, before another conflict begins. */
+/** Returns the first matching line before the next conflict, or -1. */
 function find(lines: string[], from: number, wanted: RegExp): number {
   for (let at = from; at < lines.length; at++) {
     const line = lines[at] ?? "";

@@ -1,15 +1,15 @@
-// Where two texts differ, by lines as VS Code counts them: behind the last line end there is one more. Pure.
+// Differences of two texts, by lines as VS Code counts them: after the last line end there is one more line. Pure.
 
 import { diffArrays } from "diff";
 
-/** Lines from 0, the end excluded. */
+/** Lines from 0, end-exclusive. */
 export type Range = [start: number, end: number];
 export type Hunk = { old: Range; now: Range };
 
-/** What is not compared within this, in milliseconds, differs too much. */
-const PATIENCE = 1000;
+/** Time limit of a comparison in milliseconds; texts that take longer differ too much. */
+const DIFF_TIMEOUT = 1000;
 
-/** As quick diff tells of a change: lines from 1; an end of 0 says that there are none, and the start the line before. */
+/** Change as reported by quick diff: lines from 1. An end of 0 means no lines, and the start is the line before. */
 export type LineChange = {
   originalStartLineNumber: number;
   originalEndLineNumber: number;
@@ -25,9 +25,9 @@ export function fromGutter(change: LineChange): Hunk {
   };
 }
 
-/** What ends lines makes no difference. Undefined: too much differs to tell one change from the other. */
+/** Ignores line ends. Returns undefined if too much differs to separate the changes. */
 export function hunks(old: string, now: string): Hunk[] | undefined {
-  const parts = diffArrays(lines(old), lines(now), { timeout: PATIENCE });
+  const parts = diffArrays(lines(old), lines(now), { timeout: DIFF_TIMEOUT });
   if (parts === undefined) return undefined;
   const found: Hunk[] = [];
   let [before, after] = [0, 0];
@@ -52,7 +52,7 @@ export function hunks(old: string, now: string): Hunk[] | undefined {
   return found;
 }
 
-/** Those that lines of one side touch, both included; where it has none of a change, from the lines beside the gap. */
+/** Returns the hunks that lines `first` to `last` of one side touch. A hunk without lines there is touched from both neighbours. */
 export function touched(all: readonly Hunk[], side: keyof Hunk, first: number, last: number): Hunk[] {
   return all.filter((hunk) => {
     const [start, end] = hunk[side];
@@ -60,23 +60,23 @@ export function touched(all: readonly Hunk[], side: keyof Hunk, first: number, l
   });
 }
 
-/** Whether these are all that differs, whoever compared: what lies between them is the same, but for blanks at the ends. */
+/** True if these are all differences: the text between them is equal, apart from surrounding whitespace. */
 export function areAll(old: string, now: string, all: readonly Hunk[]): boolean {
-  const [was, is] = [lines(old), lines(now)];
-  const end: Hunk = { old: [was.length, was.length], now: [is.length, is.length] };
+  const [oldLines, nowLines] = [lines(old), lines(now)];
+  const end: Hunk = { old: [oldLines.length, oldLines.length], now: [nowLines.length, nowLines.length] };
   let [before, after] = [0, 0];
   for (const hunk of [...all, end]) {
-    const between = was.slice(before, hunk.old[0]);
+    const between = oldLines.slice(before, hunk.old[0]);
     if (before > hunk.old[0] || hunk.old[0] - before !== hunk.now[0] - after) return false;
-    const other = is.slice(after, hunk.now[0]);
+    const other = nowLines.slice(after, hunk.now[0]);
     if (!between.every((line, at) => line.trim() === other[at]?.trim())) return false;
     before = hunk.old[1];
     after = hunk.now[1];
   }
-  return before === was.length && after === is.length;
+  return before === oldLines.length && after === nowLines.length;
 }
 
-/** The older text with these of the changes in it. */
+/** Returns the older text with these changes applied. */
 export function withHunks(old: string, now: string, some: readonly Hunk[]): string {
   const [before, after] = [lines(old), lines(now)];
   const fromTheEnd = [...some].sort((a, b) => b.old[0] - a.old[0]);

@@ -1,4 +1,4 @@
-// VS Code's merge editor on a file in which a restore left conflict markers.
+// VS Code's merge editor for a file with conflict markers from a restore.
 
 import { randomUUID } from "node:crypto";
 
@@ -9,13 +9,13 @@ import { type Sides, type Size, hasAll, sides } from "./conflicts.ts";
 
 const SCHEME = "backstitch-merge";
 
-/** How long an editor may take to read a file that was written, in milliseconds. */
+/** Time limit for an editor to reload a written file, in milliseconds. */
 const PATIENCE = 5000;
 
-/** The conflicts of a document, once it shows what the restore wrote. */
+/** Returns the conflicts of a document once it shows the text that the restore wrote. */
 function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<Sides | undefined> {
   return new Promise((resolve) => {
-    const heard = vscode.workspace.onDidChangeTextDocument((change) => {
+    const listener = vscode.workspace.onDidChangeTextDocument((change) => {
       if (change.document === document) look(false);
     });
     const timer = setTimeout(() => {
@@ -26,7 +26,7 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
       // the file may have had conflicts before; where several edits conflict, the markers of one may hold those of another
       const found = marked && (last || hasAll(marked.conflicts, sizes)) ? marked : undefined;
       if (found === undefined && !last) return;
-      heard.dispose();
+      listener.dispose();
       clearTimeout(timer);
       resolve(found);
     };
@@ -34,19 +34,19 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
   });
 }
 
-/** The three texts of each file that is being merged, for as long as the window is open. */
+/** Holds the three texts of each merged file while the window is open. */
 export class Merges implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
   private count = 0;
-  /** Tabs that are there again after the window is another's. */
+  /** Identifies this window: tabs restored in a later window have another id. */
   private readonly window = randomUUID();
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.texts.get(uri.toString()) ?? "";
   }
 
-  /** Opens it; the file itself where VS Code has no merge editor, or there is nothing to merge. */
+  /** Opens the merge editor, or the file itself if VS Code has no merge editor or there is nothing to merge. */
   async open(file: vscode.Uri, target: string, hunks: Conflict["hunks"]): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
     const length = ([start, end]: [number, number]) => end - start;
@@ -67,7 +67,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
       return uri;
     };
     try {
-      // what the built-in git extension opens it by
+      // the built-in git extension uses the same command
       await vscode.commands.executeCommand("_open.mergeEditor", {
         base: keep("base"),
         input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: target },

@@ -1,5 +1,5 @@
-// Change bars in the gutter against a checkpoint of the user's choice, and the files that differ from it, as a source
-// control provider: quick diff is had by those alone.
+// Change bars in the gutter against a checkpoint of the user's choice, and the list of files that differ from it. It is a
+// source control provider: VS Code offers quick diff to those only.
 
 import * as vscode from "vscode";
 
@@ -12,7 +12,7 @@ import { rootOf } from "./compare.ts";
 import { type LineChange, fromGutter } from "./hunks.ts";
 import type { Pointed, Review } from "./review.ts";
 
-/** `rev`: what people know it by. */
+/** `rev` is the name for people. */
 type Chosen = { place: Where; root: string; id: string; rev: string };
 
 export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
@@ -20,27 +20,27 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private group: vscode.SourceControlResourceGroup | undefined;
   private chosen: Chosen | undefined;
   private pending: NodeJS.Timeout | undefined;
-  private counting: Promise<void> = Promise.resolve();
-  /** What files that differ are compared with, by the files as they are now. */
+  private refreshing: Promise<void> = Promise.resolve();
+  /** Bases of the files that differ, by URI of the present file. */
   private bases = new Map<string, documents.Base>();
   private binary = new Set<string>();
-  private readonly heard: vscode.Disposable[];
+  private readonly disposables: vscode.Disposable[];
 
   constructor(
     private readonly ctx: Ctx,
     private readonly review: Review,
   ) {
-    const again = () => {
-      this.soon();
+    const refresh = () => {
+      this.scheduleRefresh();
     };
-    this.heard = [
-      ctx.on("backstitch/timelineChanged", again),
-      vscode.workspace.onDidSaveTextDocument(again),
-      review.onDidChange(again),
+    this.disposables = [
+      ctx.on("backstitch/timelineChanged", refresh),
+      vscode.workspace.onDidSaveTextDocument(refresh),
+      review.onDidChange(refresh),
       ctx.onDidChangeState(({ name }) => {
         if (name !== "running") return;
         if (this.chosen === undefined) void this.restore();
-        else this.soon();
+        else this.scheduleRefresh();
       }),
     ];
   }
@@ -50,13 +50,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     if (chosen === undefined || uri.scheme !== "file") return undefined;
     const path = documents.below(chosen.root, uri.fsPath);
     if (path === undefined) return undefined;
-    // whether it was there at all, and by what name
-    await this.counting.catch(() => undefined);
+    // the list knows if the file existed, and its older name
+    await this.refreshing.catch(() => undefined);
     const known = this.bases.get(uri.toString());
     return documents.baseUri(known ?? { root: chosen.root, rev: chosen.id, path, there: true });
   }
 
-  /** What the peek of the gutter or rows of the list say; none where it is neither: an editor says its file. */
+  /** Returns the changes that the gutter's peek or rows of the list point at; empty for a call from an editor. */
   pointed(given: readonly unknown[]): Pointed[] {
     const [uri, changes, at] = given;
     if (uri instanceof vscode.Uri) {
@@ -65,13 +65,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
       const file = hunk && this.file(uri);
       return file ? [{ ...file, change: { hunk, all } }] : [];
     }
-    // all that are selected
+    // all selected rows
     return (given as (vscode.SourceControlResourceState | undefined)[]).flatMap(
       (row) => (row?.resourceUri && this.file(row.resourceUri)) ?? [],
     );
   }
 
-  /** All that the list has. */
+  /** Returns all files of the list. */
   all(): Pointed[] {
     return (this.group?.resourceStates ?? []).flatMap(({ resourceUri }) => this.file(resourceUri) ?? []);
   }
@@ -84,16 +84,16 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     return { base, file, isGone: false, isBinary: this.binary.has(file.toString()) };
   }
 
-  /** What was kept is marked again. */
+  /** Marks kept changes again. */
   async forget(): Promise<void> {
     if (this.chosen !== undefined) await this.review.forget(this.chosen.root, this.chosen.id);
   }
 
-  /** From now on, and when the window opens again. */
+  /** Compares with a checkpoint from now on, also after the window is reopened. */
   async compareWith(place: Where, rev: string): Promise<void> {
     const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
     const root = await rootOf(this.ctx, workspace(place));
-    await this.review.sure(root, found.id, found.time);
+    await this.review.dropStale(root, found.id, found.time);
     this.off();
     this.chosen = { place: { workspace: root }, root, id: found.id, rev: revOf(found) };
     const say = vscode.l10n.t;
@@ -105,7 +105,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
         command: "backstitch.quickDiff.choose",
         title: `$(history) ${revOf(found)}`,
         tooltip: say(
-          "Changes are marked since {0} · {1} · {2}",
+          "Changes since {0} · {1} · {2}",
           revOf(found),
           about(found, say),
           ago(found.time, Date.now(), say),
@@ -117,7 +117,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
       say("Changed since {0} · {1}", revOf(found), about(found, say)),
     );
     this.control = control;
-    await this.ctx.extension.workspaceState.update(KEPT, { root, id: found.id, time: found.time });
+    await this.ctx.extension.workspaceState.update(STATE_KEY, { root, id: found.id, time: found.time });
     await vscode.commands.executeCommand("setContext", "backstitch.quickDiff", true);
     await this.refresh();
   }
@@ -129,57 +129,57 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     this.chosen = undefined;
     this.bases = new Map();
     this.binary = new Set();
-    void this.ctx.extension.workspaceState.update(KEPT, undefined);
+    void this.ctx.extension.workspaceState.update(STATE_KEY, undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.quickDiff", false);
   }
 
   private async restore(): Promise<void> {
-    const kept = this.ctx.extension.workspaceState.get<{ root: string; id: string; time: string | null }>(
-      KEPT,
+    const stored = this.ctx.extension.workspaceState.get<{ root: string; id: string; time: string | null }>(
+      STATE_KEY,
     );
-    if (kept === undefined) return;
+    if (stored === undefined) return;
     try {
-      const place = { workspace: kept.root };
-      const found = await this.ctx.request("backstitch/checkpoint", { ...place, rev: kept.id });
-      // chosen meanwhile
+      const place = { workspace: stored.root };
+      const found = await this.ctx.request("backstitch/checkpoint", { ...place, rev: stored.id });
+      // the user chose another one meanwhile
       if (this.chosen !== undefined) return;
-      if (found.time !== kept.time) {
-        this.ctx.log.info(`${kept.id} is another checkpoint by now`);
+      if (found.time !== stored.time) {
+        this.ctx.log.info(`${stored.id} is another checkpoint now`);
         this.off();
         return;
       }
-      await this.compareWith({ workspace: kept.root }, kept.id);
+      await this.compareWith({ workspace: stored.root }, stored.id);
     } catch (error) {
-      // the history was cleared, or the directory is gone: that is no news; else it is tried again at the next start
+      // the history was cleared, or the directory is gone: not worth a message; other failures are retried at the next start
       this.ctx.log.info(message(error));
       if (failure(error)?.kind === "not_found" && this.chosen === undefined) this.off();
     }
   }
 
-  /** A burst of changes is one reading. Nobody asked for it: what fails is no news, but that there is nothing to compare. */
-  private soon(): void {
+  /** Debounces refreshes. Failures are only logged, unless the checkpoint is gone: the user did not ask for the refresh. */
+  private scheduleRefresh(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
       const { chosen } = this;
       this.refresh().catch((error: unknown) => {
         this.ctx.log.warn(message(error));
-        // another one may be chosen meanwhile
+        // the user may have chosen another one meanwhile
         if (failure(error)?.kind !== "not_found" || chosen === undefined || this.chosen !== chosen) return;
         void vscode.window.showWarningMessage(
-          vscode.l10n.t("Changes are no longer marked: {0} is gone", chosen.rev),
+          vscode.l10n.t("Changes are no longer shown: {0} was removed", chosen.rev),
         );
         this.off();
       });
     }, 50);
   }
 
-  /** What differs now. One after the other: the newest question has the newest answer. */
+  /** Updates the list. Updates run one after the other, so that the last answer is the newest. */
   private refresh(): Promise<void> {
-    this.counting = this.counting.then(
+    this.refreshing = this.refreshing.then(
       () => this.list(),
       () => this.list(),
     );
-    return this.counting;
+    return this.refreshing;
   }
 
   private async list(): Promise<void> {
@@ -205,7 +205,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
       all.map(async ({ sides: { resource } }) => {
         const base = bases.get(resource.toString());
         if (base === undefined) return false;
-        // one that cannot be read is listed, as the others are
+        // an unreadable file is listed, too
         return this.review.isKept(base, resource).catch((error: unknown) => {
           this.ctx.log.warn(message(error));
           return false;
@@ -225,11 +225,11 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   dispose(): void {
     clearTimeout(this.pending);
     this.control?.dispose();
-    for (const each of this.heard) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }
 
-const KEPT = "quickDiff";
+const STATE_KEY = "quickDiff";
 
 function state(
   { rev }: Chosen,
@@ -241,7 +241,7 @@ function state(
   return {
     resourceUri: sides.resource,
     contextValue: file.kind,
-    // what is no text has nothing to compare line by line
+    // a binary file has no lines to compare
     command: file.binary
       ? { command: "vscode.open", title: "", arguments: [sides.resource] }
       : { command: "vscode.diff", title: "", arguments: compare },

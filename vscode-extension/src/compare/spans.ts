@@ -1,4 +1,4 @@
-// Which states of a file lie around the changes of several checkpoints. Pure.
+// States of a file before and after the changes of several checkpoints. Pure.
 
 import { type Change, type Checkpoint, shown } from "../server/protocol.ts";
 
@@ -6,11 +6,11 @@ export type Span = {
   change: Change;
   from: string;
   to: string;
-  /** It was not there before. */
-  made: boolean;
+  /** True if the file did not exist before. */
+  isNew: boolean;
 };
 
-/** Two checkpoints that changed the same file, and none of these between them did. */
+/** Two checkpoints that changed the same file, consecutive among the given ones. */
 export type Pair = { path: string; last: string; next: Checkpoint };
 
 export function together(checkpoints: readonly Checkpoint[]): Pair[] {
@@ -29,8 +29,8 @@ export function together(checkpoints: readonly Checkpoint[]): Pair[] {
 }
 
 /**
- * Of each file from the first of these checkpoints that changed it to the last: `from` and `to` have its states. Where
- * somebody else changed it between two, they stand apart.
+ * Spans of each file from the first of these checkpoints that changed it to the last. A pair in `apart`, between which
+ * others changed the file, splits the span.
  */
 export function spans(checkpoints: readonly Checkpoint[], apart: readonly Pair[] = []): Span[] {
   const all: Span[] = [];
@@ -46,7 +46,7 @@ export function spans(checkpoints: readonly Checkpoint[], apart: readonly Pair[]
           change,
           from: checkpoint.parent ?? checkpoint.id,
           to: checkpoint.id,
-          made: change.kind === "create",
+          isNew: change.kind === "create",
         });
       } else {
         known.to = checkpoint.id;
@@ -54,13 +54,13 @@ export function spans(checkpoints: readonly Checkpoint[], apart: readonly Pair[]
       }
     }
   }
-  // made and deleted again: nothing is left of it
-  return all.filter((span) => !(span.made && span.change.kind === "delete"));
+  // created and deleted again: no change is left
+  return all.filter((span) => !(span.isNew && span.change.kind === "delete"));
 }
 
-function joined({ change: first, made }: Span, next: Change, path: string): Change {
+function joined({ change: first, isNew }: Span, next: Change, path: string): Change {
   const there = next.kind === "create" ? "modify" : next.kind;
-  const kind = next.kind === "delete" ? "delete" : made ? "create" : there;
+  const kind = next.kind === "delete" ? "delete" : isNew ? "create" : there;
   const from = first.from ?? (shown(first.path) === path ? undefined : first.path);
   const whole: Change = { ...next, kind };
   delete whole.from;

@@ -1,22 +1,21 @@
-// Folders that were opened through a link: the server names files by where they really are, VS Code by how they were
-// opened.
+// Folders opened through a link: the server uses real paths, VS Code the path as opened.
 
 import * as path from "node:path";
 
 export type Folder = { opened: string; real: string };
 
-/** The name by which VS Code has a file. */
+/** Path of a file as VS Code has it. */
 export function asOpened(file: string, folders: readonly Folder[]): string {
   return moved(file, folders, "real", "opened");
 }
 
-/** Where a file of VS Code really is. */
+/** Real path of a file of VS Code. */
 export function really(file: string, folders: readonly Folder[]): string {
   return moved(file, folders, "opened", "real");
 }
 
 function moved(file: string, folders: readonly Folder[], from: keyof Folder, to: keyof Folder): string {
-  // of a folder within another, its own name
+  // an inner folder wins over an outer one
   const longestFirst = [...folders].sort((a, b) => b[from].length - a[from].length);
   for (const folder of longestFirst) {
     if (file === folder[from]) return folder[to];

@@ -1,15 +1,15 @@
-// Files at a checkpoint as VS Code's documents, and the editors that compare them.
+// Files at a checkpoint as documents of VS Code, and the editors that compare them.
 
 import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Review } from "../compare/review.ts";
-import type { Ctx, Owned } from "../ctx.ts";
+import type { Ctx, Disposable } from "../ctx.ts";
 import { type ChangedFile, type Change, type Text, shown } from "../server/protocol.ts";
 import { type Folder, asOpened, really } from "./folders.ts";
 import { parts } from "./uri.ts";
 
-/** A document without a line, for the side of a diff on which a file is not there. */
+/** Empty document for the side of a diff on which the file does not exist. */
 export const NOTHING = vscode.Uri.from({ scheme: "backstitch-nothing", path: "/" });
 
 export class Nothing implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -24,17 +24,17 @@ export class Nothing implements vscode.TextDocumentContentProvider, vscode.Dispo
   }
 }
 
-/** What a file is compared with as it is now: it at a checkpoint, or that it was not there. */
+/** Base of a comparison: the file at a checkpoint; `there` is false if it did not exist. */
 export type Base = { root: string; rev: string; path: string; there: boolean };
 
 type Query = { root: string; rev: string; base?: true; nothing?: true };
 
-/** A file at a checkpoint, by its own path: beside the file itself it is the same file, with another content. */
+/** URI of a file at a checkpoint. It has the file's own path, so that VS Code treats both as one file. */
 export function at(root: string, rev: string, file: Text): vscode.Uri {
   return named({ root, rev }, shown(file));
 }
 
-/** As `at`, without the changes in it that the user keeps. */
+/** Like `at`, with the changes that the user keeps. */
 export function baseUri({ root, rev, path, there }: Base): vscode.Uri {
   return named({ root, rev, base: true, ...(there ? {} : { nothing: true }) }, path);
 }
@@ -52,17 +52,17 @@ function named(query: Query, file: string): vscode.Uri {
 
 const AT = "backstitch-file";
 
-/** Asks the server for them. */
+/** Provides files at checkpoints from the server. */
 export class Files implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
-  private readonly owned: Owned[];
+  private readonly disposables: Disposable[];
 
   constructor(
     private readonly ctx: Ctx,
     private readonly review: Review,
   ) {
-    this.owned = [
+    this.disposables = [
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(AT, this),
       review.onDidChange((bases) => {
@@ -82,18 +82,18 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 
   dispose(): void {
-    for (const each of this.owned) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }
 
 export async function contentOf(ctx: Ctx, { root, rev, path }: Omit<Base, "there">): Promise<string> {
   const uri = vscode.Uri.from(parts({ root, rev, path })).toString();
   const { text } = await ctx.request("backstitch/content", { uri });
-  // VS Code shows none in documents either
+  // VS Code hides the byte order mark in documents, too
   return text.replace(/^\uFEFF/, "");
 }
 
-/** Those that were opened through a link. */
+/** Folders opened through a link. */
 let links: readonly Folder[] = [];
 
 export function opened(folders: readonly Folder[]): void {
@@ -104,7 +104,7 @@ export function onDisk(root: string, file: Text): vscode.Uri {
   return vscode.Uri.file(asOpened(path.join(root, shown(file)), links));
 }
 
-/** A path from the root with `/`; undefined where it is elsewhere. */
+/** Path from the root with `/`; undefined for a file outside of it. */
 export function below(root: string, file: string): string | undefined {
   const slashes = (path: string) => path.replaceAll("\\", "/");
   const start = `${slashes(root).replace(/\/$/, "")}/`;
@@ -114,7 +114,7 @@ export function below(root: string, file: string): string | undefined {
 
 export type Sides = { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri };
 
-/** Two sides of one file; `to` undefined: as it is now, which can be edited. */
+/** Two sides of one file. Without `to` the right side is the present file, which can be edited. */
 export function sides(
   root: string,
   change: Pick<ChangedFile | Change, "path" | "kind" | "from">,
@@ -140,7 +140,7 @@ export async function diff(
   await vscode.commands.executeCommand("vscode.diff", sides.original, sides.modified, title, options);
 }
 
-/** All files of a change in one editor. `hasText`: whether what was not there is compared with a text all the same. */
+/** Opens all files of a change in one editor. `hasText`: true if a file that did not exist has a text to compare with. */
 export async function changes(
   title: string,
   all: Sides[],
@@ -152,7 +152,7 @@ export async function changes(
   };
   const rows = all.map(({ resource, original, modified }) => [
     resource,
-    // the multi-diff editor knows of files that are not there
+    // the multi-diff editor takes undefined for a missing file
     isNothing(original) ? undefined : original,
     modified === NOTHING ? undefined : modified,
   ]);

@@ -1,4 +1,4 @@
-// What files would be after a restore, as documents of their own, for as long as anybody looks at them.
+// Texts of files after a planned restore, as read-only documents for the preview.
 
 import { randomUUID } from "node:crypto";
 
@@ -8,25 +8,25 @@ import { type PlanResult, shown } from "../server/protocol.ts";
 import { NOTHING, type Sides } from "./open.ts";
 
 const SCHEME = "backstitch-plan";
-/** Of how many plans the texts are kept. */
-const KEPT = 5;
+/** Number of plans whose texts stay available. */
+const MAX_PLANS = 5;
 
 type Texts = NonNullable<PlanResult["texts"]>;
 
 export class Planned implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
-  /** By the number of the plan. */
+  /** Keyed by the number of the plan. */
   private readonly plans = new Map<number, Map<string, string>>();
   private count = 0;
-  /** Tabs that are there again after the window is another's. */
+  /** Identifies this window: tabs restored in a later window have another id. */
   private readonly window = randomUUID();
 
-  /** Makes the texts of a plan documents; by path. */
+  /** Registers the texts of a plan as documents, and returns them by path. */
   keep(texts: Texts): Map<string, Sides> {
     this.count++;
     const contents = new Map<string, string>();
     this.plans.set(this.count, contents);
-    this.plans.delete(this.count - KEPT);
+    this.plans.delete(this.count - MAX_PLANS);
     const side = (path: string, which: "now" | "then", text: string | null) => {
       if (text === null) return NOTHING;
       const uri = vscode.Uri.from({

@@ -1,14 +1,14 @@
-// URIs of files at a checkpoint, as `server/docs/protocol.md` has them. Pure.
+// URIs of files at a checkpoint, as specified in `server/docs/protocol.md`. Pure.
 
 export const SCHEME = "backstitch";
 
-/** `rev` is a checkpoint's id, which has nothing in it that a URI could mistake. */
+/** `rev` is the id of a checkpoint, which needs no escaping. */
 export type At = { root: string; rev: string; path: string };
 export type Parts = { scheme: string; authority: string; path: string };
 
 /**
- * For `Uri.from`, which encodes each part. The workspace stands where others have a host, which has no case: what is more
- * than small ASCII letters in it is `%XX` by itself.
+ * Parts for `Uri.from`, which encodes each of them. The workspace takes the place of the host, which is case-insensitive:
+ * capitals, `%` and non-ASCII bytes of it are escaped as `%XX` first.
  */
 export function parts({ root, rev, path }: At): Parts {
   const escaped = [...Buffer.from(root)].map((byte) => {
@@ -18,7 +18,7 @@ export function parts({ root, rev, path }: At): Parts {
   return { scheme: SCHEME, authority: escaped.join(""), path: `/${rev}/${path}` };
 }
 
-/** What such parts name; undefined for what was shown and is no file. */
+/** Parses such parts; undefined for a view, which is not a file. */
 export function parse({ scheme, authority, path }: Parts): At | undefined {
   const found = /^\/([^/]+)\/(.+)$/.exec(path);
   if (scheme !== SCHEME || authority === "view" || found === null) return undefined;

@@ -1,37 +1,37 @@
-// Where each checkpoint stands in a graph of branches, and which lines lead to it. Pure.
+// Layout of the graph of branches: the row and lane of each checkpoint, and the lines between them. Pure.
 
 export type Node = { id: string; parent: string | null };
 export type Placed<N extends Node> = {
   node: N;
   row: number;
   lane: number;
-  /** The lane and row of its parent; undefined where that is not shown. */
+  /** Lane and row of the parent; undefined if it is not shown. */
   parent: { row: number; lane: number } | undefined;
 };
 export type Graph<N extends Node> = { rows: Placed<N>[]; lanes: number };
 
 /**
- * Newest first, one row each. A lane goes from a tip down to where its first node's parent stands on another lane; a lane
- * that has ended is used again.
+ * One row per node, newest first. A lane runs from a tip down to the first node whose parent is on another lane. Ended lanes
+ * are reused.
  */
 export function lanes<N extends Node>(newestFirst: readonly N[]): Graph<N> {
-  /** What each lane waits for: the parent of what stood in it last. */
+  /** Id of the node that each lane expects next: the parent of its last node. */
   const waiting: (string | undefined)[] = [];
   const places = new Map<string, { row: number; lane: number }>();
-  let most = 0;
+  let laneCount = 0;
   newestFirst.forEach((node, row) => {
     const own = waiting.flatMap((id, lane) => (id === node.id ? [lane] : []));
     const free = waiting.indexOf(undefined);
     const lane = own[0] ?? (free < 0 ? waiting.length : free);
-    // other lanes end here: their branches began at this node
+    // other lanes that expect this node end here: their branches began at it
     for (const ended of own) waiting[ended] = undefined;
     waiting[lane] = node.parent ?? undefined;
     places.set(node.id, { row, lane });
-    most = Math.max(most, waiting.length);
+    laneCount = Math.max(laneCount, waiting.length);
   });
   const rows = newestFirst.map((node): Placed<N> => {
     const { row, lane } = places.get(node.id) ?? { row: 0, lane: 0 };
     return { node, row, lane, parent: node.parent === null ? undefined : places.get(node.parent) };
   });
-  return { rows, lanes: most };
+  return { rows, lanes: laneCount };
 }

@@ -1,9 +1,9 @@
-// What the graph's page and the extension say to each other.
+// Messages between the page of the graph and the extension.
 
 export type Shown = {
   id: string;
   parent: string | null;
-  /** The name that commands take. */
+  /** Revision for commands. */
   rev: string;
   kind: string;
   title: string;
@@ -12,7 +12,7 @@ export type Shown = {
   tags: string[];
   current: boolean;
   takenOut: boolean;
-  /** Both of them in words; empty where it is neither. */
+  /** `current` and `takenOut` in words; empty if both are false. */
   state: string;
 };
 

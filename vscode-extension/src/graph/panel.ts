@@ -1,10 +1,10 @@
-// The graph of branches and forks in a page of its own.
+// The graph of branches and forks in a web view.
 
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { before, rev, shown } from "../server/protocol.ts";
-import { message, told } from "../show/errors.ts";
+import { message, withErrors } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
 import { changes, entries } from "../timeline/model.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
@@ -13,19 +13,19 @@ const PAGE = 300;
 
 export class Graph implements vscode.Disposable {
   private panel: vscode.WebviewPanel | undefined;
-  private readonly heard: vscode.Disposable[];
-  private wanted = PAGE;
+  private readonly disposables: vscode.Disposable[];
+  private limit = PAGE;
   private root: string | undefined;
-  /** The state before what an agent did in a checkpoint, by the name that the page has of it. */
+  /** Revisions to rewind to, by the revision that the page shows. */
   private before = new Map<string, string>();
 
-  /** Ages are to be right as long as they are seen. */
+  /** Keeps visible ages up to date. */
   private readonly ages = setInterval(() => {
     if (this.panel?.visible === true) void this.draw();
   }, 60_000);
 
   constructor(private readonly ctx: Ctx) {
-    this.heard = [
+    this.disposables = [
       ctx.onDidChangeState(() => void this.draw()),
       ctx.on("backstitch/timelineChanged", () => {
         if (this.panel?.visible === true) void this.draw();
@@ -50,8 +50,8 @@ export class Graph implements vscode.Disposable {
       light: vscode.Uri.joinPath(media, "backstitch-light.svg"),
       dark: vscode.Uri.joinPath(media, "backstitch-dark.svg"),
     };
-    panel.webview.onDidReceiveMessage((said: FromPage) => {
-      void this.hear(said);
+    panel.webview.onDidReceiveMessage((received: FromPage) => {
+      void this.handle(received);
     });
     panel.onDidChangeViewState(() => {
       if (panel.visible) void this.draw();
@@ -59,7 +59,7 @@ export class Graph implements vscode.Disposable {
     panel.onDidDispose(() => {
       this.panel = undefined;
     });
-    this.wanted = PAGE;
+    this.limit = PAGE;
     this.panel = panel;
     panel.webview.html = html(
       panel.webview,
@@ -68,22 +68,22 @@ export class Graph implements vscode.Disposable {
     );
   }
 
-  private async hear(said: FromPage): Promise<void> {
-    if (said.type === "do") {
-      const command = said.action === "show" ? "backstitch.openChange" : `backstitch.${said.action}`;
-      const rev = said.action === "show" ? said.rev : (this.before.get(said.rev) ?? said.rev);
+  private async handle(received: FromPage): Promise<void> {
+    if (received.type === "do") {
+      const command = received.action === "show" ? "backstitch.openChange" : `backstitch.${received.action}`;
+      const rev = received.action === "show" ? received.rev : (this.before.get(received.rev) ?? received.rev);
       await vscode.commands.executeCommand(command, { workspace: this.root, rev });
       return;
     }
-    if (said.type === "more") this.wanted += PAGE;
+    if (received.type === "more") this.limit += PAGE;
     await this.draw();
   }
 
   private async draw(): Promise<void> {
     const say = vscode.l10n.t;
     if (this.panel === undefined || this.ctx.state.name !== "running") return;
-    const answer = await told(() =>
-      this.ctx.request("backstitch/timeline", { ...this.ctx.where(), allBranches: true, limit: this.wanted }),
+    const answer = await withErrors(() =>
+      this.ctx.request("backstitch/timeline", { ...this.ctx.where(), allBranches: true, limit: this.limit }),
     );
     if (answer === undefined) return;
     this.root = shown(answer.workspace);
@@ -94,7 +94,7 @@ export class Graph implements vscode.Disposable {
     );
     const nodes = answer.checkpoints.map((checkpoint): Shown => {
       const current = checkpoint.id === answer.head;
-      // it is so on the branch that one is on; others may have it still
+      // the flag is about the current branch; other branches may still have the checkpoint
       const takenOut = checkpoint.taken_out && checkpoint.branch === answer.branch;
       return {
         id: checkpoint.id,
@@ -114,12 +114,12 @@ export class Graph implements vscode.Disposable {
         tags: checkpoint.pinned ? [say("pinned"), ...checkpoint.tags] : checkpoint.tags,
         current,
         takenOut,
-        state: [current ? say("current") : "", takenOut ? say("taken out") : ""].filter(Boolean).join(", "),
+        state: [current ? say("current") : "", takenOut ? say("undone") : ""].filter(Boolean).join(", "),
       };
     });
     const words: ToPage["words"] = {
       label: say("Checkpoints, newest first"),
-      empty: say("Nothing is recorded here yet."),
+      empty: say("No checkpoints yet. They appear when an agent starts working here."),
       more: say("Older checkpoints"),
       actions: { show: say("Show"), diff: say("Compare"), rewind: say("Rewind"), fork: say("Fork") },
     };
@@ -138,12 +138,12 @@ export class Graph implements vscode.Disposable {
   dispose(): void {
     clearInterval(this.ages);
     this.panel?.dispose();
-    for (const each of this.heard) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }
 
 function html(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): string {
-  // nothing from elsewhere, nothing inline but the places of rows
+  // no remote content, and nothing inline but the positions of rows
   const csp = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; font-src ${webview.cspSource}`;
   return `<!DOCTYPE html>
 <html lang="${vscode.env.language}">

@@ -1,4 +1,4 @@
-// Where the language server is. Pure: what looks at the disk is handed in.
+// Location of the language server. Pure: access to the disk is a parameter.
 
 import * as path from "node:path";
 
@@ -13,7 +13,10 @@ export type Machine = {
   isProgram: (file: string) => boolean;
 };
 
-/** The setting, of which a name alone is looked for on the PATH; what the extension came with; the first on the PATH; where cargo installs. In this order. */
+/**
+ * Looks for the server in this order: the setting (a bare name on the PATH), the bundled program, the PATH, cargo's
+ * directory.
+ */
 export function find(setting: string, extension: string, machine: Machine): Found | Missing {
   const name = machine.platform === "win32" ? "backstitch.exe" : "backstitch";
   const wanted = setting.trim();
@@ -24,7 +27,7 @@ export function find(setting: string, extension: string, machine: Machine): Foun
     const named = dirs.map((dir) => path.join(dir, wanted)).find((file) => machine.isProgram(file));
     const file = isName ? (named ?? wanted) : wanted.replace(/^~(?=$|[\\/])/, machine.home);
     if (isName && named === undefined) return { path: undefined, tried: [wanted], setting: wanted };
-    // what was asked for is not there: no other is as good
+    // no fallback: the user asked for this program
     return machine.isProgram(file)
       ? { path: file, from: "setting" }
       : { path: undefined, tried: [file], setting: file };

@@ -1,4 +1,4 @@
-// The language client: how the server is started and what it is told of VS Code.
+// The language client: starts the server and passes it the settings of VS Code.
 
 import * as vscode from "vscode";
 import {
@@ -25,9 +25,9 @@ const NOTICES: readonly Notice[] = [
   "backstitch/status",
 ];
 
-type Told = { [N in Notice]: { method: N; params: Notifications[N] } }[Notice];
+type ServerNotice = { [N in Notice]: { method: N; params: Notifications[N] } }[Notice];
 
-/** The commands of the server are the extension's own, which show more than a server can. */
+/** Ignores the commands of the server: the extension has its own versions, with previews and pickers. */
 class Client extends LanguageClient {
   override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
     const method = (feature as { registrationType?: { method: string } }).registrationType?.method;
@@ -36,9 +36,9 @@ class Client extends LanguageClient {
 }
 
 export type ClientState = "starting" | "running" | "stopped";
-export type Heard = { notice: (notice: Told) => void; state: (state: ClientState) => void };
+export type Handlers = { notice: (notice: ServerNotice) => void; state: (state: ClientState) => void };
 
-export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient {
+export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageClient {
   const own = vscode.workspace.getConfiguration("backstitch");
   const extra = own.get<Record<string, string>>("server.extraEnv", {});
   const options: LanguageClientOptions = {
@@ -50,7 +50,7 @@ export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient 
         reloadsFromDisk: true,
         contentProvider: true,
         notifications: true,
-        // it asks for the others; this one it needs to begin with
+        // the server needs this one at its start, and requests the others itself
         store: settings()["store"],
       },
     },
@@ -76,23 +76,23 @@ export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient 
   );
   for (const method of NOTICES) {
     client.onNotification(method, (params: unknown) => {
-      heard.notice({ method, params } as Told);
+      handlers.notice({ method, params } as ServerNotice);
     });
   }
   client.onDidChangeState(({ newState }) => {
-    heard.state(named(newState));
+    handlers.state(named(newState));
   });
   return client;
 }
 
-/** What the client does by itself gives up for good where it writes to a server that has just died. */
+/** Restart policy. The client's own gives up for good when it writes to a server that has just crashed. */
 function errors(): ErrorHandler {
   const restarts = new Restarts();
   return {
     error: () => ({ action: ErrorAction.Continue, handled: true }),
     closed: () => ({
       action: restarts.again(Date.now()) ? CloseAction.Restart : CloseAction.DoNotRestart,
-      // the status bar says it
+      // the status bar shows it
       handled: true,
     }),
   };

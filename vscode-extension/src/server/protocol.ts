@@ -1,4 +1,4 @@
-// What the language server says beyond LSP. The types are the server's own, generated from its code.
+// The server's extensions of LSP. The types are generated from its code.
 
 import type { Checkpoint, Commands, Notifications, Requests, Text } from "../../../server/docs/backstitch.js";
 
@@ -42,20 +42,20 @@ export type Method = keyof Requests;
 export type CommandName = keyof Commands;
 export type Notice = keyof Notifications;
 
-/** A path or a line as a string; what is no UTF-8 has the sign for that in it, and leads nowhere. */
+/** A path or a line as a string. Invalid UTF-8 becomes replacement characters; such a path cannot be opened. */
 export function shown(text: Text): string {
   return typeof text === "string" ? text : Buffer.from(text.bytes, "base64").toString("utf8");
 }
 
 /**
- * The state to go back to where somebody points at a checkpoint: before what an agent did in it; that of any other, as it
- * is.
+ * Revision that a rewind from a checkpoint's row goes to: the state before the checkpoint of an agent, the state itself of
+ * any other.
  */
 export function before(checkpoint: Checkpoint): string {
   return checkpoint.kind === "step" ? `${checkpoint.id}^` : rev(checkpoint);
 }
 
-/** What stands for a checkpoint wherever one is named: a turn by its own name. */
+/** Revision of a checkpoint in commands; a turn has its own name. */
 export function rev(checkpoint: Checkpoint): string {
   return checkpoint.kind === "turn" && checkpoint.turn !== null ? checkpoint.turn : checkpoint.id;
 }

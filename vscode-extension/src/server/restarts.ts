@@ -1,15 +1,15 @@
-// How often a server that dies is started anew. Pure.
+// Limit of restarts after crashes of the server. Pure.
 
-/** So many times within this, in milliseconds. */
-const MOST = 4;
-const WITHIN = 3 * 60_000;
+/** Maximum number of restarts within a window in milliseconds. */
+const MAX_RESTARTS = 4;
+const WINDOW = 3 * 60_000;
 
 export class Restarts {
   private times: number[] = [];
 
-  /** Whether it is to be started once more. */
+  /** Records a crash; true if the server may be restarted. */
   again(now: number): boolean {
-    this.times = [...this.times.filter((time) => now - time < WITHIN), now];
-    return this.times.length <= MOST;
+    this.times = [...this.times.filter((time) => now - time < WINDOW), now];
+    return this.times.length <= MAX_RESTARTS;
   }
 }

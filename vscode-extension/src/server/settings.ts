@@ -1,8 +1,8 @@
-// The server's settings as the user has them: what nobody said is left to the server, where files may say it.
+// The server's settings from VS Code. Unset ones are not sent: configuration files may set them.
 
 import * as vscode from "vscode";
 
-/** Of `package.json`. Those of the extension itself would be unknown to the server. */
+/** Keys of `package.json`, without the extension's own, which the server does not know. */
 const KEYS = [
   "codeLens",
   "capture.exclude",
@@ -19,19 +19,19 @@ type Settings = Record<string, unknown>;
 
 export function settings(scope?: vscode.Uri): Settings {
   const all = vscode.workspace.getConfiguration("backstitch", scope);
-  const said = KEYS.filter((key) => {
+  const keys = KEYS.filter((key) => {
     const where = all.inspect(key);
     const values = [where?.globalValue, where?.workspaceValue, where?.workspaceFolderValue];
     return values.some((value) => value !== undefined);
   });
-  const told: Settings = {};
-  for (const key of said) {
+  const sent: Settings = {};
+  for (const key of keys) {
     const value = all.get(key);
-    // an empty directory is none
+    // an empty directory means unset
     if (value === "") continue;
     const [section, name] = key.split(".");
-    if (section === undefined || name === undefined) told[key] = value;
-    else told[section] = { ...(told[section] as Settings | undefined), [name]: value };
+    if (section === undefined || name === undefined) sent[key] = value;
+    else sent[section] = { ...(sent[section] as Settings | undefined), [name]: value };
   }
-  return told;
+  return sent;
 }

@@ -1,19 +1,19 @@
-// Failures, as people are told of them: what, why, and what to do next.
+// Error messages for people: what failed, why, and what to do next.
 
 import * as vscode from "vscode";
 import type { ResponseError } from "vscode-languageclient/node";
 
 import type { FailureData } from "../server/protocol.ts";
 
-/** LSP's. */
+/** Error code of LSP. */
 const REQUEST_CANCELLED = -32800;
 
-/** By its shape: the client's own class is loaded when the client is. */
+/** Checks the shape, not the class: the client is loaded later. */
 function isResponse(error: unknown): error is ResponseError<FailureData> {
   return error instanceof Error && "code" in error && typeof error.code === "number";
 }
 
-/** What the server said beside the message, if it is a failure of the server. */
+/** Data of a failure of the server, beside its message. */
 export function failure(error: unknown): FailureData | undefined {
   return isResponse(error) ? error.data : undefined;
 }
@@ -30,8 +30,8 @@ export function message(error: unknown): string {
   return `${text}. ${hint.charAt(0).toUpperCase()}${hint.slice(1)}`;
 }
 
-/** Runs what the user asked for, and says what went wrong with it. */
-export async function told<T>(run: () => Promise<T>): Promise<T | undefined> {
+/** Runs an action of the user and shows its error. */
+export async function withErrors<T>(run: () => Promise<T>): Promise<T | undefined> {
   try {
     return await run();
   } catch (error) {

@@ -1,4 +1,4 @@
-// Quick picks of what the history has: checkpoints, branches, sessions.
+// Quick picks of checkpoints, branches and sessions.
 
 import * as vscode from "vscode";
 
@@ -21,7 +21,7 @@ const PAGE = 200;
 export type Rev = { rev: string; checkpoint: Checkpoint };
 type Row = vscode.QuickPickItem & { chosen?: Rev; more?: true };
 
-/** Icons of kinds, which the timeline has, too. */
+/** Icon of a checkpoint's kind, also for the timeline. */
 export function icon(checkpoint: Checkpoint): string {
   switch (checkpoint.kind) {
     case "turn":
@@ -41,11 +41,11 @@ export function icon(checkpoint: Checkpoint): string {
   }
 }
 
-/** `changed`: by it, or by all steps of a turn. */
+/** `changed`: changes of the checkpoint, or of all steps of a turn. */
 function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): Row {
   const say = vscode.l10n.t;
   return {
-    // a prompt may have in it what VS Code takes for an icon
+    // escape icon syntax in prompts
     label: `$(${icon(checkpoint)}) ${about(checkpoint, say).replaceAll("$(", "\\$(")}`,
     description: [rev(checkpoint), ago(checkpoint.time, now, say)].filter(Boolean).join(" · "),
     detail: [
@@ -54,7 +54,7 @@ function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): R
       counts(changed),
       checkpoint.pinned ? `$(pinned) ${say("pinned")}` : "",
       checkpoint.tags.map((tag) => `$(tag) ${tag}`).join(" "),
-      checkpoint.taken_out ? say("taken out") : "",
+      checkpoint.taken_out ? say("undone") : "",
     ]
       .filter(Boolean)
       .join("  "),
@@ -62,7 +62,7 @@ function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): R
   };
 }
 
-/** Has the user choose a checkpoint of the branch; older pages come when they are asked for. */
+/** Asks for a checkpoint of the branch; older pages load on demand. */
 export async function checkpoint(
   ctx: Ctx,
   where: Where,
@@ -123,7 +123,7 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   const answer = await ctx.request("backstitch/timeline", { ...where, limit: 1 });
   const others = answer.branches.filter((branch) => !branch.current && !branch.deleted);
   if (others.length === 0) {
-    void vscode.window.showInformationMessage(say("There is no other branch yet. A fork makes one."));
+    void vscode.window.showInformationMessage(say("There is no other branch yet. A fork creates one."));
     return undefined;
   }
   const now = Date.now();
@@ -141,7 +141,7 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   return chosen?.branch;
 }
 
-/** Has the user choose one agent's session. */
+/** Asks for the session of an agent. */
 export async function session(ctx: Ctx, where: Where, title: string): Promise<string | undefined> {
   const say = vscode.l10n.t;
   const { sessions } = await ctx.request("backstitch/sessions", where);
@@ -155,7 +155,7 @@ export async function session(ctx: Ctx, where: Where, title: string): Promise<st
   return chosen?.session;
 }
 
-/** By what was asked of it last. */
+/** Row of a session, titled with its newest prompt. */
 export function sessionRow(
   { agent, session, turns: [newest] }: AgentSession,
   now: number,

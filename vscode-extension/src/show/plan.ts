@@ -1,19 +1,19 @@
-// What a restore would do, shown before it is done: its files, merges, conflicts and gaps, each to be looked at.
+// Shows the plan of a restore before it runs: files, merges, conflicts and gaps, each with a preview.
 
 import * as vscode from "vscode";
 
 import { type Action, type OnConflict, type PlanParams, type PlanResult, shown } from "../server/protocol.ts";
-import { told } from "./errors.ts";
+import { withErrors } from "./errors.ts";
 import { actionOf, conflicts, gap, summary } from "./words.ts";
 
-/** To be done so; or to be planned anew, with something said otherwise. */
+/** Run the plan, or plan again with changed arguments. */
 export type Decision = { onConflict: OnConflict } | { instead: Instead };
 export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session">>;
-/** Another way to do the same. Undefined once it was chosen: it was called off. */
+/** Alternative to the plan. `choose` returns undefined if the user cancels. */
 export type Way = { label: string; detail: string; icon: string; choose: () => Promise<Instead | undefined> };
 
 export type Looks = {
-  /** One file as it is beside what it would be. */
+  /** Shows one file beside its planned text. */
   file: (action: Action) => Promise<void>;
   all: () => Promise<void>;
 };
@@ -23,7 +23,7 @@ type Row = vscode.QuickPickItem & {
   look?: () => Promise<void>;
 };
 
-/** Undefined: the user called it off. */
+/** Asks for a decision; undefined if the user cancels. */
 export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promise<Decision | undefined> {
   const pick = vscode.window.createQuickPick<Row>();
   pick.title = sentence(plan.title);
@@ -38,8 +38,8 @@ export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promi
       pick.onDidAccept(() => {
         const [chosen] = pick.selectedItems;
         if (chosen?.decision !== undefined) resolve(chosen.decision());
-        // looked at beside the list, which stays
-        else void told(() => chosen?.look?.() ?? Promise.resolve());
+        // a preview opens beside the list, which stays open
+        else void withErrors(() => chosen?.look?.() ?? Promise.resolve());
       });
       pick.onDidHide(() => {
         resolve(undefined);
@@ -74,19 +74,21 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
             "markers",
             say("Opens the merge editor"),
           ),
-          decide("person", say("{0}, and keep your lines where they collide", title), "current"),
-          decide("history", say("{0}, and take the older lines where they collide", title), "target"),
+          decide("person", say("{0}, and keep your lines in conflicts", title), "current"),
+          decide("history", say("{0}, and take the older lines in conflicts", title), "target"),
         ];
   const all: Row = {
     label: `$(diff-multiple) ${say("Show all changes")}`,
     alwaysShow: true,
     look: looks.all,
   };
-  const colliding = new Set(plan.conflicts.map((conflict) => shown(conflict.path)));
+  const conflicting = new Set(plan.conflicts.map((conflict) => shown(conflict.path)));
   const planned = new Set(plan.actions.map((action) => shown(action.path)));
-  // what becomes of them is to be decided first
+  // files without an action until the conflict is decided
   const undecided = plan.conflicts.filter((conflict) => !planned.has(shown(conflict.path)));
-  const done = plan.actions.filter((action) => action.action !== "skip" || colliding.has(shown(action.path)));
+  const done = plan.actions.filter(
+    (action) => action.action !== "skip" || conflicting.has(shown(action.path)),
+  );
   const left = plan.actions.filter((action) => !done.includes(action));
   return [
     ...decisions,
@@ -94,13 +96,13 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
     ...section(say("Files"), [
       ...undecided.map((conflict) => ({
         label: `$(warning) ${shown(conflict.path)}`,
-        description: say("collides with your edits"),
+        description: say("conflicts with your edits"),
         detail: conflict.reason,
       })),
-      ...done.map((action) => file(action, colliding, looks)),
+      ...done.map((action) => file(action, conflicting, looks)),
     ]),
     ...section(
-      say("Left as they are"),
+      say("Unchanged"),
       left.map((action) => ({ label: `$(circle-slash) ${shown(action.path)}`, detail: action.reason ?? "" })),
     ),
     ...section(
@@ -108,11 +110,11 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
       (plan.uncarried ?? []).map((path) => ({ label: `$(person) ${shown(path)}` })),
     ),
     ...section(
-      say("Not reached"),
+      say("Cannot be restored"),
       plan.gaps.map((each) => ({ label: `$(warning) ${gap(each)}` })),
     ),
     ...section(
-      say("Otherwise"),
+      say("Other options"),
       ways.map(({ label, detail, icon, choose }) => ({
         label: `$(${icon}) ${label}`,
         description: detail,
@@ -125,10 +127,10 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
   ];
 }
 
-function file(action: Action, colliding: Set<string>, looks: Looks): Row {
+function file(action: Action, conflicting: Set<string>, looks: Looks): Row {
   const path = shown(action.path);
-  const collides = colliding.has(path);
-  const icon = collides
+  const isConflicting = conflicting.has(path);
+  const icon = isConflicting
     ? "warning"
     : action.action === "delete"
       ? "trash"
@@ -137,7 +139,7 @@ function file(action: Action, colliding: Set<string>, looks: Looks): Row {
         : "file";
   return {
     label: `$(${icon}) ${path}`,
-    description: collides ? vscode.l10n.t("collides with your edits") : actionOf(action, vscode.l10n.t),
+    description: isConflicting ? vscode.l10n.t("conflicts with your edits") : actionOf(action, vscode.l10n.t),
     ...(action.reason === undefined ? {} : { detail: action.reason }),
     look: () => looks.file(action),
   };

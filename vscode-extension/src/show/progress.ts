@@ -1,16 +1,16 @@
-// Work that takes long: shown once it has taken a while, with a way to call it off.
+// Progress notification for long work, shown after a delay, with a button to cancel it.
 
 import * as vscode from "vscode";
 
-/** What is done within this is not worth a word, in milliseconds. */
-const AFTER = 700;
+/** Delay before the notification, in milliseconds. */
+const DELAY = 700;
 
 export async function busy<T>(
   title: string,
   run: (token: vscode.CancellationToken) => Promise<T>,
 ): Promise<T> {
-  const called = new vscode.CancellationTokenSource();
-  const done = run(called.token);
+  const cancellation = new vscode.CancellationTokenSource();
+  const done = run(cancellation.token);
   const ended = done.then(
     () => undefined,
     () => undefined,
@@ -19,15 +19,15 @@ export async function busy<T>(
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
     void vscode.window.withProgress(options, (_, token) => {
       token.onCancellationRequested(() => {
-        called.cancel();
+        cancellation.cancel();
       });
       return ended;
     });
-  }, AFTER);
+  }, DELAY);
   try {
     return await done;
   } finally {
     clearTimeout(timer);
-    called.dispose();
+    cancellation.dispose();
   }
 }

@@ -1,12 +1,12 @@
-// What checkpoints, changes and plans are called in lists. Words come in through `Say`, so that all of it is pure.
+// Texts for checkpoints, changes and plans in lists. Pure: translation is a parameter, `Say`.
 
 import type { Action, Change, Checkpoint, Conflict, Gap, PlanResult } from "../server/protocol.ts";
 import { shown } from "../server/protocol.ts";
 
-/** `vscode.l10n.t`, or what stands for it in tests. */
+/** `vscode.l10n.t`, or a stand-in in tests. */
 export type Say = (message: string, ...args: (string | number)[]) => string;
 
-/** `2 min ago`; the date where it is longer ago than a week. */
+/** `2 min ago`; the date after more than a week. */
 export function ago(time: string | null, now: number, say: Say): string {
   if (time === null) return "";
   const then = Date.parse(time);
@@ -21,9 +21,9 @@ export function ago(time: string | null, now: number, say: Say): string {
   return new Date(then).toISOString().slice(0, 10);
 }
 
-/** One line of text: what a prompt or a label is in a list. */
+/** Returns a prompt or a label as one line for a list. */
 export function line(text: string, longest = 80): string {
-  // control characters and what turns the direction of writing have no place in a list; what joins letters does
+  // remove control characters and direction marks, but keep joiners of letters
   const plain = text.replace(/(?:(?![\u200c\u200d])[\p{Cc}\p{Cf}\s])+/gu, " ").trim();
   const letters = Array.from(new Intl.Segmenter().segment(plain), ({ segment }) => segment);
   return letters.length <= longest
@@ -34,7 +34,7 @@ export function line(text: string, longest = 80): string {
         .trimEnd()}…`;
 }
 
-/** What a checkpoint is about. */
+/** Returns the title of a checkpoint. */
 export function about(checkpoint: Checkpoint, say: Say): string {
   const named = checkpoint.label ?? "";
   if (named !== "") return line(named);
@@ -44,7 +44,7 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "step":
       return [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ");
     case "external":
-      return say("your edits");
+      return say("Your edits");
     case "rewind":
       return line(checkpoint.operation?.target ?? say("rewind"));
     case "manual":
@@ -52,7 +52,7 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "squash":
       return checkpoint.squashed === undefined
         ? say("older checkpoints")
-        : say("{0} checkpoints, made one", checkpoint.squashed.checkpoints);
+        : say("{0} checkpoints, squashed", checkpoint.squashed.checkpoints);
     case "import":
       return say("imported");
   }
@@ -66,13 +66,13 @@ export function files(changes: readonly Change[], say: Say): string {
   return second === undefined ? first : say("{0} files", paths.length);
 }
 
-/** A revision as people say it. */
+/** Returns a revision in words. */
 export function point(rev: string, say: Say): string {
   if (rev === "@") return say("now");
   return rev.endsWith("^") ? say("before {0}", rev.slice(0, -1)) : rev;
 }
 
-/** `+12 −3`; empty where nothing was counted. */
+/** `+12 −3`; empty if no line was counted. */
 export function counts(changes: readonly { added: number; removed: number }[]): string {
   const sum = (of: "added" | "removed") => changes.reduce((total, change) => total + change[of], 0);
   const [added, removed] = [sum("added"), sum("removed")];
@@ -94,27 +94,25 @@ export function kindOf(change: Pick<Change, "kind">, say: Say): string {
   }
 }
 
-/** What a plan does to a file. */
+/** Returns the effect of a plan on a file. */
 export function actionOf(action: Action, say: Say): string {
   switch (action.action) {
     case "write":
-      return say("is put back");
+      return say("restored");
     case "delete":
-      return say("is deleted");
+      return say("deleted");
     case "create":
-      return action.from === undefined
-        ? say("is created again")
-        : say("moves back from {0}", shown(action.from));
+      return action.from === undefined ? say("recreated") : say("renamed from {0}", shown(action.from));
     case "merge":
-      return say("is merged with what came later");
+      return say("merged with your edits");
     case "chmod":
-      return say("gets its mode back");
+      return say("permissions restored");
     case "skip":
-      return say("stays as it is");
+      return say("unchanged");
   }
 }
 
-/** `3 files, 1 of them merged; 2 conflicts; 1 gap`. */
+/** `3 files, 1 of them merged, 2 conflicts, 1 not restored`. */
 export function summary(plan: PlanResult, say: Say): string {
   const done = plan.actions.filter((action) => action.action !== "skip");
   const merged = done.filter((action) => action.action === "merge").length;
@@ -123,13 +121,13 @@ export function summary(plan: PlanResult, say: Say): string {
     done.length === 1 ? say("1 file") : say("{0} files", done.length),
     merged === 0 ? "" : merged === 1 ? say("1 of them merged") : say("{0} of them merged", merged),
     open === 0 ? "" : open === 1 ? say("1 conflict") : say("{0} conflicts", open),
-    plan.gaps.length === 0 ? "" : plan.gaps.length === 1 ? say("1 gap") : say("{0} gaps", plan.gaps.length),
+    plan.gaps.length === 0 ? "" : say("{0} not restored", plan.gaps.length),
   ]
     .filter(Boolean)
     .join(", ");
 }
 
-/** How many places collide; a file that collides as a whole is one. */
+/** Returns the number of conflicts; a conflict about a whole file is one. */
 export function conflicts(all: readonly Conflict[]): number {
   return all.reduce((sum, conflict) => sum + Math.max(1, conflict.hunks.length), 0);
 }

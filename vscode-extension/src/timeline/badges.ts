@@ -1,10 +1,10 @@
-// Badges on rows whose checkpoint did not capture everything.
+// Badges on rows with files that were not captured.
 
 import * as vscode from "vscode";
 
 const SCHEME = "backstitch-row";
 
-/** What a row is decorated by. */
+/** URI of a row, by which VS Code asks for its badge. */
 export function badged(id: string, missing: number): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${id}`, query: String(missing) });
 }

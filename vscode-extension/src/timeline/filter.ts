@@ -1,4 +1,4 @@
-// What the timeline is filtered by: chosen from a list, or typed.
+// Choice of the timeline's filter, from a list or typed.
 
 import * as vscode from "vscode";
 

@@ -1,14 +1,14 @@
-// What stands below what in the timeline. Pure.
+// Tree of the timeline. Pure.
 
 import type { Change, Checkpoint, Coverage } from "../server/protocol.ts";
 
 export type Entry = {
   checkpoint: Checkpoint;
-  /** What the agent did in this turn, newest first. */
+  /** Steps of this turn, newest first. */
   steps: Checkpoint[];
 };
 
-/** Steps below their turns; a step whose turn is on no page yet stands for itself. */
+/** Groups steps below their turns. A step whose turn is not loaded yet is an entry of its own. */
 export function entries(newestFirst: readonly Checkpoint[]): Entry[] {
   const turns = new Map<string, Entry>();
   for (const checkpoint of newestFirst) {
@@ -26,12 +26,12 @@ export function entries(newestFirst: readonly Checkpoint[]): Entry[] {
   return all;
 }
 
-/** What was not captured, of a checkpoint and of all below it. */
+/** Files that were not captured, of a checkpoint and all of its steps. */
 export function gaps({ checkpoint, steps }: Entry): Coverage["items"] {
   return [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
 }
 
-/** All that a turn's steps changed, or the checkpoint itself. */
+/** Changes of a checkpoint and all of its steps. */
 export function changes({ checkpoint, steps }: Entry): Change[] {
   return [checkpoint, ...steps].flatMap((each) => each.changes);
 }
@@ -44,7 +44,7 @@ export function isEmpty(filter: Filter): boolean {
 
 const KEYS = ["agent", "session", "path"] as const;
 
-/** `agent:claude path:"my notes/a.md" refactor`: what is typed into the filter. */
+/** Parses a typed filter, such as `agent:claude path:"my notes/a.md" refactor`. */
 export function parse(typed: string): Filter {
   const filter: Filter = {};
   const words: string[] = [];

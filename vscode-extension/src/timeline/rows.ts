@@ -1,4 +1,4 @@
-// The rows of the timeline's tree: what each shows, and what a command is given that is called on it.
+// Rows of the timeline's tree: their texts, and the arguments for commands on them.
 
 import * as vscode from "vscode";
 
@@ -19,7 +19,7 @@ import { badged } from "./badges.ts";
 import { type Entry, changes, gaps } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
-  /** For a command: as a lens has it. */
+  /** Arguments for commands, in the form of a lens's. */
   abstract readonly arguments: Record<string, unknown>;
   abstract readonly children: Row[] | undefined;
 }
@@ -28,7 +28,7 @@ const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 export class BranchRow extends Row {
   readonly arguments;
-  /** They are read when it is opened. */
+  /** Read when the row is expanded. */
   readonly children = undefined;
 
   constructor(
@@ -71,7 +71,7 @@ export class EntryRow extends Row {
       ...missing.map((item) => new GapRow(item)),
     ];
     this.collapsibleState = this.children.length === 0 ? None : Collapsed;
-    // one checkpoint may be seen from several branches
+    // several branches may show the same checkpoint
     this.id = `${branch}:${checkpoint.id}`;
     const all = gaps(entry);
     const warned = all.length > 0;
@@ -82,7 +82,7 @@ export class EntryRow extends Row {
     if (warned) this.resourceUri = badged(checkpoint.id, all.length);
     const lines = counts(changes(entry));
     this.description = [
-      checkpoint.taken_out ? say("taken out") : "",
+      checkpoint.taken_out ? say("undone") : "",
       lines,
       warned ? say("{0} not captured", all.length) : "",
       checkpoint.pinned ? say("pinned") : "",

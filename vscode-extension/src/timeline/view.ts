@@ -1,8 +1,8 @@
-// The timeline in the side bar: branches, turns, steps, files, as they come.
+// The timeline in the side bar: branches, turns, steps and files, updated live.
 
 import * as vscode from "vscode";
 
-import type { Ctx, Owned } from "../ctx.ts";
+import type { Ctx, Disposable } from "../ctx.ts";
 import { below } from "../documents/open.ts";
 import {
   type Checkpoint,
@@ -25,17 +25,17 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private readonly changed = new vscode.EventEmitter<Row | undefined>();
   readonly onDidChangeTreeData = this.changed.event;
   private readonly view: vscode.TreeView<Row>;
-  private readonly owned: Owned[];
+  private readonly disposables: Disposable[];
   private filter: Filter = {};
-  /** How many rows of each branch are wanted. */
+  /** Number of requested rows by branch. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
-  /** What was asked for the rows that are shown, and what was answered. */
+  /** Requests of the shown rows with their answers. */
   private readonly drawn = new Map<string, string>();
   /** The agents that have a row of their own, as text. */
   private broken = "[]";
   private hasHistory = false;
-  /** Ages are to be right as long as they are seen. */
+  /** Keeps visible ages up to date. */
   private readonly ages = setInterval(() => {
     if (this.view.visible) this.refresh();
   }, 60_000);
@@ -48,11 +48,11 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
       treeDataProvider: this,
       showCollapseAll: true,
     });
-    this.owned = [
+    this.disposables = [
       this.view,
       this.changed,
       ctx.on("backstitch/timelineChanged", () => {
-        this.soon();
+        this.scheduleRefresh();
       }),
       ctx.onDidChangeState(() => {
         this.refresh();
@@ -65,7 +65,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
       vscode.window.onDidChangeActiveTextEditor((editor) => {
         // another folder may be another workspace
         const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
-        if (several && editor?.document.uri.scheme === "file") this.soon();
+        if (several && editor?.document.uri.scheme === "file") this.scheduleRefresh();
       }),
     ];
   }
@@ -75,15 +75,15 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.changed.fire(undefined);
   }
 
-  /** A burst of checkpoints is one reading. */
-  private soon(): void {
+  /** Debounces requests during a burst of checkpoints. */
+  private scheduleRefresh(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
       void this.refreshWhereOther();
     }, 50);
   }
 
-  /** A row that is drawn anew under an open menu is lost to it: what is the same is left alone. */
+  /** Refreshes only after a change: a redraw takes the row from under an open menu. */
   private async refreshWhereOther(): Promise<void> {
     const asked = [...this.drawn].map(async ([asked, was]) => {
       const now = await this.ctx.request("backstitch/timeline", JSON.parse(asked) as TimelineParams);
@@ -113,7 +113,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     return this.wanted.get(branch) ?? PAGE;
   }
 
-  /** Shows it; of one file where one is named. */
+  /** Shows the view, limited to one file if one is named. */
   async reveal(uri?: string | null): Promise<void> {
     if (typeof uri === "string") {
       const { workspace } = await this.ctx.about<Where>({ uri });
@@ -131,7 +131,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.refresh();
   }
 
-  /** Has the user choose or type what to look for. */
+  /** Asks for a filter. */
   async ask(): Promise<void> {
     const where = this.ctx.where();
     const { sessions } = await this.ctx.request("backstitch/sessions", where);
@@ -140,7 +140,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     if (chosen !== undefined) await this.filterBy(chosen);
   }
 
-  /** The path of the file that is looked at. */
+  /** Path of the active file. */
   private async file(): Promise<string | undefined> {
     const uri = vscode.window.activeTextEditor?.document.uri;
     if (uri?.scheme !== "file") return undefined;
@@ -196,13 +196,13 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   }
 
   private say(text: string | undefined): void {
-    // VS Code takes undefined for none, and its types do not say so
+    // VS Code accepts undefined, contrary to its types
     (this.view as { message: string | undefined }).message = text;
   }
 
   dispose(): void {
     clearTimeout(this.pending);
     clearInterval(this.ages);
-    for (const each of this.owned) each.dispose();
+    for (const each of this.disposables) each.dispose();
   }
 }

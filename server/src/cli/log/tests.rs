@@ -125,7 +125,7 @@ fn draw(entries: &[Entry], graph: bool) -> String {
     text
 }
 
-fn story() -> Vec<Entry> {
+fn sample_entries() -> Vec<Entry> {
     let mut bash = step(
         4,
         "Bash",
@@ -151,7 +151,7 @@ fn story() -> Vec<Entry> {
 #[test]
 fn graph_draws_history_from_old_to_new() {
     assert_eq!(
-        draw(&story(), true),
+        draw(&sample_entries(), true),
         "\
 ●   t1 c1  rename the thing              claude-code · 2 min ago
 ◇      c3  unknown                                     2 min ago
@@ -168,7 +168,7 @@ fn graph_draws_history_from_old_to_new() {
 
 #[test]
 fn plain_log_has_one_line_for_each_checkpoint() {
-    let text = draw(&story(), false);
+    let text = draw(&sample_entries(), false);
     assert_eq!(text.lines().count(), 4);
     assert!(
         text.contains("  ○    c4  Bash       a.rs +2 -1, old.rs → new.rs, g"),
@@ -197,7 +197,7 @@ fn edits_are_yours_only_if_that_is_certain() {
 #[test]
 fn lines_fit_the_terminal() {
     for graph in [true, false] {
-        for line in draw(&story(), graph).lines() {
+        for line in draw(&sample_entries(), graph).lines() {
             assert!(render::columns(line) <= 64, "{line}");
         }
     }

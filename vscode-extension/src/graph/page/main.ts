@@ -1,4 +1,4 @@
-// What runs in the graph's page: draws the rows, and says what was chosen.
+// Script of the graph's page: draws the rows, and reports the user's choice.
 
 import { type Placed, lanes } from "../lanes.ts";
 import type { Action, FromPage, Shown, ToPage } from "../messages.ts";
@@ -9,7 +9,7 @@ const ROW = 28;
 const LANE = 16;
 const COLORS = 6;
 const SVG = "http://www.w3.org/2000/svg";
-/** What keys do on a row. */
+/** Keys of a row. */
 const KEYS: Record<string, Action> = { Enter: "show", " ": "show", r: "rewind", d: "diff", f: "fork" };
 const editor = acquireVsCodeApi();
 const page = document.body;
@@ -19,7 +19,7 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
 });
 editor.postMessage({ type: "ready" });
 
-/** Which row has the focus, by its checkpoint: it keeps it when the graph is drawn again. */
+/** Checkpoint of the focused row, which keeps the focus when the graph is redrawn. */
 let focused: string | undefined;
 
 function draw({ nodes, more, words }: ToPage): void {
@@ -105,7 +105,7 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
     const key = keyOf(action);
     const button = element("button", "", words);
     button.title = `${words} (${key})`;
-    // the keys do the same on the row
+    // the row has keys for the same actions
     button.tabIndex = -1;
     button.setAttribute("aria-hidden", "true");
     button.addEventListener("click", () => {
@@ -141,7 +141,7 @@ function lines(rows: Placed<Shown>[], width: number): SVGElement {
   for (const placed of rows) {
     if (placed.parent === undefined) continue;
     const [[x, y], [px, py]] = [place(placed), place(placed.parent)];
-    // straight down its own lane, then over to the parent's
+    // down the own lane, then over to that of the parent
     const bend = py - ROW;
     const path =
       x === px
@@ -167,7 +167,7 @@ function lines(rows: Placed<Shown>[], width: number): SVGElement {
 function element(name: string, classes: string, text = ""): HTMLElement {
   const made = document.createElement(name);
   made.className = classes;
-  // never as markup: prompts and labels are anybody's words
+  // never as markup: prompts and labels are untrusted
   made.textContent = text;
   return made;
 }

@@ -1,4 +1,4 @@
-// An agent that is another extension: edits through Backstitch's public interface, and says what it hears of it.
+// Another extension as an agent: edits through Backstitch's public API, and reports its events.
 const vscode = require('vscode');
 
 exports.activate = (context) => {

@@ -1,5 +1,5 @@
-// Copies when VS Code's extension host began and ended what: its own marks, of which its page on the start shows only
-// those of extensions that start before all others.
+// Copies the timing marks of VS Code's extension host. VS Code's own page shows only those of the extensions that start
+// first.
 const vscode = require('vscode');
 
 exports.activate = ({ subscriptions }) => {

@@ -1,4 +1,4 @@
-// Shows one of everything that an extension can show, so that the page objects can be tried without the one under test.
+// Shows one of everything that an extension can show, to test the page objects without the extension under test.
 const vscode = require('vscode');
 const { commands, languages, window } = vscode;
 
