@@ -124,9 +124,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.pin": async (argument) => {
       const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
       const chosen =
-        typeof typed.rev === "string"
-          ? typed
-          : await checkpointOf(typed, say("Select a checkpoint to pin"));
+        typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to pin"));
       return chosen === undefined ? undefined : history.pin(ctx, chosen);
     },
     "backstitch.unpin": async (argument) => {

@@ -94,9 +94,7 @@ export class Restores {
       const args = { ...asked, plan: decided.plan, onConflict };
       let result: RestoreResult;
       try {
-        result = await busy(vscode.l10n.t("Restoring files"), (token) =>
-          this.ctx.execute(verb, args, token),
-        );
+        result = await busy(vscode.l10n.t("Restoring files"), (token) => this.ctx.execute(verb, args, token));
       } catch (error) {
         const now = isCancelled(error) ? undefined : await this.again(verb, { ...asked, onConflict });
         // refused for another reason than that files changed
