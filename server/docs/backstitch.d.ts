@@ -1,5 +1,5 @@
-// What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
-// Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+// Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+// Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 import type { WorkspaceEdit } from "vscode-languageserver-types";
 
@@ -15,7 +15,7 @@ export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "sk
 export interface AgentSession {
   session: string;
   agent: string;
-  /** Newest first. */
+  /** Turns, newest first. */
   turns: AgentTurn[];
 }
 
@@ -26,37 +26,37 @@ export interface AgentTurn {
   time: Time;
 }
 
-/** What a restore did: its plan, and what came of it. */
+/** A restore that was applied: its plan and its outcome. */
 export interface Applied {
-  /** What was typed. */
+  /** The revision as it was typed. */
   rev: string | null;
-  /** What that means, for people. */
+  /** The target, for people. */
   target: string;
   scope: string;
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
-  /** The fingerprint: who hands it back gets just this, or a refusal. */
+  /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
-  /** Open documents that are changed in the editor. */
+  /** Open documents that are edited in the editor. */
   edits?: DocumentEdit[];
-  /** Edits of the user that a switch leaves behind. */
+  /** The user's edits that a switch leaves behind. */
   uncarried?: Text[];
-  /** Why there is nothing to do. */
+  /** Reason why there is nothing to do. */
   nothing?: string;
-  /** Where git's HEAD was elsewhere. */
+  /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
-  /** What records it. */
+  /** The checkpoint that records the restore. */
   checkpoint: string | null;
   operation: string | null;
-  /** The editor that carried it out, where it was another one. */
+  /** The editor that applied it, if it was another process. */
   editor?: EditorAtWork;
-  /** Left alone, since another writer had them. */
+  /** Files that were skipped because another process wrote to them. */
   incomplete?: Text[];
   saved?: Text[];
-  /** Documents whose editor did not take their new text. */
+  /** Documents whose editor did not apply their new text. */
   not_taken?: Text[];
-  /** Documents whose editor says that it took their text, and has not told of the change yet. */
+  /** Documents whose editor has confirmed the edit but not sent the change yet. */
   awaited?: Text[];
 }
 
@@ -64,29 +64,29 @@ export interface ApplyEditParams {
   edit: WorkspaceEdit;
   /** The tool's name. */
   label?: string | null;
-  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
+  /** The default is the turn that has begun, if it is the only one. `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }
 
 export interface ApplyEditResult {
-  /** All of it. */
+  /** True if every document took its part of the edit. */
   applied: boolean;
   checkpoints: string[];
-  /** URIs of documents whose editor did not take their new text. */
+  /** URIs of documents whose editor did not apply their new text. */
   notTaken: string[];
 }
 
-/** Who wrote each line of a document as it stands. */
+/** Author of each line of a document, unsaved text included. */
 export interface BlameResult {
-  /** The document's; null where nothing is known of it. */
+  /** Version of the document; null if it has no recorded history. */
   version: number | null;
   runs: BlameRun[];
-  /** How many checkpoints changed the file; no more than 100 are counted. */
+  /** Number of checkpoints that changed the file, at most 100. */
   checkpoints?: number;
 }
 
-/** Neighbouring lines of one author. */
+/** Neighbouring lines with the same author. */
 export interface BlameRun {
   by: WrittenBy;
   checkpoint: string | null;
@@ -112,29 +112,29 @@ export interface Branch {
   description: string | null;
   current: boolean;
   deleted: boolean;
-  /** The directory that is on it. */
+  /** The directory that has this branch checked out. */
   root: Text | null;
 }
 
-/** What is recorded. */
+/** Which files are recorded. */
 export interface CaptureSettings {
   /** A number of bytes, or a text such as `10MB`. */
   maxFileSize?: unknown;
-  /** Patterns of a `.gitignore`, from the workspace's root. */
+  /** Patterns as in a `.gitignore`, relative to the workspace root. */
   exclude?: string[] | null;
-  /** Of what is ignored, and recorded all the same. */
+  /** Patterns of ignored files that are recorded all the same. */
   include?: string[] | null;
 }
 
 export type Certainty = "certain" | "uncertain" | "group";
 
-/** A file in a checkpoint. */
+/** A changed file of a checkpoint. */
 export interface Change {
   path: Text;
   kind: ChangeKind;
-  /** Where it was before, if that is another place. */
+  /** The previous path, if the file was renamed. */
   from?: Text;
-  /** Lines. */
+  /** Number of lines. */
   added: number;
   removed: number;
   origin: Origin;
@@ -153,39 +153,39 @@ export interface ChangedFile {
   binary: boolean;
   hunks: Hunk[];
   from?: Text;
-  /** Why a content is not kept, where it is not. */
+  /** Reason why a content was not captured. */
   not_kept?: NotKept;
 }
 
 /** A node of the history: the state after its own changes. */
 export interface Checkpoint {
-  /** `c12`. */
+  /** For example `c12`. */
   id: string;
   parent: string | null;
   kind: Kind;
   /** The agent's own id of its session. */
   session: string | null;
   agent: string | null;
-  /** `t4`. */
+  /** For example `t4`. */
   turn: string | null;
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
   subagent: string | null;
   label: string | null;
-  /** What whoever made it by hand wrote of it, beside the label. */
+  /** Longer description of a checkpoint that was made by hand, in addition to the label. */
   description?: string;
   prompt: string | null;
   time: Time;
   branch: string;
   tags: string[];
-  /** Kept for good, whatever `gc` removes. */
+  /** True if `gc` never removes it. */
   pinned: boolean;
-  /** Where it stands for several that became one with their age. */
+  /** Set if it stands for several old checkpoints that `gc` squashed. */
   squashed?: Squashed;
-  /** It has edits, and none of them is in force any more. */
+  /** True if it has edits and all of them are undone. */
   taken_out: boolean;
-  /** What made it, where it is a rewind. */
+  /** The operation that made it, such as a rewind. */
   operation: Operation | null;
   git: GitHead;
   changes: Change[];
@@ -194,62 +194,62 @@ export interface Checkpoint {
   unsaved: Unsaved[];
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface CheckpointParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Needed. */
+  /** Required. */
   rev?: string;
 }
 
 /** A node of the history: the state after its own changes. */
 export interface CheckpointResult {
-  /** `c12`. */
+  /** For example `c12`. */
   id: string;
   parent: string | null;
   kind: Kind;
   /** The agent's own id of its session. */
   session: string | null;
   agent: string | null;
-  /** `t4`. */
+  /** For example `t4`. */
   turn: string | null;
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
   subagent: string | null;
   label: string | null;
-  /** What whoever made it by hand wrote of it, beside the label. */
+  /** Longer description of a checkpoint that was made by hand, in addition to the label. */
   description?: string;
   prompt: string | null;
   time: Time;
   branch: string;
   tags: string[];
-  /** Kept for good, whatever `gc` removes. */
+  /** True if `gc` never removes it. */
   pinned: boolean;
-  /** Where it stands for several that became one with their age. */
+  /** Set if it stands for several old checkpoints that `gc` squashed. */
   squashed?: Squashed;
-  /** It has edits, and none of them is in force any more. */
+  /** True if it has edits and all of them are undone. */
   taken_out: boolean;
-  /** What made it, where it is a rewind. */
+  /** The operation that made it, such as a rewind. */
   operation: Operation | null;
   git: GitHead;
   changes: Change[];
   coverage: Coverage;
   /** Text that was not saved at that moment. */
   unsaved: Unsaved[];
-  /** What the agent did in this turn. */
+  /** The agent's steps in this turn. */
   steps: Checkpoint[];
 }
 
-/** `initializationOptions.backstitch`. Who says nothing gets plain LSP. */
+/** `initializationOptions.backstitch`. A client that leaves it out gets plain LSP. */
 export interface ClientOptions {
-  /** A clean document is read anew when its file changed on disk: it is then written there instead of edited. */
+  /** The client reloads a document without unsaved text when its file changes on disk. Such a file is then written on disk instead of edited in the client. */
   reloadsFromDisk?: boolean;
-  /** Opens `backstitch:` documents, whose content it asks for. */
+  /** The client opens `backstitch:` documents and requests their content. */
   contentProvider?: boolean;
-  /** Wants the notifications, and failures of commands as errors instead of messages. */
+  /** The client wants the notifications, and failures of commands as errors instead of messages. */
   notifications?: boolean;
   codeLens?: Lenses | null;
   capture?: CaptureSettings | null;
@@ -257,20 +257,20 @@ export interface ClientOptions {
   store?: StoreSettings | null;
 }
 
-/** What a command answers clients that did not ask for errors; the user has been told. */
+/** Answer to a command for clients that did not ask for errors. The user has already seen the message. */
 export interface CommandFailed {
-  error: FailureTold;
+  error: FailureMessage;
 }
 
 export interface Conflict {
   path: Text;
   reason: string;
-  /** Null as long as it is open. */
+  /** Null if the conflict is not resolved. */
   resolution: Resolution | null;
   hunks: ConflictHunk[];
 }
 
-/** Lines from 0, the end excluded. */
+/** Ranges of lines from 0, end excluded. */
 export interface ConflictHunk {
   target: [number, number];
   kept: [number, number];
@@ -280,18 +280,18 @@ export interface ContentResult {
   text: string;
 }
 
-/** What a checkpoint could and could not capture: how many paths. */
+/** Number of paths that a checkpoint captured and did not capture. */
 export interface Coverage {
   captured: number;
   ignored: number;
-  /** A scan goes on; what it finds is not in it yet. */
+  /** True if a scan is still running. Its results are not counted yet. */
   pending: boolean;
   too_large: number;
   outside: number;
   unreadable: number;
   special: number;
   failed: number;
-  /** What was not captured, by name. */
+  /** Paths that were not captured. */
   items: CoverageItem[];
 }
 
@@ -303,32 +303,32 @@ export interface CoverageItem {
 
 export type CoverageReason = "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed";
 
-/** What any process recorded. */
+/** Sent when any process recorded a checkpoint. */
 export interface DidCheckpoint {
   workspace: Text;
   checkpoint: Checkpoint;
 }
 
-/** What any process rewound. */
+/** Sent when any process rewound files. */
 export interface DidRewind {
   workspace: Text;
   operation: Operation;
   checkpoint: string;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface DiffParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Needed. */
+  /** Required. */
   from?: string;
-  /** The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved. */
+  /** A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`. */
   to?: string | null;
 }
 
-/** What differs between two revisions, or between one and the disk. */
+/** Differences between two revisions, or between a revision and the disk. */
 export interface DiffResult {
   from: string;
   /** `disk`, or a revision. */
@@ -338,9 +338,9 @@ export interface DiffResult {
 
 export interface DocumentEdit {
   path: Text;
-  /** The file waits for a save. */
+  /** True if the file is written when the document is saved. */
   pending: boolean;
-  /** Its text that is not saved is not merged, but makes way. */
+  /** True if its unsaved text is replaced instead of merged. */
   replaces?: boolean;
 }
 
@@ -349,61 +349,61 @@ export interface DocumentParams {
   uri: string;
 }
 
-/** A language server at work. */
+/** A running language server. */
 export interface EditorAtWork {
   id: number;
   name: string;
   pid: number;
-  /** Of which files it has text that is not saved. */
+  /** Files of which it has unsaved text. */
   unsaved: Text[];
 }
 
-/** An error's `data`. */
+/** The `data` of an error. */
 export interface FailureData {
   kind: FailureKind;
-  /** What to do next. */
+  /** The next step for the user. */
   hint: string | null;
-  /** The plan, where edits collide. */
+  /** The plan, if there are conflicts. */
   answer: Plan | null;
 }
 
 export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed";
 
-export interface FailureTold {
+export interface FailureMessage {
   kind: FailureKind;
   message: string;
   hint: string | null;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface ForkParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it the user is asked. */
+  /** Asks the user if left out. */
   rev?: string | null;
-  /** One is made up where there is none. */
+  /** A name is generated if left out. */
   name?: string | null;
-  /** A directory of its own. */
+  /** Directory for a separate copy of the files. */
   into?: string | null;
-  /** Goes there, too. */
+  /** Switches to the new branch, too. */
   switch?: boolean;
-  /** Whether to ask where neither a name nor a directory is given; it asks unless this is false. */
+  /** Asks the user if neither a name nor a directory is given. The default is true. */
   confirm?: boolean | null;
 }
 
 export interface ForkResult {
   branch: Branch;
-  /** The directory that was made. */
+  /** The directory that was created. */
   into?: Text;
   files?: number;
   gaps?: Gap[];
 }
 
-/** What a restore does not reach. */
+/** A part of the target state that a restore does not cover. */
 export interface Gap {
-  /** Null: it is not about one path. */
+  /** Null if the gap is not about one path. */
   path: Text | null;
   kind: GapKind;
   detail: string;
@@ -411,7 +411,7 @@ export interface Gap {
 
 export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved";
 
-/** Git's HEAD, as its files have it. */
+/** Git's HEAD, as read from its files. */
 export interface GitHead {
   head: string | null;
   branch: string | null;
@@ -422,17 +422,17 @@ export interface GitMoved {
   now: GitHead;
 }
 
-/** Ranges are the first line, from 1, and the count; an empty range stands before that line. */
+/** A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line. */
 export interface Hunk {
   id: string;
   old: [number, number];
   new: [number, number];
   removed: Text[];
   added: Text[];
-  /** The last of these lines has no line end, at the end of the file. */
+  /** True if the last of these lines ends the file and has no newline. */
   removed_no_newline?: boolean;
   added_no_newline?: boolean;
-  /** Only in answers to `backstitch/diff`. */
+  /** Present only in answers to `backstitch/diff`. */
   words?: Words;
 }
 
@@ -440,14 +440,14 @@ export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash"
 
 export type Lenses = "all" | "session" | "latestTurn" | "off";
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface NewCheckpointParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
   label?: string | null;
-  /** What it is about, at more length. */
+  /** A longer description. */
   description?: string | null;
 }
 
@@ -456,16 +456,16 @@ export type NotKept = "too_large" | "unreadable" | "special";
 export type OnConflict = "fail" | "markers" | "current" | "target";
 
 export interface Operation {
-  /** `o3`. */
+  /** For example `o3`. */
   id: string;
   kind: OperationKind;
   target: string;
   checkpoint: string | null;
-  /** What an undo or redo is about. */
+  /** The operation that this undo or redo reverses. */
   of: string | null;
   undone_by: string | null;
   state: OperationState;
-  /** What was left undone, and why; empty where nothing was. */
+  /** Reason why parts were left undone; empty if none were. */
   detail: string;
   files: number;
   time: Time;
@@ -475,7 +475,7 @@ export type OperationKind = "rewind" | "revert" | "undo" | "redo" | "switch" | "
 
 export type OperationState = "open" | "done" | "incomplete" | "rolled back";
 
-/** Who made a change. */
+/** Author of a change. */
 export interface Origin {
   by: ChangedBy;
   session: string | null;
@@ -483,15 +483,15 @@ export interface Origin {
   step_certainty: Certainty;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface PinParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** `@` where there is none. */
+  /** The default is `@`. */
   rev?: string | null;
-  /** false: it may go with its age again; without it, it is kept for good. */
+  /** false: `gc` may remove it when it is old. The default is true. */
   pinned?: boolean | null;
 }
 
@@ -500,137 +500,137 @@ export interface PinResult {
   pinned: boolean;
 }
 
-/** What a restore would do, without anything touched. */
+/** A restore plan; no file has been touched. */
 export interface Plan {
-  /** What was typed. */
+  /** The revision as it was typed. */
   rev: string | null;
-  /** What that means, for people. */
+  /** The target, for people. */
   target: string;
   scope: string;
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
-  /** The fingerprint: who hands it back gets just this, or a refusal. */
+  /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
-  /** Open documents that are changed in the editor. */
+  /** Open documents that are edited in the editor. */
   edits?: DocumentEdit[];
-  /** Edits of the user that a switch leaves behind. */
+  /** The user's edits that a switch leaves behind. */
   uncarried?: Text[];
-  /** Why there is nothing to do. */
+  /** Reason why there is nothing to do. */
   nothing?: string;
-  /** Where git's HEAD was elsewhere. */
+  /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
 }
 
-/** As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed. */
+/** Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required. */
 export interface PlanParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
   rev?: string | null;
   turn?: string | null;
   step?: string | null;
   op?: string | null;
-  /** What was done last is undone. */
+  /** Plans to undo the last operation. */
   undo?: boolean;
-  /** What was undone last is done again. */
+  /** Plans to redo the operation that was undone last. */
   redo?: boolean;
-  /** Whether the answer is to have the texts of the files. */
+  /** True if the answer has the texts of the files. */
   texts?: boolean | null;
   branch?: string | null;
   carry?: boolean;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
-/** A plan as `backstitch/plan` shows it. */
+/** A plan as `backstitch/plan` answers it. */
 export interface PlanResult {
-  /** What was typed. */
+  /** The revision as it was typed. */
   rev: string | null;
-  /** What that means, for people. */
+  /** The target, for people. */
   target: string;
   scope: string;
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
-  /** The fingerprint: who hands it back gets just this, or a refusal. */
+  /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
-  /** Open documents that are changed in the editor. */
+  /** Open documents that are edited in the editor. */
   edits?: DocumentEdit[];
-  /** Edits of the user that a switch leaves behind. */
+  /** The user's edits that a switch leaves behind. */
   uncarried?: Text[];
-  /** Why there is nothing to do. */
+  /** Reason why there is nothing to do. */
   nothing?: string;
-  /** Where git's HEAD was elsewhere. */
+  /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
-  /** `rewind to t4`. */
+  /** For example `rewind to t4`. */
   title: string;
-  /** Nothing would be done. */
+  /** True if there is nothing to do. */
   empty: boolean;
-  /** The very state: by what was asked for, else by the settings. */
+  /** True for an exact restore: as requested, else by the settings. */
   exact: boolean;
-  /** Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read. */
+  /** The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out. */
   texts?: PlannedText[];
 }
 
-/** A file as it is, unsaved text included, and as it would be. Null where there is none. */
+/** A file's text now, unsaved text included, and after the restore. Null if there is no file. */
 export interface PlannedText {
   path: Text;
-  /** Where it is now, if that is another place. */
+  /** The path now, if the file would be renamed. */
   from?: Text;
   now: string | null;
   then: string | null;
 }
 
-/** Who watches the files of the workspace. */
+/** State of the recorder, which watches the files of the workspace. */
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface RedoParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
 export type Resolution = "markers" | "current" | "target" | "left";
 
-/** What was done; or the plan where there was nothing to do. */
+/** The result of a restore, or its plan if there was nothing to do. */
 export type RestoreResult = Applied | Plan;
 
 export interface RestoreSettings {
@@ -639,89 +639,89 @@ export interface RestoreSettings {
 
 export type Restoring = "merge" | "exact";
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface RevertParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it and `step` the user is asked. */
+  /** Asks the user if both `turn` and `step` are left out. */
   turn?: string | null;
   step?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface RewindParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it the user is asked. */
+  /** Asks the user if left out. */
   rev?: string | null;
-  /** Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last. */
+  /** Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
   lines?: [number, number] | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
-/** Newest first. */
+/** Agent sessions, newest first. */
 export interface SessionsResult {
   sessions: AgentSession[];
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface ShowDiffParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** `@` where there is none. */
+  /** The default is `@`. */
   rev?: string | null;
-  /** The disk where there is none. */
+  /** The default is the disk. */
   rev2?: string | null;
-  /** Instead of both: what this turn changed, and nobody else. */
+  /** Shows what this turn itself changed, instead of `rev` and `rev2`. */
   turn?: string | null;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface ShowTimelineParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
 }
 
@@ -730,66 +730,66 @@ export interface ShowTimelineResult {
   checkpoints: Checkpoint[];
 }
 
-/** What became one checkpoint. */
+/** The checkpoints that were squashed into one. */
 export interface Squashed {
   checkpoints: number;
   turns: number;
-  /** Of the oldest of them. */
+  /** Time of the oldest of them. */
   since: Time;
-  /** By their names. */
+  /** Names of the agents. */
   agents: string[];
 }
 
-/** How the server stands. */
+/** State of the server for a workspace. */
 export interface Status {
   workspace: Text;
   recorder: Recorder;
 }
 
 export interface StoreSettings {
-  /** Absolute, or from `~/`: the directory of all histories. */
+  /** Directory of all histories: absolute, or starting with `~/`. */
   dir?: string | null;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface SwitchParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it the user is asked. */
+  /** Asks the user if left out. */
   branch?: string | null;
   /** Takes the user's own edits along. */
   carry?: boolean;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface TagParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it some are offered. */
+  /** Offers some names if left out. */
   name?: string | null;
-  /** `@` where there is none. */
+  /** The default is `@`. */
   rev?: string | null;
 }
 
@@ -798,32 +798,32 @@ export interface TagResult {
   checkpoint: string;
 }
 
-/** A text, or its bytes in Base64 where it is not UTF-8. Paths count from the workspace's root. */
+/** A text, or its bytes in Base64 if it is not UTF-8. Paths are relative to the workspace root. */
 export type Text = string | { bytes: string };
 
-/** RFC 3339, UTC. Null where the clock was out of range. */
+/** A time in RFC 3339, UTC. Null if the clock was out of range. */
 export type Time = string | null;
 
-/** The timeline is to be read anew. */
+/** Sent when the timeline has changed and has to be read again. */
 export interface TimelineChanged {
   workspace: Text;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface TimelineParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** 200 where nothing is said. */
+  /** The default is 200. */
   limit?: number | null;
-  /** Only those older than this checkpoint: the next page. */
+  /** Returns only checkpoints older than this one: the next page. */
   before?: string | null;
-  /** The agent's own id of it, or the start of that. */
+  /** The agent's own session id, or a prefix of it. */
   session?: string | null;
   agent?: string | null;
   kind?: Kind | null;
-  /** All of these words in a prompt, a label or the input of a tool; `wor*` finds every end. */
+  /** Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix. */
   text?: string | null;
   branch?: string | null;
   allBranches?: boolean;
@@ -831,72 +831,72 @@ export interface TimelineParams {
 
 /** A page of the timeline, newest first. */
 export interface TimelineResult {
-  /** The root of the workspace, from which paths count. */
+  /** Root of the workspace; paths are relative to it. */
   workspace: Text;
   checkpoints: Checkpoint[];
   branches: Branch[];
   head: string | null;
-  /** The branch that one is on. */
+  /** The current branch. */
   branch: string;
-  /** There are older ones. */
+  /** True if there are older checkpoints. */
   more: boolean;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface TurnBeginParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Needed, as is `session`. */
+  /** Required, as is `session`. */
   agent?: string | null;
   session?: string | null;
   prompt?: string;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface TurnEndParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
+  /** The default is the turn that has begun, if it is the only one. `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }
 
-/** What was recorded; null where nothing had to be. */
+/** The checkpoint that was recorded; null if there was nothing to record. */
 export interface TurnResult {
   checkpoint: string | null;
 }
 
 export type Uncertain = "keep" | "take";
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface UndoParams {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
-  /** Without it, what was done last. */
+  /** The default is the last operation. */
   op?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
-  /** URIs, or paths from the root; without them all. */
+  /** URIs, or paths relative to the root. The default is all files. */
   paths?: string[];
-  /** Ids of hunks, of `backstitch/diff`. */
+  /** Hunk ids from `backstitch/diff`. */
   hunks?: string[];
-  /** Only this session's work. */
+  /** Restricts the restore to this session's edits. */
   session?: string | null;
-  /** `keep` where nothing is said. */
+  /** The default is `keep`. */
   uncertain?: Uncertain | null;
-  /** `fail` where nothing is said. */
+  /** The default is `fail`. */
   onConflict?: OnConflict | null;
-  /** The fingerprint of a plan that was shown: just this is done. */
+  /** Fingerprint of a plan that was shown. Only that plan is applied. */
   plan?: string | null;
-  /** Whether the user is asked; without it, unless there is a `plan`. */
+  /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
 }
 
@@ -904,15 +904,15 @@ export interface Unsaved {
   path: Text;
   added: number;
   removed: number;
-  /** The editor's name. */
+  /** Name of the editor. */
   editor: string;
 }
 
-/** Which workspace is meant; not needed where only one is open. */
+/** The workspace to use; not needed if only one is open. */
 export interface Where {
-  /** A document of it. */
+  /** A document of the workspace. */
   uri?: string | null;
-  /** Its root, as a path or URI. */
+  /** Root of the workspace, as a path or URI. */
   workspace?: string | null;
 }
 

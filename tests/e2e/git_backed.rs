@@ -174,11 +174,11 @@ fn lost_content_is_named() {
         "echo changed > a.txt; rm -rf .git; echo changed > b.txt",
     );
     let shown = world.ok(["show", "@"]).stdout;
-    assert!(shown.contains("not in git any more"), "{shown}");
+    assert!(shown.contains("no longer in git"), "{shown}");
     let plan = world.run(["rewind", "t1", "--dry-run"]);
     let said = format!("{}{}", plan.stdout, plan.stderr);
     assert!(
-        said.contains("a.txt") && said.contains("not kept"),
+        said.contains("a.txt") && said.contains("not captured"),
         "{said}"
     );
     world.run(["rewind", "t1"]);
@@ -424,7 +424,7 @@ fn lost_objects_are_not_fetched() {
     );
     let plan = world.run(["rewind", "t1", "--dry-run"]);
     assert!(
-        plan.stdout.contains("not kept") || plan.stderr.contains("not kept"),
+        plan.stdout.contains("not captured") || plan.stderr.contains("not captured"),
         "{plan}"
     );
     world.run(["cat", "c1", "a.txt"]);

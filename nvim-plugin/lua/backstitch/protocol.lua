@@ -1,6 +1,6 @@
 ---@meta _
--- What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
--- Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+-- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 ---@class backstitch.Action
 ---@field path backstitch.Text
@@ -13,7 +13,7 @@
 ---@class backstitch.AgentSession
 ---@field session string
 ---@field agent string
----@field turns backstitch.AgentTurn[] Newest first.
+---@field turns backstitch.AgentTurn[] Turns, newest first.
 
 ---@class backstitch.AgentTurn
 ---@field turn string
@@ -21,45 +21,45 @@
 ---@field checkpoint string
 ---@field time backstitch.Time
 
----What a restore did: its plan, and what came of it.
+---A restore that was applied: its plan and its outcome.
 ---@class backstitch.Applied
----@field rev string|nil What was typed.
----@field target string What that means, for people.
+---@field rev string|nil The revision as it was typed.
+---@field target string The target, for people.
 ---@field scope string
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
----@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
----@field nothing? string Why there is nothing to do.
----@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
----@field checkpoint string|nil What records it.
+---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
+---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
+---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
+---@field nothing? string Reason why there is nothing to do.
+---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
+---@field checkpoint string|nil The checkpoint that records the restore.
 ---@field operation string|nil
----@field editor? backstitch.EditorAtWork The editor that carried it out, where it was another one.
----@field incomplete? backstitch.Text[] Left alone, since another writer had them.
+---@field editor? backstitch.EditorAtWork The editor that applied it, if it was another process.
+---@field incomplete? backstitch.Text[] Files that were skipped because another process wrote to them.
 ---@field saved? backstitch.Text[]
----@field not_taken? backstitch.Text[] Documents whose editor did not take their new text.
----@field awaited? backstitch.Text[] Documents whose editor says that it took their text, and has not told of the change yet.
+---@field not_taken? backstitch.Text[] Documents whose editor did not apply their new text.
+---@field awaited? backstitch.Text[] Documents whose editor has confirmed the edit but not sent the change yet.
 
 ---@class backstitch.ApplyEditParams
 ---@field edit lsp.WorkspaceEdit
 ---@field label? string|nil The tool's name.
----@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
+---@field agent? string|nil The default is the turn that has begun, if it is the only one. `session` alone names one of several.
 ---@field session? string|nil
 
 ---@class backstitch.ApplyEditResult
----@field applied boolean All of it.
+---@field applied boolean True if every document took its part of the edit.
 ---@field checkpoints string[]
----@field notTaken string[] URIs of documents whose editor did not take their new text.
+---@field notTaken string[] URIs of documents whose editor did not apply their new text.
 
----Who wrote each line of a document as it stands.
+---Author of each line of a document, unsaved text included.
 ---@class backstitch.BlameResult
----@field version integer|nil The document's; null where nothing is known of it.
+---@field version integer|nil Version of the document; null if it has no recorded history.
 ---@field runs backstitch.BlameRun[]
----@field checkpoints? integer How many checkpoints changed the file; no more than 100 are counted.
+---@field checkpoints? integer Number of checkpoints that changed the file, at most 100.
 
----Neighbouring lines of one author.
+---Neighbouring lines with the same author.
 ---@class backstitch.BlameRun
 ---@field by backstitch.WrittenBy
 ---@field checkpoint string|nil
@@ -83,22 +83,22 @@
 ---@field description string|nil
 ---@field current boolean
 ---@field deleted boolean
----@field root backstitch.Text|nil The directory that is on it.
+---@field root backstitch.Text|nil The directory that has this branch checked out.
 
----What is recorded.
+---Which files are recorded.
 ---@class backstitch.CaptureSettings
 ---@field maxFileSize? any A number of bytes, or a text such as `10MB`.
----@field exclude? string[]|nil Patterns of a `.gitignore`, from the workspace's root.
----@field include? string[]|nil Of what is ignored, and recorded all the same.
+---@field exclude? string[]|nil Patterns as in a `.gitignore`, relative to the workspace root.
+---@field include? string[]|nil Patterns of ignored files that are recorded all the same.
 
 ---@alias backstitch.Certainty "certain"|"uncertain"|"group"
 
----A file in a checkpoint.
+---A changed file of a checkpoint.
 ---@class backstitch.Change
 ---@field path backstitch.Text
 ---@field kind backstitch.ChangeKind
----@field from? backstitch.Text Where it was before, if that is another place.
----@field added integer Lines.
+---@field from? backstitch.Text The previous path, if the file was renamed.
+---@field added integer Number of lines.
 ---@field removed integer
 ---@field origin backstitch.Origin
 ---@field binary boolean
@@ -115,88 +115,88 @@
 ---@field binary boolean
 ---@field hunks backstitch.Hunk[]
 ---@field from? backstitch.Text
----@field not_kept? backstitch.NotKept Why a content is not kept, where it is not.
+---@field not_kept? backstitch.NotKept Reason why a content was not captured.
 
 ---A node of the history: the state after its own changes.
 ---@class backstitch.Checkpoint
----@field id string `c12`.
+---@field id string For example `c12`.
 ---@field parent string|nil
 ---@field kind backstitch.Kind
 ---@field session string|nil The agent's own id of its session.
 ---@field agent string|nil
----@field turn string|nil `t4`.
+---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
 ---@field subagent string|nil
 ---@field label string|nil
----@field description? string What whoever made it by hand wrote of it, beside the label.
+---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
 ---@field prompt string|nil
 ---@field time backstitch.Time
 ---@field branch string
 ---@field tags string[]
----@field pinned boolean Kept for good, whatever `gc` removes.
----@field squashed? backstitch.Squashed Where it stands for several that became one with their age.
----@field taken_out boolean It has edits, and none of them is in force any more.
----@field operation backstitch.Operation|nil What made it, where it is a rewind.
+---@field pinned boolean True if `gc` never removes it.
+---@field squashed? backstitch.Squashed Set if it stands for several old checkpoints that `gc` squashed.
+---@field taken_out boolean True if it has edits and all of them are undone.
+---@field operation backstitch.Operation|nil The operation that made it, such as a rewind.
 ---@field git backstitch.GitHead
 ---@field changes backstitch.Change[]
 ---@field coverage backstitch.Coverage
 ---@field unsaved backstitch.Unsaved[] Text that was not saved at that moment.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.CheckpointParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field rev? string Needed.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field rev? string Required.
 
 ---A node of the history: the state after its own changes.
 ---@class backstitch.CheckpointResult
----@field id string `c12`.
+---@field id string For example `c12`.
 ---@field parent string|nil
 ---@field kind backstitch.Kind
 ---@field session string|nil The agent's own id of its session.
 ---@field agent string|nil
----@field turn string|nil `t4`.
+---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
 ---@field subagent string|nil
 ---@field label string|nil
----@field description? string What whoever made it by hand wrote of it, beside the label.
+---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
 ---@field prompt string|nil
 ---@field time backstitch.Time
 ---@field branch string
 ---@field tags string[]
----@field pinned boolean Kept for good, whatever `gc` removes.
----@field squashed? backstitch.Squashed Where it stands for several that became one with their age.
----@field taken_out boolean It has edits, and none of them is in force any more.
----@field operation backstitch.Operation|nil What made it, where it is a rewind.
+---@field pinned boolean True if `gc` never removes it.
+---@field squashed? backstitch.Squashed Set if it stands for several old checkpoints that `gc` squashed.
+---@field taken_out boolean True if it has edits and all of them are undone.
+---@field operation backstitch.Operation|nil The operation that made it, such as a rewind.
 ---@field git backstitch.GitHead
 ---@field changes backstitch.Change[]
 ---@field coverage backstitch.Coverage
 ---@field unsaved backstitch.Unsaved[] Text that was not saved at that moment.
----@field steps backstitch.Checkpoint[] What the agent did in this turn.
+---@field steps backstitch.Checkpoint[] The agent's steps in this turn.
 
----`initializationOptions.backstitch`. Who says nothing gets plain LSP.
+---`initializationOptions.backstitch`. A client that leaves it out gets plain LSP.
 ---@class backstitch.ClientOptions
----@field reloadsFromDisk? boolean A clean document is read anew when its file changed on disk: it is then written there instead of edited.
----@field contentProvider? boolean Opens `backstitch:` documents, whose content it asks for.
----@field notifications? boolean Wants the notifications, and failures of commands as errors instead of messages.
+---@field reloadsFromDisk? boolean The client reloads a document without unsaved text when its file changes on disk. Such a file is then written on disk instead of edited in the client.
+---@field contentProvider? boolean The client opens `backstitch:` documents and requests their content.
+---@field notifications? boolean The client wants the notifications, and failures of commands as errors instead of messages.
 ---@field codeLens? backstitch.Lenses|nil
 ---@field capture? backstitch.CaptureSettings|nil
 ---@field restore? backstitch.RestoreSettings|nil
 ---@field store? backstitch.StoreSettings|nil
 
----What a command answers clients that did not ask for errors; the user has been told.
+---Answer to a command for clients that did not ask for errors. The user has already seen the message.
 ---@class backstitch.CommandFailed
----@field error backstitch.FailureTold
+---@field error backstitch.FailureMessage
 
 ---@class backstitch.Conflict
 ---@field path backstitch.Text
 ---@field reason string
----@field resolution backstitch.Resolution|nil Null as long as it is open.
+---@field resolution backstitch.Resolution|nil Null if the conflict is not resolved.
 ---@field hunks backstitch.ConflictHunk[]
 
----Lines from 0, the end excluded.
+---Ranges of lines from 0, end excluded.
 ---@class backstitch.ConflictHunk
 ---@field target [integer, integer]
 ---@field kept [integer, integer]
@@ -204,17 +204,17 @@
 ---@class backstitch.ContentResult
 ---@field text string
 
----What a checkpoint could and could not capture: how many paths.
+---Number of paths that a checkpoint captured and did not capture.
 ---@class backstitch.Coverage
 ---@field captured integer
 ---@field ignored integer
----@field pending boolean A scan goes on; what it finds is not in it yet.
+---@field pending boolean True if a scan is still running. Its results are not counted yet.
 ---@field too_large integer
 ---@field outside integer
 ---@field unreadable integer
 ---@field special integer
 ---@field failed integer
----@field items backstitch.CoverageItem[] What was not captured, by name.
+---@field items backstitch.CoverageItem[] Paths that were not captured.
 
 ---@class backstitch.CoverageItem
 ---@field path backstitch.Text
@@ -223,25 +223,25 @@
 
 ---@alias backstitch.CoverageReason "too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"
 
----What any process recorded.
+---Sent when any process recorded a checkpoint.
 ---@class backstitch.DidCheckpoint
 ---@field workspace backstitch.Text
 ---@field checkpoint backstitch.Checkpoint
 
----What any process rewound.
+---Sent when any process rewound files.
 ---@class backstitch.DidRewind
 ---@field workspace backstitch.Text
 ---@field operation backstitch.Operation
 ---@field checkpoint string
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.DiffParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field from? string Needed.
----@field to? string|nil The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field from? string Required.
+---@field to? string|nil A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`.
 
----What differs between two revisions, or between one and the disk.
+---Differences between two revisions, or between a revision and the disk.
 ---@class backstitch.DiffResult
 ---@field from string
 ---@field to string `disk`, or a revision.
@@ -249,58 +249,58 @@
 
 ---@class backstitch.DocumentEdit
 ---@field path backstitch.Text
----@field pending boolean The file waits for a save.
----@field replaces? boolean Its text that is not saved is not merged, but makes way.
+---@field pending boolean True if the file is written when the document is saved.
+---@field replaces? boolean True if its unsaved text is replaced instead of merged.
 
 ---A document.
 ---@class backstitch.DocumentParams
 ---@field uri string
 
----A language server at work.
+---A running language server.
 ---@class backstitch.EditorAtWork
 ---@field id integer
 ---@field name string
 ---@field pid integer
----@field unsaved backstitch.Text[] Of which files it has text that is not saved.
+---@field unsaved backstitch.Text[] Files of which it has unsaved text.
 
----An error's `data`.
+---The `data` of an error.
 ---@class backstitch.FailureData
 ---@field kind backstitch.FailureKind
----@field hint string|nil What to do next.
----@field answer backstitch.Plan|nil The plan, where edits collide.
+---@field hint string|nil The next step for the user.
+---@field answer backstitch.Plan|nil The plan, if there are conflicts.
 
 ---@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"
 
----@class backstitch.FailureTold
+---@class backstitch.FailureMessage
 ---@field kind backstitch.FailureKind
 ---@field message string
 ---@field hint string|nil
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.ForkParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field rev? string|nil Without it the user is asked.
----@field name? string|nil One is made up where there is none.
----@field into? string|nil A directory of its own.
----@field switch? boolean Goes there, too.
----@field confirm? boolean|nil Whether to ask where neither a name nor a directory is given; it asks unless this is false.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field rev? string|nil Asks the user if left out.
+---@field name? string|nil A name is generated if left out.
+---@field into? string|nil Directory for a separate copy of the files.
+---@field switch? boolean Switches to the new branch, too.
+---@field confirm? boolean|nil Asks the user if neither a name nor a directory is given. The default is true.
 
 ---@class backstitch.ForkResult
 ---@field branch backstitch.Branch
----@field into? backstitch.Text The directory that was made.
+---@field into? backstitch.Text The directory that was created.
 ---@field files? integer
 ---@field gaps? backstitch.Gap[]
 
----What a restore does not reach.
+---A part of the target state that a restore does not cover.
 ---@class backstitch.Gap
----@field path backstitch.Text|nil Null: it is not about one path.
+---@field path backstitch.Text|nil Null if the gap is not about one path.
 ---@field kind backstitch.GapKind
 ---@field detail string
 
 ---@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"
 
----Git's HEAD, as its files have it.
+---Git's HEAD, as read from its files.
 ---@class backstitch.GitHead
 ---@field head string|nil
 ---@field branch string|nil
@@ -309,41 +309,41 @@
 ---@field then backstitch.GitHead
 ---@field now backstitch.GitHead
 
----Ranges are the first line, from 1, and the count; an empty range stands before that line.
+---A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
 ---@class backstitch.Hunk
 ---@field id string
 ---@field old [integer, integer]
 ---@field new [integer, integer]
 ---@field removed backstitch.Text[]
 ---@field added backstitch.Text[]
----@field removed_no_newline? boolean The last of these lines has no line end, at the end of the file.
+---@field removed_no_newline? boolean True if the last of these lines ends the file and has no newline.
 ---@field added_no_newline? boolean
----@field words? backstitch.Words Only in answers to `backstitch/diff`.
+---@field words? backstitch.Words Present only in answers to `backstitch/diff`.
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
 ---@alias backstitch.Lenses "all"|"session"|"latestTurn"|"off"
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.NewCheckpointParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field label? string|nil
----@field description? string|nil What it is about, at more length.
+---@field description? string|nil A longer description.
 
 ---@alias backstitch.NotKept "too_large"|"unreadable"|"special"
 
 ---@alias backstitch.OnConflict "fail"|"markers"|"current"|"target"
 
 ---@class backstitch.Operation
----@field id string `o3`.
+---@field id string For example `o3`.
 ---@field kind backstitch.OperationKind
 ---@field target string
 ---@field checkpoint string|nil
----@field of string|nil What an undo or redo is about.
+---@field of string|nil The operation that this undo or redo reverses.
 ---@field undone_by string|nil
 ---@field state backstitch.OperationState
----@field detail string What was left undone, and why; empty where nothing was.
+---@field detail string Reason why parts were left undone; empty if none were.
 ---@field files integer
 ---@field time backstitch.Time
 
@@ -351,106 +351,106 @@
 
 ---@alias backstitch.OperationState "open"|"done"|"incomplete"|"rolled back"
 
----Who made a change.
+---Author of a change.
 ---@class backstitch.Origin
 ---@field by backstitch.ChangedBy
 ---@field session string|nil
 ---@field session_certainty backstitch.Certainty
 ---@field step_certainty backstitch.Certainty
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.PinParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field rev? string|nil `@` where there is none.
----@field pinned? boolean|nil false: it may go with its age again; without it, it is kept for good.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field rev? string|nil The default is `@`.
+---@field pinned? boolean|nil false: `gc` may remove it when it is old. The default is true.
 
 ---@class backstitch.PinResult
 ---@field checkpoint string
 ---@field pinned boolean
 
----What a restore would do, without anything touched.
+---A restore plan; no file has been touched.
 ---@class backstitch.Plan
----@field rev string|nil What was typed.
----@field target string What that means, for people.
+---@field rev string|nil The revision as it was typed.
+---@field target string The target, for people.
 ---@field scope string
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
----@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
----@field nothing? string Why there is nothing to do.
----@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
+---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
+---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
+---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
+---@field nothing? string Reason why there is nothing to do.
+---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
 
----As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed.
+---Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required.
 ---@class backstitch.PlanParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil
 ---@field turn? string|nil
 ---@field step? string|nil
 ---@field op? string|nil
----@field undo? boolean What was done last is undone.
----@field redo? boolean What was undone last is done again.
----@field texts? boolean|nil Whether the answer is to have the texts of the files.
+---@field undo? boolean Plans to undo the last operation.
+---@field redo? boolean Plans to redo the operation that was undone last.
+---@field texts? boolean|nil True if the answer has the texts of the files.
 ---@field branch? string|nil
 ---@field carry? boolean
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
----A plan as `backstitch/plan` shows it.
+---A plan as `backstitch/plan` answers it.
 ---@class backstitch.PlanResult
----@field rev string|nil What was typed.
----@field target string What that means, for people.
+---@field rev string|nil The revision as it was typed.
+---@field target string The target, for people.
 ---@field scope string
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
----@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
----@field nothing? string Why there is nothing to do.
----@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
----@field title string `rewind to t4`.
----@field empty boolean Nothing would be done.
----@field exact boolean The very state: by what was asked for, else by the settings.
----@field texts? backstitch.PlannedText[] Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
+---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
+---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
+---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
+---@field nothing? string Reason why there is nothing to do.
+---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
+---@field title string For example `rewind to t4`.
+---@field empty boolean True if there is nothing to do.
+---@field exact boolean True for an exact restore: as requested, else by the settings.
+---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
 
----A file as it is, unsaved text included, and as it would be. Null where there is none.
+---A file's text now, unsaved text included, and after the restore. Null if there is no file.
 ---@class backstitch.PlannedText
 ---@field path backstitch.Text
----@field from? backstitch.Text Where it is now, if that is another place.
+---@field from? backstitch.Text The path now, if the file would be renamed.
 ---@field now string|nil
 ---@field then string|nil
 
----Who watches the files of the workspace.
+---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.RedoParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
 ---@alias backstitch.Resolution "markers"|"current"|"target"|"left"
 
----What was done; or the plan where there was nothing to do.
+---The result of a restore, or its plan if there was nothing to do.
 ---@alias backstitch.RestoreResult backstitch.Applied|backstitch.Plan
 
 ---@class backstitch.RestoreSettings
@@ -458,179 +458,179 @@
 
 ---@alias backstitch.Restoring "merge"|"exact"
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.RevertParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field turn? string|nil Without it and `step` the user is asked.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field turn? string|nil Asks the user if both `turn` and `step` are left out.
 ---@field step? string|nil
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.RewindParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field rev? string|nil Without it the user is asked.
----@field lines? [integer, integer]|nil Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field rev? string|nil Asks the user if left out.
+---@field lines? [integer, integer]|nil Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
----Newest first.
+---Agent sessions, newest first.
 ---@class backstitch.SessionsResult
 ---@field sessions backstitch.AgentSession[]
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.ShowDiffParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field rev? string|nil `@` where there is none.
----@field rev2? string|nil The disk where there is none.
----@field turn? string|nil Instead of both: what this turn changed, and nobody else.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field rev? string|nil The default is `@`.
+---@field rev2? string|nil The default is the disk.
+---@field turn? string|nil Shows what this turn itself changed, instead of `rev` and `rev2`.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.ShowTimelineParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
 
 ---The rows that were shown, newest first.
 ---@class backstitch.ShowTimelineResult
 ---@field checkpoints backstitch.Checkpoint[]
 
----What became one checkpoint.
+---The checkpoints that were squashed into one.
 ---@class backstitch.Squashed
 ---@field checkpoints integer
 ---@field turns integer
----@field since backstitch.Time Of the oldest of them.
----@field agents string[] By their names.
+---@field since backstitch.Time Time of the oldest of them.
+---@field agents string[] Names of the agents.
 
----How the server stands.
+---State of the server for a workspace.
 ---@class backstitch.Status
 ---@field workspace backstitch.Text
 ---@field recorder backstitch.Recorder
 
 ---@class backstitch.StoreSettings
----@field dir? string|nil Absolute, or from `~/`: the directory of all histories.
+---@field dir? string|nil Directory of all histories: absolute, or starting with `~/`.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.SwitchParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field branch? string|nil Without it the user is asked.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field branch? string|nil Asks the user if left out.
 ---@field carry? boolean Takes the user's own edits along.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.TagParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field name? string|nil Without it some are offered.
----@field rev? string|nil `@` where there is none.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field name? string|nil Offers some names if left out.
+---@field rev? string|nil The default is `@`.
 
 ---@class backstitch.TagResult
 ---@field tag string
 ---@field checkpoint string
 
----A text, or its bytes in Base64 where it is not UTF-8. Paths count from the workspace's root.
+---A text, or its bytes in Base64 if it is not UTF-8. Paths are relative to the workspace root.
 ---@alias backstitch.Text string|{ bytes: string }
 
----RFC 3339, UTC. Null where the clock was out of range.
+---A time in RFC 3339, UTC. Null if the clock was out of range.
 ---@alias backstitch.Time string|nil
 
----The timeline is to be read anew.
+---Sent when the timeline has changed and has to be read again.
 ---@class backstitch.TimelineChanged
 ---@field workspace backstitch.Text
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.TimelineParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field limit? integer|nil 200 where nothing is said.
----@field before? string|nil Only those older than this checkpoint: the next page.
----@field session? string|nil The agent's own id of it, or the start of that.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field limit? integer|nil The default is 200.
+---@field before? string|nil Returns only checkpoints older than this one: the next page.
+---@field session? string|nil The agent's own session id, or a prefix of it.
 ---@field agent? string|nil
 ---@field kind? backstitch.Kind|nil
----@field text? string|nil All of these words in a prompt, a label or the input of a tool; `wor*` finds every end.
+---@field text? string|nil Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix.
 ---@field branch? string|nil
 ---@field allBranches? boolean
 
 ---A page of the timeline, newest first.
 ---@class backstitch.TimelineResult
----@field workspace backstitch.Text The root of the workspace, from which paths count.
+---@field workspace backstitch.Text Root of the workspace; paths are relative to it.
 ---@field checkpoints backstitch.Checkpoint[]
 ---@field branches backstitch.Branch[]
 ---@field head string|nil
----@field branch string The branch that one is on.
----@field more boolean There are older ones.
+---@field branch string The current branch.
+---@field more boolean True if there are older checkpoints.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.TurnBeginParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field agent? string|nil Needed, as is `session`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field agent? string|nil Required, as is `session`.
 ---@field session? string|nil
 ---@field prompt? string
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.TurnEndParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field agent? string|nil The default is the turn that has begun, if it is the only one. `session` alone names one of several.
 ---@field session? string|nil
 
----What was recorded; null where nothing had to be.
+---The checkpoint that was recorded; null if there was nothing to record.
 ---@class backstitch.TurnResult
 ---@field checkpoint string|nil
 
 ---@alias backstitch.Uncertain "keep"|"take"
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.UndoParams
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
----@field op? string|nil Without it, what was done last.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field op? string|nil The default is the last operation.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
----@field paths? string[] URIs, or paths from the root; without them all.
----@field hunks? string[] Ids of hunks, of `backstitch/diff`.
----@field session? string|nil Only this session's work.
----@field uncertain? backstitch.Uncertain|nil `keep` where nothing is said.
----@field onConflict? backstitch.OnConflict|nil `fail` where nothing is said.
----@field plan? string|nil The fingerprint of a plan that was shown: just this is done.
----@field confirm? boolean|nil Whether the user is asked; without it, unless there is a `plan`.
+---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
+---@field paths? string[] URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field session? string|nil Restricts the restore to this session's edits.
+---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
+---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
 ---@class backstitch.Unsaved
 ---@field path backstitch.Text
 ---@field added integer
 ---@field removed integer
----@field editor string The editor's name.
+---@field editor string Name of the editor.
 
----Which workspace is meant; not needed where only one is open.
+---The workspace to use; not needed if only one is open.
 ---@class backstitch.Where
----@field uri? string|nil A document of it.
----@field workspace? string|nil Its root, as a path or URI.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
 
 ---The words that differ: line from 0 in its side of the hunk, start and end in the client's units.
 ---@class backstitch.Words

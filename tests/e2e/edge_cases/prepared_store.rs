@@ -122,7 +122,7 @@ fn a_store_that_a_clone_brings_is_not_used() {
             "{command}: {output}"
         );
         assert!(
-            said.contains("the user's state directory holds"),
+            said.contains("the user's state directory is used"),
             "{output}"
         );
     }

@@ -67,7 +67,7 @@ fn missing_path_hints_name_the_commands_of_each_interface() {
     let error = client.fails("backstitch/content", json!({ "uri": uri }));
     let said = hint("not_found", &error);
     assert!(
-        said.starts_with("`backstitch.timeline` with the `uri` of gone.txt shows at which"),
+        said.starts_with("`backstitch.timeline` with the `uri` of gone.txt shows the checkpoints"),
         "{said}"
     );
     client.leave();

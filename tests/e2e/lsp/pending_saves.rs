@@ -196,7 +196,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
         next.until(|next| !next.asked.is_empty());
         assert_eq!(
             next.asked,
-            ["helix ended before what op1 did to a.txt was saved. Write it to the file?"]
+            ["helix ended before the changes of op1 in a.txt were saved. Write them to the file?"]
         );
         until_nothing_waits(&world);
         until("text is left", || {

@@ -83,7 +83,7 @@ fn an_agents_write_below_unsaved_text_is_announced() {
         .find(|said| said.contains("on disk"))
         .expect("said");
     assert!(
-        said.starts_with("claude-code changed a.txt on disk, where you have text"),
+        said.starts_with("claude-code changed a.txt on disk, where you have unsaved text"),
         "{said}"
     );
     let step = world.id("t1 Edit: modify a.txt");
