@@ -43,6 +43,10 @@ impl Exchange<'_> {
     pub(super) fn run(&self) -> Result<ExchangeStep> {
         let path = &self.line.path;
         self.root.may_change(path)?;
+        // an earlier run that was killed may have put a file in the place of the directory above
+        if self.to.is_absent() && self.root.is_blocked(path) {
+            return Ok(ExchangeStep::Done);
+        }
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
         }
