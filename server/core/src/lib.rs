@@ -48,6 +48,7 @@ pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, OpKind, OpState, Operation, Tag,
+    Tree,
 };
 pub use open::record_gap;
 pub use recorder::{Recorder, RecorderStatus, Recording};

@@ -38,6 +38,7 @@ pub(crate) use sets::{
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
+pub use trees::Tree;
 
 pub(crate) struct NewNode<'a> {
     pub kind: Kind,
