@@ -12,6 +12,7 @@ mod lsp;
 mod render;
 mod setup;
 mod to_protocol;
+mod transport;
 
 use std::process::ExitCode;
 

@@ -26,7 +26,6 @@ use super::blame_groups::author_of;
 use super::client_capabilities::ClientFeatures;
 use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
-use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::progress::{self, CANCELLATION};
 use super::session::ServerState;
@@ -34,6 +33,7 @@ use super::{
     actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
 };
 use crate::to_protocol;
+use crate::transport::outgoing::Outgoing;
 
 #[derive(Debug)]
 pub struct Backend {

@@ -23,11 +23,12 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 use super::arguments;
 use super::backend::Backend;
 use super::commands;
-use super::frames::UNREADABLE;
 use super::from_proto;
 use super::messages::refusal;
 use super::progress::{CANCELLATION, TrackedRequest};
 use super::session::ServerState;
+use crate::transport::frames::UNREADABLE;
+use crate::transport::isolation::isolated;
 
 #[derive(Debug)]
 pub struct Ingress {
@@ -86,27 +87,18 @@ impl Service<Request> for Ingress {
         let called = self.inner.call(request);
         let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
         let tracked = tracked.map(|id| TrackedRequest::begin(&self.server, id));
-        let answer = tokio::spawn(async move {
-            match tracked {
+        let name = method.clone();
+        Box::pin(isolated(method, id, async move {
+            let answer = match tracked {
                 Some(tracked) => {
                     CANCELLATION
                         .scope(tracked.cancellation.clone(), called)
                         .await
                 }
                 None => called.await,
-            }
-        });
-        Box::pin(async move {
-            match answer.await {
-                Ok(answer) => {
-                    answer.map(|answer| answer.map(|answer| with_plain_error(&method, answer)))
-                }
-                Err(error) => {
-                    tracing::error!("{method}: {error}");
-                    Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
-                }
-            }
-        })
+            };
+            answer.map(|answer| answer.map(|answer| with_plain_error(&name, answer)))
+        }))
     }
 }
 

@@ -15,7 +15,6 @@ mod editor_agents;
 mod edits;
 mod external_changes;
 mod failure;
-mod frames;
 mod from_proto;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -27,7 +26,6 @@ mod memory;
 mod messages;
 mod mutations;
 mod notifications;
-mod outgoing;
 mod pending_saves;
 mod position;
 mod progress;
@@ -51,12 +49,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
+use crate::transport::outgoing::ResponseWriter;
+use crate::transport::{MAX_CONCURRENT, frames};
 use ingress::Ingress;
-use outgoing::ResponseWriter;
 use session::ServerState;
-
-/// Maximum number of concurrent requests. Others wait in the pipe; none of ours waits for the client.
-const MAX_CONCURRENT: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {

@@ -40,7 +40,6 @@ pub fn there_are(commands: &[&str]) -> String {
     format!("there are {}", commands.join(", "))
 }
 
-pub const ASKS_AND_ANSWERS: &str = "a message asks or answers, not both";
 pub const NO_WORKSPACE: &str = "no workspace is open";
 pub const NO_WORKSPACE_HINT: &str =
     "open a file of the workspace, or name the workspace with `workspace`";
