@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod file_changes;
 mod hook;
+mod host;
 mod lsp;
 mod render;
 mod setup;

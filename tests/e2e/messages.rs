@@ -1,6 +1,6 @@
-//! All texts that the language server shows to people stand in `server/src/lsp/messages`, so that they can be translated:
-//! no other source of `lsp` and `transport` has a sentence. Names of methods and keys are no sentences, and the log is
-//! for developers.
+//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/src/host/messages.rs`, so
+//! that they can be translated: no other source of `lsp`, `host` and `transport` has a sentence. Names of methods and
+//! keys are no sentences, and the log is for developers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn server() -> PathBuf {
 
 /// The sources that the language server is made of.
 fn of_server() -> Vec<PathBuf> {
-    let rooms = ["lsp", "transport"];
+    let rooms = ["lsp", "host", "transport"];
     rooms
         .iter()
         .flat_map(|room| sources(&server().join(room)))

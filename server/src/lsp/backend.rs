@@ -27,11 +27,11 @@ use super::client_capabilities::ClientFeatures;
 use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
 use super::position::Encoding;
-use super::progress::{self, CANCELLATION};
 use super::session::ServerState;
 use super::{
     actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
 };
+use crate::host::progress::{CANCELLATION, is_cancelled};
 use crate::to_protocol;
 use crate::transport::outgoing::Outgoing;
 
@@ -282,7 +282,7 @@ impl Backend {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
             Err(failure) if self.server.features().own.notifications => Err(failure.into()),
-            Err(failure) if progress::is_cancelled() => Err(failure.into()),
+            Err(failure) if is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
                     self.server.say(MessageType::Error, failure.text());

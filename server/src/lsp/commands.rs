@@ -24,8 +24,8 @@ use super::messages::{self, Now, arguments as argument_messages, choice, refusal
 use super::restore::{self, RestoreCommand, Verb};
 use super::session::ServerState;
 use super::views;
-use super::workspace::WorkspaceHandle;
 use super::{document, mutations, uri};
+use crate::host::workspace::WorkspaceHandle;
 use crate::to_protocol;
 
 /// Commands that `executeCommandProvider` lists; some clients run no others.

@@ -20,8 +20,8 @@ use super::document::Document;
 use super::failure::{Failure, Reply};
 use super::messages::{arguments, refusal::agent as messages};
 use super::session::{ANSWER, ServerState};
-use super::workspace::{WorkspaceHandle, WriteAccess};
 use super::workspace_edit::{EditParts, InFlightEdit};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// How long the client may take to send the result of an edit.
 const CHANGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);

@@ -25,8 +25,9 @@ use super::backend::Backend;
 use super::commands;
 use super::from_proto;
 use super::messages::refusal;
-use super::progress::{CANCELLATION, TrackedRequest};
+use super::progress::TrackedRequest;
 use super::session::ServerState;
+use crate::host::progress::CANCELLATION;
 use crate::transport::frames::UNREADABLE;
 use crate::transport::isolation::isolated;
 

@@ -31,14 +31,13 @@ mod position;
 mod progress;
 mod requests;
 mod restore;
+mod running;
 mod session;
 mod settings;
 mod spans;
-mod store_watcher;
 mod text_format;
 mod uri;
 mod views;
-mod workspace;
 mod workspace_edit;
 
 use std::path::{Path, PathBuf};

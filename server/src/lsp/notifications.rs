@@ -22,8 +22,8 @@ use super::external_changes;
 use super::messages::notice;
 use super::restore;
 use super::session::ServerState;
-use super::store_watcher::StoreEvent;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::store_watcher::StoreEvent;
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Maximum number of checkpoints that are announced one by one; after more, the client has to read the timeline

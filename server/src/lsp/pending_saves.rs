@@ -13,7 +13,7 @@ use super::messages::{choice, notice};
 use super::notifications;
 use super::session::ServerState;
 use super::views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
 pub async fn on_closed(

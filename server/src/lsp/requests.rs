@@ -19,9 +19,9 @@ use super::messages::refusal;
 use super::position::Encoding;
 use super::restore::{self, RestoreCommand, Verb};
 use super::session::ServerState;
-use super::workspace::WriteAccess;
 use super::{spans, views};
 use crate::file_changes::FileChange;
+use crate::host::workspace::WriteAccess;
 use crate::to_protocol;
 
 /// Default number of rows of a page.

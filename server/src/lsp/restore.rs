@@ -16,10 +16,11 @@ use super::editing::{self, EditWait, NewText, OpenDocuments};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
-use super::progress::{self, cancel_flag};
+use super::progress;
 use super::session::ServerState;
 use super::views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::progress::{WorkDone, cancel_flag};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 fn should_stop() -> bool {
@@ -152,7 +153,7 @@ pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<Show
     let command = job.clone();
     let open = OpenDocuments::of(server, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
-    let work = |shown: progress::WorkDone| {
+    let work = |shown: WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
@@ -277,7 +278,7 @@ async fn apply(
     let _alone = job.handle.restoring.lock().await;
     let open = OpenDocuments::of(server, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
-    let work = |shown: progress::WorkDone| {
+    let work = |shown: WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             let mut engine = shown.reporting(engine);
             let request = command.request(&engine, &lease, &open)?;

@@ -21,12 +21,12 @@ use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Ch
 use super::client_capabilities::ClientFeatures;
 use super::document::{self, Document, DocumentPath, Documents, LoadResult};
 use super::editor_agents::ActiveAgent;
-use super::progress::Running;
+use super::running::Running;
 use super::settings::{ClientSettings, Lenses};
-use super::store_watcher;
 use super::views::Views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
 use super::{messages, uri};
+use crate::host::store_watcher;
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 #[derive(Debug)]
 pub struct ServerState {

@@ -20,8 +20,8 @@ use super::messages::{self, Now, refusal, view};
 use super::restore::ShownPlan;
 use super::session::{ANSWER, ServerState};
 use super::uri;
-use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::file_changes::{FileChange, difference};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
