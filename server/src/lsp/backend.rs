@@ -29,7 +29,8 @@ use super::messages::{Now, arguments as messages, refusal};
 use super::position::Encoding;
 use super::session::ServerState;
 use super::{
-    actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
+    actions, arguments, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri,
+    views,
 };
 use crate::host::progress::{CANCELLATION, is_cancelled};
 use crate::to_protocol;
@@ -123,7 +124,7 @@ fn all_files() -> FileOperationRegistrationOptions {
 }
 
 fn capabilities(encoding: Encoding) -> ServerCapabilities {
-    let commands = commands::COMMANDS.iter().map(|name| (*name).to_owned());
+    let commands = arguments::COMMANDS.iter().map(|name| (*name).to_owned());
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(

@@ -22,7 +22,6 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
 use super::arguments;
 use super::backend::Backend;
-use super::commands;
 use super::from_proto;
 use super::messages::refusal;
 use super::progress::TrackedRequest;
@@ -124,7 +123,7 @@ fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
 
 /// Checks the arguments of our own requests; returns an error response if they are wrong.
 fn checked(request: Request) -> Result<Request, Box<Response>> {
-    if commands::keys(request.method()).is_none() {
+    if arguments::keys(request.method()).is_none() {
         return Ok(request);
     }
     let (method, id, params) = request.into_parts();

@@ -35,9 +35,12 @@ mod running;
 mod session;
 mod settings;
 mod spans;
+mod targets;
 mod text_format;
 mod uri;
+mod verb;
 mod views;
+mod virtual_documents;
 mod workspace_edit;
 
 use std::path::{Path, PathBuf};
@@ -79,7 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
         .build()
         .context(messages::refusal::RUNTIME)?;
     let server = runtime.block_on(serve(options));
-    views::clear();
+    virtual_documents::clear();
     // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
@@ -129,7 +132,10 @@ where
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(server.clone(), document_events));
     tokio::spawn(notifications::follow(server.clone(), store_events));
-    tokio::spawn(pending_saves::follow(server.clone(), opened_workspaces));
+    tokio::spawn(notifications::follow_workspaces(
+        server.clone(),
+        opened_workspaces,
+    ));
     let transport = Server::new(frames::guarded(from), to, socket);
     let transport = transport.concurrency_level(MAX_CONCURRENT);
     let serving = transport.serve(Ingress::new(service));

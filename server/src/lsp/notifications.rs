@@ -20,6 +20,7 @@ use super::document::{self, Document};
 use super::editing::{self, EditWait, OpenDocuments};
 use super::external_changes;
 use super::messages::notice;
+use super::pending_saves;
 use super::restore;
 use super::session::ServerState;
 use crate::host::store_watcher::StoreEvent;
@@ -77,6 +78,17 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Stor
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
+    }
+}
+
+/// Handles each workspace that is opened, until the server ends.
+pub async fn follow_workspaces(
+    server: Arc<ServerState>,
+    mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
+) {
+    while let Some(handle) = opened.recv().await {
+        tokio::spawn(report_recorder(server.clone(), handle.clone()));
+        tokio::spawn(pending_saves::offer_leftovers(server.clone(), handle));
     }
 }
 

@@ -11,13 +11,14 @@ use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult}
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
-use super::commands::{path, request};
 use super::editing::{self, EditWait, NewText, OpenDocuments};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
 use super::progress;
 use super::session::ServerState;
+use super::targets::{path, request};
+use super::verb::Verb;
 use super::views;
 use crate::host::progress::{WorkDone, cancel_flag};
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
@@ -29,16 +30,6 @@ fn should_stop() -> bool {
 
 /// Number of times a plan is made again because something changed while it was shown.
 const TRIES: usize = 4;
-
-/// Kind of restore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    Rewind,
-    Revert,
-    Undo,
-    Redo,
-    Switch { carry: bool },
-}
 
 /// A restore as requested.
 #[derive(Clone, Debug)]
@@ -244,7 +235,7 @@ async fn decide(
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(server, &job.handle, shown).await?;
+                views::plan(server, &job.handle, &shown.title, &shown.plan).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
@@ -262,7 +253,9 @@ async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownP
         let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
-            Some(choice::SHOW) => views::plan(server, &job.handle, shown).await?,
+            Some(choice::SHOW) => {
+                views::plan(server, &job.handle, &shown.title, &shown.plan).await?
+            }
             _ => return Err(Failure::cancelled()),
         }
     }
