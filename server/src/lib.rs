@@ -2,6 +2,7 @@
 //! language server. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
+mod agent_hooks;
 mod agents;
 mod cli;
 mod demo;
@@ -11,6 +12,7 @@ mod hook;
 mod host;
 mod lsp;
 mod render;
+mod settings_file;
 mod setup;
 mod to_protocol;
 mod transport;
