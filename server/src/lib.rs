@@ -2,16 +2,20 @@
 //! language server. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
+mod agent_hooks;
 mod agents;
 mod cli;
 mod demo;
 mod doctor;
 mod file_changes;
 mod hook;
+mod host;
 mod lsp;
 mod render;
+mod settings_file;
 mod setup;
 mod to_protocol;
+mod transport;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! All user-facing text of the language server is in `server/src/lsp/messages`, so that it can be translated: no other
-//! source of it has a sentence. Names of methods and keys do not count, and neither do log messages, which are for
-//! developers.
+//! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/src/host/messages.rs`, so
+//! that they can be translated: no other source of `lsp`, `host` and `transport` has a sentence. Names of methods and
+//! keys are no sentences, and the log is for developers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// Exceptions: text that users do not see, with its file. An exception that no longer exists is an error, too.
-const ALLOWED: [(&str, &str); 8] = [
+const ALLOWED: [(&str, &str); 9] = [
     // syntax of the protocol
     ("frames.rs", "Content-Length: {}\\r\\n\\r\\n"),
     (
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &str); 8] = [
     ("frames.rs", "no header of the protocol"),
     ("frames.rs", "{length} bytes are too many"),
     ("frames.rs", "a message is an object"),
+    ("frames.rs", "a message asks or answers, not both"),
     ("ingress.rs", "a range that is none"),
     // names of threads
     ("store_watcher.rs", "backstitch store"),
@@ -120,15 +121,24 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn lsp() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src/lsp")
+fn server() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src")
+}
+
+/// The sources that the language server is made of.
+fn of_server() -> Vec<PathBuf> {
+    let rooms = ["lsp", "host", "transport"];
+    rooms
+        .iter()
+        .flat_map(|room| sources(&server().join(room)))
+        .collect()
 }
 
 #[test]
 fn user_facing_text_is_in_the_messages_module() {
     let mut allowed = ALLOWED.to_vec();
     let mut elsewhere = Vec::new();
-    let sources = sources(&lsp());
+    let sources = of_server();
     assert!(sources.len() > 30, "only {} sources", sources.len());
     for path in sources {
         let name = path
@@ -149,7 +159,7 @@ fn user_facing_text_is_in_the_messages_module() {
     }
     assert!(
         elsewhere.is_empty(),
-        "words for people outside of server/src/lsp/messages:\n{}",
+        "words for people outside of the messages modules:\n{}",
         elsewhere.join("\n")
     );
     assert!(allowed.is_empty(), "not there any more: {allowed:?}");
@@ -158,9 +168,10 @@ fn user_facing_text_is_in_the_messages_module() {
 /// The check detects sentences: without detection it would pass as well.
 #[test]
 fn sentences_are_detected() {
-    let words = fs::read_to_string(lsp().join("messages.rs")).expect("a source");
-    assert!(sentences(&words).len() > 25, "{:?}", sentences(&words));
-    for path in sources(&lsp().join("messages")) {
+    let messages = fs::read_to_string(server().join("lsp/messages.rs")).expect("a source");
+    let messages = sentences(&messages);
+    assert!(messages.len() > 25, "{messages:?}");
+    for path in sources(&server().join("lsp/messages")) {
         let found = sentences(&fs::read_to_string(&path).expect("a source"));
         assert!(found.len() > 3, "{}: {found:?}", path.display());
     }

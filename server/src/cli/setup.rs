@@ -6,6 +6,7 @@ use super::args::{self, GlobalArgs, SetupScope};
 use super::context;
 use super::error::{CliError, CliResult};
 use super::out::{self, Out};
+use crate::agent_hooks;
 use crate::render::{self, BOLD, DIM, GREEN, RED};
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 
@@ -24,7 +25,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         return repair(options, global, out);
     }
     let agents: Vec<(String, Option<String>)> = if options.agents.is_empty() {
-        setup::found()
+        agent_hooks::found()
             .into_iter()
             .map(|(name, why)| (name.to_owned(), Some(why)))
             .collect()

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use backstitch_core::config::Config;
 use backstitch_core::health;
-use backstitch_core::{EditorInfo, Engine, LogFilter, OpenOptions, Status, Workspace, retention};
+use backstitch_core::{
+    EditorInfo, Engine, LogFilter, OpenOptions, PendingSave, Status, Workspace, retention,
+};
 use serde_json::json;
 
 use super::args::{CheckpointArgs, CheckpointCommand, GlobalArgs};
@@ -81,11 +83,20 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
 }
 
 fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
-    let mut text = String::new();
     let paint = Paint {
         width: usize::MAX,
         ..paint
     };
+    let mut text = status_rows(status, paint);
+    for warning in status_warnings(status, verbose) {
+        text.push_str(&TextLine::new().add(YELLOW, "! ").plain(warning).draw(paint));
+    }
+    text
+}
+
+/// Draws the store, its history and the processes at work, one row each.
+fn status_rows(status: &Status, paint: Paint) -> String {
+    let mut text = String::new();
     let mut row = |name: &str, value: String| {
         text.push_str(
             &TextLine::new()
@@ -139,21 +150,24 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         }
         row("editor", text);
     }
-    let mut warn = |what: String| {
-        text.push_str(&TextLine::new().add(YELLOW, "! ").plain(what).draw(paint));
-    };
+    text
+}
+
+/// Lists the conditions that need the user's attention. `verbose`: all files that were not captured.
+fn status_warnings(status: &Status, verbose: bool) -> Vec<String> {
+    let mut warnings = Vec::new();
     if let Some(operation) = status.open_operation {
-        warn(format!(
+        warnings.push(format!(
             "{operation} was interrupted; the next command finishes or undoes it"
         ));
     }
     if status.coverage.pending {
-        warn("a scan is still running in the background".to_owned());
+        warnings.push("a scan is still running in the background".to_owned());
     }
     let shown = if verbose { usize::MAX } else { 5 };
     for item in status.coverage.items.iter().take(shown) {
         let reason = item.reason.name().replace('_', " ");
-        warn(format!(
+        warnings.push(format!(
             "not captured: {} ({reason})",
             render::path(&item.path)
         ));
@@ -165,41 +179,42 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         .checked_sub(shown)
         .filter(|n| *n > 0)
     {
-        warn(format!("and {more} more not captured (-v lists them)"));
+        warnings.push(format!("and {more} more not captured (-v lists them)"));
     }
     for gap in &status.gaps {
-        warn(format!("not recorded: {}", render::clean(gap)));
+        warnings.push(format!("not recorded: {}", render::clean(gap)));
     }
-    for p in &status.pending_saves {
-        let path = render::path(p.path.bytes());
-        let editor = render::clean(&p.editor);
-        let gone = status.editors.iter().all(|e| e.pid != p.pid);
-        let what = match p.operation {
-            Some(operation) => operation.to_string(),
-            None => "an agent's edit".to_owned(),
-        };
-        let note = match p.operation {
-            Some(operation) if gone => format!(
-                ", which is gone: the file still has the old text. `backstitch undo {operation}` undoes it"
-            ),
-            None if gone => {
-                ", which is gone: the file still has the old text. `backstitch rewind` undoes it"
-                    .to_owned()
-            }
-            _ => String::new(),
-        };
-        warn(format!(
-            "{what} waits for a save of {path} in {editor}{note}"
-        ));
-    }
+    let pending = status.pending_saves.iter();
+    warnings.extend(pending.map(|pending| pending_save_warning(status, pending)));
     for orphan in &status.orphans {
-        warn(format!(
+        warnings.push(format!(
             "not saved when {} ended: {}; the next editor on this workspace offers it",
             editor_name(&orphan.editor),
             render::path(orphan.path.bytes())
         ));
     }
-    text
+    warnings
+}
+
+fn pending_save_warning(status: &Status, pending: &PendingSave) -> String {
+    let path = render::path(pending.path.bytes());
+    let editor = render::clean(&pending.editor);
+    let is_gone = status.editors.iter().all(|e| e.pid != pending.pid);
+    let what = match pending.operation {
+        Some(operation) => operation.to_string(),
+        None => "an agent's edit".to_owned(),
+    };
+    let note = match pending.operation {
+        Some(operation) if is_gone => format!(
+            ", which is gone: the file still has the old text. `backstitch undo {operation}` undoes it"
+        ),
+        None if is_gone => {
+            ", which is gone: the file still has the old text. `backstitch rewind` undoes it"
+                .to_owned()
+        }
+        _ => String::new(),
+    };
+    format!("{what} waits for a save of {path} in {editor}{note}")
 }
 
 fn editor_name(editor: &EditorInfo) -> String {

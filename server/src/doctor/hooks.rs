@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{CheckState, Finding, shown};
+use crate::agent_hooks::program;
+use crate::agent_hooks::{self, claude_code};
 use crate::agents;
 use crate::render;
-use crate::setup;
 
 /// Maximum time for an agent's `--version` or a hook.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -18,17 +19,17 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) fn examine(root: &Path) -> Vec<Finding> {
     let name = agents::claude_code::NAME;
     let hint = format!("`backstitch setup {name}` sets it up to report what it does");
-    let settings = setup::settings_of_claude_code(root);
-    let has_any = |path: &PathBuf| setup::hooks_in(path).is_ok_and(|found| !found.is_empty());
-    if setup::found().is_empty() && !settings.iter().any(has_any) {
-        let problem = "no agent was found on this machine";
-        return vec![Finding::new(name, CheckState::Warning, problem, hint)];
+    let settings = agent_hooks::settings_of_claude_code(root);
+    let has_any = |path: &PathBuf| agent_hooks::hooks_in(path).is_ok_and(|found| !found.is_empty());
+    if agent_hooks::found().is_empty() && !settings.iter().any(has_any) {
+        let said = "no agent was found on this machine";
+        return vec![Finding::new(name, CheckState::Warning, said, hint)];
     }
     let mut all = Vec::new();
     all.extend(version(name));
     let mut commands: Vec<(String, PathBuf)> = Vec::new();
     for path in &settings {
-        match setup::hooks_in(path) {
+        match agent_hooks::hooks_in(path) {
             Ok(found) if found.is_empty() => {}
             Ok(found) => {
                 all.extend(missing(name, path, &found));
@@ -45,7 +46,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
                 "the agent cannot read its settings either: fix that file",
             )),
         }
-        if setup::hooks_disabled(path) {
+        if agent_hooks::hooks_disabled(path) {
             all.push(Finding::new(
                 name,
                 CheckState::Wrong,
@@ -59,7 +60,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
         all.push(Finding::new(name, CheckState::Wrong, problem, hint.clone()));
     }
     for (command, path) in commands {
-        let trouble = setup::trouble(&command);
+        let trouble = program::trouble(&command);
         let of_project = path.starts_with(root.join(".claude"));
         if let Some(trouble) = &trouble {
             let (state, begin) = if trouble.stops() {
@@ -76,7 +77,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
                     shown(&path),
                     render::clean(&said)
                 ),
-                setup::fix(name, of_project),
+                program::fix(name, of_project),
             ));
         }
         if trouble.is_some_and(|trouble| trouble.stops()) {
@@ -104,7 +105,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
 
 /// Checks the agent's version.
 fn version(name: &'static str) -> Option<Finding> {
-    let program = setup::claude_on_path()?;
+    let program = agent_hooks::claude_on_path()?;
     let mut command = Command::new(&program);
     command.arg("--version");
     let output = match run(&mut command, b"") {
@@ -142,7 +143,7 @@ fn version(name: &'static str) -> Option<Finding> {
 
 /// Reports events without a Backstitch hook.
 fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Option<Finding> {
-    let missing: Vec<&str> = setup::EVENTS
+    let missing: Vec<&str> = claude_code::EVENTS
         .iter()
         .filter(|event| found.iter().all(|(at, _)| at != *event))
         .copied()

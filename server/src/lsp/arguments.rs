@@ -1,11 +1,108 @@
-//! Arguments of our commands and requests: their types, which are required, and which exclude each other. Pure.
+//! Our commands, and the arguments of commands and requests: their types, which are required, and which exclude each
+//! other. Pure.
 //! Checked arguments always deserialize.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::commands;
 use super::failure::{Failure, Reply};
 use super::messages::arguments as messages;
+
+/// Commands that `executeCommandProvider` lists; some clients run no others.
+pub const COMMANDS: [&str; 11] = [
+    "backstitch.rewind",
+    "backstitch.undo",
+    "backstitch.redo",
+    "backstitch.revert",
+    "backstitch.fork",
+    "backstitch.switch",
+    "backstitch.tag",
+    "backstitch.pin",
+    "backstitch.checkpoint",
+    "backstitch.diff",
+    "backstitch.timeline",
+];
+
+/// Arguments of every restore, apart from its target.
+const RESTORE_KEYS: [&str; 9] = [
+    "scope",
+    "exact",
+    "paths",
+    "hunks",
+    "session",
+    "uncertain",
+    "onConflict",
+    "plan",
+    "confirm",
+];
+/// Arguments of every command and request.
+const WORKSPACE_KEYS: [&str; 2] = ["uri", "workspace"];
+
+/// Returns the arguments of one of our commands or requests; None if there is none of this name.
+pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
+    let none: &[&str] = &[];
+    Some(match name {
+        "backstitch.rewind" => [&["rev", "lines"], &RESTORE_KEYS],
+        "backstitch.revert" => [&["turn", "step"], &RESTORE_KEYS],
+        "backstitch.undo" => [&["op"], &RESTORE_KEYS],
+        "backstitch.redo" => [none, &RESTORE_KEYS],
+        "backstitch.switch" => [&["branch", "carry"], &RESTORE_KEYS],
+        "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
+        "backstitch.tag" => [&["name", "rev"], none],
+        "backstitch.pin" => [&["rev", "pinned"], none],
+        "backstitch.checkpoint" => [&["label", "description"], none],
+        "backstitch.diff" => [&["rev", "rev2", "turn"], none],
+        "backstitch.timeline"
+        | "backstitch/content"
+        | "backstitch/blame"
+        | "backstitch/sessions" => [none, none],
+        "backstitch/plan" => [
+            &[
+                "rev", "turn", "step", "op", "undo", "redo", "branch", "carry", "texts",
+            ],
+            &RESTORE_KEYS,
+        ],
+        "backstitch/timeline" => [
+            &[
+                "limit",
+                "before",
+                "session",
+                "agent",
+                "kind",
+                "text",
+                "branch",
+                "allBranches",
+            ],
+            none,
+        ],
+        "backstitch/checkpoint" => [&["rev"], none],
+        "backstitch/diff" => [&["from", "to"], none],
+        "backstitch/turnBegin" => [&["agent", "session", "prompt"], none],
+        "backstitch/turnEnd" => [&["agent", "session"], none],
+        "backstitch/applyEdit" => [&["agent", "session", "label", "edit"], none],
+        _ => return None,
+    })
+}
+
+/// Refuses unknown arguments: a misspelled one must not mean “everything”.
+fn refuse_unknown(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
+    let known: Vec<&str> = keys.concat().into_iter().chain(WORKSPACE_KEYS).collect();
+    let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
+    let unknown = given.filter(|key| !known.contains(&key.as_str()));
+    let unknown: Vec<&str> = unknown.map(String::as_str).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(messages::not_taken(name, &unknown)).hint(messages::takes(&known)))
+}
+
+/// Deserializes the arguments of a command or request.
+pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
+    T::deserialize(arguments).map_err(|error| {
+        tracing::info!("{name}: {error}");
+        Failure::usage(messages::unreadable(name)).hint(messages::UNREADABLE_HINT)
+    })
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArgumentKind {
@@ -105,8 +202,8 @@ pub fn checked(name: &str, given: Value) -> Reply<Value> {
     };
     given.retain(|_, value| !value.is_null());
     let given = Value::Object(given);
-    if let Some(keys) = commands::keys(name) {
-        commands::refuse_unknown(name, &given, &keys)?;
+    if let Some(keys) = keys(name) {
+        refuse_unknown(name, &given, &keys)?;
     }
     kinds(name, &given)?;
     for argument in needed(name, &given) {
@@ -148,7 +245,7 @@ fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Reply<()> {
 }
 
 fn accepted(name: &str) -> String {
-    let keys = commands::keys(name).map(|keys| keys.concat());
+    let keys = keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
     messages::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }

@@ -9,8 +9,8 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Reply};
 use super::messages::refusal;
-use super::progress::wait_for_cancellation;
 use super::session::ServerState;
+use crate::host::progress::wait_for_cancellation;
 
 /// How long to wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);

@@ -26,14 +26,15 @@ use super::blame_groups::author_of;
 use super::client_capabilities::ClientFeatures;
 use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
-use super::outgoing::Outgoing;
 use super::position::Encoding;
-use super::progress::{self, CANCELLATION};
 use super::session::ServerState;
 use super::{
-    actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
+    actions, arguments, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri,
+    views,
 };
+use crate::host::progress::{CANCELLATION, is_cancelled};
 use crate::to_protocol;
+use crate::transport::outgoing::Outgoing;
 
 #[derive(Debug)]
 pub struct Backend {
@@ -123,7 +124,7 @@ fn all_files() -> FileOperationRegistrationOptions {
 }
 
 fn capabilities(encoding: Encoding) -> ServerCapabilities {
-    let commands = commands::COMMANDS.iter().map(|name| (*name).to_owned());
+    let commands = arguments::COMMANDS.iter().map(|name| (*name).to_owned());
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(
@@ -282,7 +283,7 @@ impl Backend {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
             Err(failure) if self.server.features().own.notifications => Err(failure.into()),
-            Err(failure) if progress::is_cancelled() => Err(failure.into()),
+            Err(failure) if is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
                     self.server.say(MessageType::Error, failure.text());

@@ -15,7 +15,7 @@ use super::document::{self, Document, DocumentPath};
 use super::messages::notice;
 use super::pending_saves;
 use super::session::{DocumentEvent, SavedText, ServerState};
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Time without a key after which a buffer is recorded.
 const TYPING_PAUSE: Duration = Duration::from_millis(150);

@@ -4,44 +4,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use backstitch_core::model::{Kind, RelPath};
-use backstitch_core::restore::{Goal, OnConflict, Request};
+use backstitch_core::model::Kind;
 use backstitch_core::{Entry, LogFilter};
 use backstitch_protocol::{
     Checkpoint, Choices, FailureKind, ForkParams, ForkResult, NewCheckpointParams, PinParams,
     PinResult, RedoParams, RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text,
     UndoParams, Where,
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::arguments;
+use super::arguments::{self, COMMANDS, read};
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Reply};
-use super::messages::{self, Now, arguments as argument_messages, choice, refusal};
-use super::restore::{self, RestoreCommand, Verb};
+use super::messages::{self, Now, choice, refusal};
+use super::mutations;
+use super::restore::{self, RestoreCommand};
 use super::session::ServerState;
+use super::targets::{candidates, workspace_handle};
+use super::verb::Verb;
 use super::views;
-use super::workspace::WorkspaceHandle;
-use super::{document, mutations, uri};
+use crate::host::workspace::WorkspaceHandle;
 use crate::to_protocol;
-
-/// Commands that `executeCommandProvider` lists; some clients run no others.
-pub const COMMANDS: [&str; 11] = [
-    "backstitch.rewind",
-    "backstitch.undo",
-    "backstitch.redo",
-    "backstitch.revert",
-    "backstitch.fork",
-    "backstitch.switch",
-    "backstitch.tag",
-    "backstitch.pin",
-    "backstitch.checkpoint",
-    "backstitch.diff",
-    "backstitch.timeline",
-];
 
 /// Maximum number of turns that a question offers.
 const MAX_OFFERED: usize = 6;
@@ -126,133 +111,6 @@ async fn run_restore(
     Ok(to_protocol::value(&restore::run(server, job).await?))
 }
 
-/// Arguments of every restore, apart from its target.
-pub const RESTORE_KEYS: [&str; 9] = [
-    "scope",
-    "exact",
-    "paths",
-    "hunks",
-    "session",
-    "uncertain",
-    "onConflict",
-    "plan",
-    "confirm",
-];
-/// Arguments of every command and request.
-const WORKSPACE_KEYS: [&str; 2] = ["uri", "workspace"];
-
-/// Returns the arguments of one of our commands or requests; None if there is none of this name.
-pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
-    let none: &[&str] = &[];
-    Some(match name {
-        "backstitch.rewind" => [&["rev", "lines"], &RESTORE_KEYS],
-        "backstitch.revert" => [&["turn", "step"], &RESTORE_KEYS],
-        "backstitch.undo" => [&["op"], &RESTORE_KEYS],
-        "backstitch.redo" => [none, &RESTORE_KEYS],
-        "backstitch.switch" => [&["branch", "carry"], &RESTORE_KEYS],
-        "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
-        "backstitch.tag" => [&["name", "rev"], none],
-        "backstitch.pin" => [&["rev", "pinned"], none],
-        "backstitch.checkpoint" => [&["label", "description"], none],
-        "backstitch.diff" => [&["rev", "rev2", "turn"], none],
-        "backstitch.timeline"
-        | "backstitch/content"
-        | "backstitch/blame"
-        | "backstitch/sessions" => [none, none],
-        "backstitch/plan" => [
-            &[
-                "rev", "turn", "step", "op", "undo", "redo", "branch", "carry", "texts",
-            ],
-            &RESTORE_KEYS,
-        ],
-        "backstitch/timeline" => [
-            &[
-                "limit",
-                "before",
-                "session",
-                "agent",
-                "kind",
-                "text",
-                "branch",
-                "allBranches",
-            ],
-            none,
-        ],
-        "backstitch/checkpoint" => [&["rev"], none],
-        "backstitch/diff" => [&["from", "to"], none],
-        "backstitch/turnBegin" => [&["agent", "session", "prompt"], none],
-        "backstitch/turnEnd" => [&["agent", "session"], none],
-        "backstitch/applyEdit" => [&["agent", "session", "label", "edit"], none],
-        _ => return None,
-    })
-}
-
-/// Refuses unknown arguments: a misspelled one must not mean “everything”.
-pub fn refuse_unknown(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
-    let known: Vec<&str> = keys.concat().into_iter().chain(WORKSPACE_KEYS).collect();
-    let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
-    let unknown = given.filter(|key| !known.contains(&key.as_str()));
-    let unknown: Vec<&str> = unknown.map(String::as_str).collect();
-    if unknown.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::usage(argument_messages::not_taken(name, &unknown))
-        .hint(argument_messages::takes(&known)))
-}
-
-pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
-    T::deserialize(arguments).map_err(|error| {
-        tracing::info!("{name}: {error}");
-        Failure::usage(argument_messages::unreadable(name)).hint(argument_messages::UNREADABLE_HINT)
-    })
-}
-
-/// Returns the workspace of the document, the named one, or the only one.
-pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
-    if let Some(uri) = &here.uri {
-        if let Some(place) = server.documents.get(uri).and_then(|d| d.place) {
-            return Ok(place.handle);
-        }
-        if let Some(document) = uri::Virtual::parse(uri) {
-            return Ok(server.handle_of(&document.root)?);
-        }
-        if let Some(path) = uri::to_path(uri) {
-            // the directory may have been deleted with the file
-            let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
-            return Ok(server.handle_of(there.unwrap_or(&path))?);
-        }
-    }
-    if let Some(root) = &here.workspace {
-        let path = uri::to_path(root).unwrap_or_else(|| root.into());
-        if !path.is_dir() {
-            return Err(
-                Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
-            );
-        }
-        return Ok(server.handle_of(&path)?);
-    }
-    match candidates(server).as_slice() {
-        [handle] => Ok(handle.clone()),
-        [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
-        _ => {
-            Err(Failure::usage(refusal::SEVERAL_WORKSPACES).hint(refusal::SEVERAL_WORKSPACES_HINT))
-        }
-    }
-}
-
-/// Returns the candidates if no workspace is named: those with a history, if there are any.
-fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
-    let handles = server.handles();
-    let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
-    let with_history: Vec<Arc<WorkspaceHandle>> =
-        handles.iter().filter(recorded).cloned().collect();
-    if with_history.is_empty() {
-        handles
-    } else {
-        with_history
-    }
-}
-
 /// Like `workspace_handle`, for a command: asks the user if several workspaces are possible.
 async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     let candidates = candidates(server);
@@ -270,54 +128,6 @@ async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
         .into_iter()
         .filter(|handle| handle.root() == chosen);
     found.next().ok_or_else(Failure::cancelled)
-}
-
-/// Reads a path argument: a URI, or a path relative to the root.
-pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
-    let found = match uri::to_path(typed) {
-        Some(full) => {
-            // a document is the file that its link points to
-            let real = document::resolve_links(&full);
-            let inside = real
-                .iter()
-                .chain([&full])
-                .find_map(|p| p.strip_prefix(handle.root()).ok());
-            inside.and_then(RelPath::from_path)
-        }
-        None => RelPath::new(typed),
-    };
-    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
-}
-
-/// Reads the options of a restore; the goal is set later.
-pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
-    if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
-        return Err(
-            Failure::new(FailureKind::Refused, refusal::scope(scope)).hint(refusal::SCOPE_HINT)
-        );
-    }
-    let mut request = Request::new(Goal::Redo);
-    request.session.clone_from(&typed.session);
-    request.hunks.clone_from(&typed.hunks);
-    let paths = typed.paths.iter().map(|typed| path(handle, typed));
-    request.paths = paths.collect::<Reply<_>>()?;
-    request.take_uncertain = match typed.uncertain.as_deref() {
-        None | Some("keep") => false,
-        Some("take") => true,
-        Some(other) => {
-            return Err(Failure::usage(refusal::uncertain(other)));
-        }
-    };
-    request.on_conflict = match typed.on_conflict.as_deref() {
-        None | Some("fail") => OnConflict::Fail,
-        Some("markers") => OnConflict::Markers,
-        Some("current") => OnConflict::Current,
-        Some("target") => OnConflict::Target,
-        Some(other) => {
-            return Err(Failure::usage(refusal::on_conflict(other)));
-        }
-    };
-    Ok(request)
 }
 
 /// Asks the user to choose one of the newest turns.

@@ -14,7 +14,7 @@ use tower_lsp::gen_lsp_types::TextDocumentContentChangeEvent as Change;
 
 use super::position::Encoding;
 use super::text_format::TextFormat;
-use super::workspace::WorkspaceHandle;
+use crate::host::workspace::WorkspaceHandle;
 
 /// Maximum size of a document with lenses. A larger one is not read by eye, and each key press would be expensive.
 pub const MAX_BYTES: usize = 10 << 20;

@@ -16,7 +16,7 @@ use super::document::{self, Document};
 use super::edits;
 use super::messages;
 use super::session::{ANSWER, DocumentEvent, ServerState};
-use super::workspace::WorkspaceHandle;
+use crate::host::workspace::WorkspaceHandle;
 
 /// Number of attempts while the user types into the document.
 const TRIES: usize = 3;

@@ -15,35 +15,29 @@ use backstitch_protocol::{
 use serde::Deserialize as _;
 use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
-use super::commands;
+use super::buffers;
 use super::document::Document;
 use super::failure::{Failure, Reply};
 use super::messages::{arguments, refusal::agent as messages};
-use super::session::{ANSWER, ServerState};
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use super::session::{ANSWER, ActiveAgent, ServerState};
+use super::targets;
 use super::workspace_edit::{EditParts, InFlightEdit};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// How long the client may take to send the result of an edit.
 const CHANGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 /// How long to wait for the rest if an edit and typing changed the same lines.
 const OVERLAP_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(300);
 
-/// An agent that works in this editor, from the begin of a turn to its end.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActiveAgent {
-    pub agent: String,
-    pub session: String,
-}
-
 pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
-    let handle = commands::workspace_handle(server, &turn.place)?;
+    let handle = targets::workspace_handle(server, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
         return Err(Failure::usage(messages::UNNAMED));
     };
     let active = ActiveAgent { agent, session: id };
     server.agent_began(active.clone());
     // text typed until now belongs to the state before the turn
-    super::buffers::record_all(server, &handle, true).await;
+    buffers::record_all(server, &handle, true).await;
     let event = event(
         &handle,
         &active,
@@ -62,7 +56,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
 }
 
 pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
-    let handle = commands::workspace_handle(server, &turn.place)?;
+    let handle = targets::workspace_handle(server, &turn.place)?;
     let active = find_agent(server, turn.agent, turn.session)?;
     server.agent_ended(&active);
     let event = event(

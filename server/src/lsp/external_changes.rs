@@ -11,7 +11,7 @@ use super::document::Document;
 use super::editing::{self, EditWait, NewText};
 use super::messages::notice;
 use super::session::ServerState;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// The documents that a restore affects.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -22,12 +22,13 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
 use super::arguments;
 use super::backend::Backend;
-use super::commands;
-use super::frames::UNREADABLE;
 use super::from_proto;
 use super::messages::refusal;
-use super::progress::{CANCELLATION, TrackedRequest};
+use super::progress::TrackedRequest;
 use super::session::ServerState;
+use crate::host::progress::CANCELLATION;
+use crate::transport::frames::UNREADABLE;
+use crate::transport::isolation::isolated;
 
 #[derive(Debug)]
 pub struct Ingress {
@@ -86,27 +87,18 @@ impl Service<Request> for Ingress {
         let called = self.inner.call(request);
         let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
         let tracked = tracked.map(|id| TrackedRequest::begin(&self.server, id));
-        let answer = tokio::spawn(async move {
-            match tracked {
+        let name = method.clone();
+        Box::pin(isolated(method, id, async move {
+            let answer = match tracked {
                 Some(tracked) => {
                     CANCELLATION
                         .scope(tracked.cancellation.clone(), called)
                         .await
                 }
                 None => called.await,
-            }
-        });
-        Box::pin(async move {
-            match answer.await {
-                Ok(answer) => {
-                    answer.map(|answer| answer.map(|answer| with_plain_error(&method, answer)))
-                }
-                Err(error) => {
-                    tracing::error!("{method}: {error}");
-                    Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
-                }
-            }
-        })
+            };
+            answer.map(|answer| answer.map(|answer| with_plain_error(&name, answer)))
+        }))
     }
 }
 
@@ -131,7 +123,7 @@ fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
 
 /// Checks the arguments of our own requests; returns an error response if they are wrong.
 fn checked(request: Request) -> Result<Request, Box<Response>> {
-    if commands::keys(request.method()).is_none() {
+    if arguments::keys(request.method()).is_none() {
         return Ok(request);
     }
     let (method, id, params) = request.into_parts();

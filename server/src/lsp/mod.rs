@@ -15,7 +15,6 @@ mod editor_agents;
 mod edits;
 mod external_changes;
 mod failure;
-mod frames;
 mod from_proto;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -27,20 +26,21 @@ mod memory;
 mod messages;
 mod mutations;
 mod notifications;
-mod outgoing;
 mod pending_saves;
 mod position;
 mod progress;
 mod requests;
 mod restore;
+mod running;
 mod session;
 mod settings;
 mod spans;
-mod store_watcher;
+mod targets;
 mod text_format;
 mod uri;
+mod verb;
 mod views;
-mod workspace;
+mod virtual_documents;
 mod workspace_edit;
 
 use std::path::{Path, PathBuf};
@@ -51,12 +51,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
+use crate::transport::outgoing::ResponseWriter;
+use crate::transport::{MAX_CONCURRENT, frames};
 use ingress::Ingress;
-use outgoing::ResponseWriter;
 use session::ServerState;
-
-/// Maximum number of concurrent requests. Others wait in the pipe; none of ours waits for the client.
-const MAX_CONCURRENT: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -84,7 +82,7 @@ pub fn run(options: &Options) -> Result<()> {
         .build()
         .context(messages::refusal::RUNTIME)?;
     let server = runtime.block_on(serve(options));
-    views::clear();
+    virtual_documents::clear();
     // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
@@ -134,7 +132,10 @@ where
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(server.clone(), document_events));
     tokio::spawn(notifications::follow(server.clone(), store_events));
-    tokio::spawn(pending_saves::follow(server.clone(), opened_workspaces));
+    tokio::spawn(notifications::follow_workspaces(
+        server.clone(),
+        opened_workspaces,
+    ));
     let transport = Server::new(frames::guarded(from), to, socket);
     let transport = transport.concurrency_level(MAX_CONCURRENT);
     let serving = transport.serve(Ingress::new(service));

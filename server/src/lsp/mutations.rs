@@ -9,7 +9,7 @@ use backstitch_protocol::ForkResult;
 use super::failure::Reply;
 use super::session::ServerState;
 use super::uri;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Creates a branch at a revision; generates a name if there is none.

@@ -20,10 +20,11 @@ use super::document::{self, Document};
 use super::editing::{self, EditWait, OpenDocuments};
 use super::external_changes;
 use super::messages::notice;
+use super::pending_saves;
 use super::restore;
 use super::session::ServerState;
-use super::store_watcher::StoreEvent;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::store_watcher::StoreEvent;
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Maximum number of checkpoints that are announced one by one; after more, the client has to read the timeline
@@ -77,6 +78,17 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Stor
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
+    }
+}
+
+/// Handles each workspace that is opened, until the server ends.
+pub async fn follow_workspaces(
+    server: Arc<ServerState>,
+    mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
+) {
+    while let Some(handle) = opened.recv().await {
+        tokio::spawn(report_recorder(server.clone(), handle.clone()));
+        tokio::spawn(pending_saves::offer_leftovers(server.clone(), handle));
     }
 }
 

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use backstitch_core::model::ContentId;
 use backstitch_core::{Orphan, PendingChoice, PendingSave, Result};
-use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
+use super::ask;
 use super::document;
 use super::editing;
 use super::messages::{choice, notice};
-use super::notifications;
 use super::session::ServerState;
 use super::views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
 pub async fn on_closed(
@@ -39,7 +38,7 @@ pub async fn on_closed(
 /// Asks whether the file is to be written. Without an answer it stays pending, and `status` shows it.
 async fn ask(server: &Arc<ServerState>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
-    let chosen = super::ask::ask(server, MessageType::Warning, question, &answers).await;
+    let chosen = ask::ask(server, MessageType::Warning, question, &answers).await;
     match chosen.as_deref() {
         Some(choice::WRITE) => Some(true),
         Some(choice::FORGET) => Some(false),
@@ -62,19 +61,8 @@ fn report_outcome(
     server.changed(handle);
 }
 
-/// Handles each workspace that is opened, until the server ends.
-pub async fn follow(server: Arc<ServerState>, mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>) {
-    while let Some(handle) = opened.recv().await {
-        tokio::spawn(notifications::report_recorder(
-            server.clone(),
-            handle.clone(),
-        ));
-        tokio::spawn(offer_leftovers(server.clone(), handle));
-    }
-}
-
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
-async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     server.wait_until_ready().await;
     let waiting = handle.ask(|engine| engine.orphaned_saves()).await;
     for save in waiting.unwrap_or_default() {
@@ -104,7 +92,7 @@ async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>)
         let path = orphan.path.display();
         let question = notice::left_text(&orphan);
         let answers = [choice::SHOW_TEXT, choice::FORGET_TEXT];
-        let chosen = super::ask::ask(&server, MessageType::Warning, &question, &answers).await;
+        let chosen = ask::ask(&server, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
                 // the checkpoint keeps it in the history, even if the view is closed

@@ -13,15 +13,15 @@ use backstitch_protocol::{
 use serde_json::Value;
 
 use super::blame_groups;
-use super::commands;
 use super::failure::{Failure, Reply};
 use super::messages::refusal;
 use super::position::Encoding;
-use super::restore::{self, RestoreCommand, Verb};
+use super::restore::{self, RestoreCommand};
 use super::session::ServerState;
-use super::workspace::WriteAccess;
-use super::{spans, views};
+use super::verb::Verb;
+use super::{arguments, spans, targets, views};
 use crate::file_changes::FileChange;
+use crate::host::workspace::WriteAccess;
 use crate::to_protocol;
 
 /// Default number of rows of a page.
@@ -30,12 +30,12 @@ const DEFAULT_PAGE: usize = 200;
 const MAX_PAGE: usize = 100_000;
 
 pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<TimelineResult> {
-    let handle = commands::workspace_handle(server, &params.place)?;
+    let handle = targets::workspace_handle(server, &params.place)?;
     let path = params
         .place
         .uri
         .as_deref()
-        .map(|uri| commands::path(&handle, uri));
+        .map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
     let kind = params.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
@@ -85,7 +85,7 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
 }
 
 pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply<CheckpointResult> {
-    let handle = commands::workspace_handle(server, &params.place)?;
+    let handle = targets::workspace_handle(server, &params.place)?;
     let answered = handle.ask(move |engine| {
         let node = engine.resolve(&params.rev)?;
         let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
@@ -101,12 +101,12 @@ pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply
 
 /// Returns hunks with line ranges on both sides, and the words that differ.
 pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult> {
-    let handle = commands::workspace_handle(server, &params.place)?;
+    let handle = targets::workspace_handle(server, &params.place)?;
     let path = params
         .place
         .uri
         .as_deref()
-        .map(|uri| commands::path(&handle, uri));
+        .map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
     let (from, target) = (
         params.from.clone(),
@@ -142,8 +142,8 @@ fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
 
 /// Returns the plan of a restore.
 pub async fn plan(server: &Arc<ServerState>, params: &Value) -> Reply<PlanResult> {
-    let typed: PlanParams = commands::read("backstitch/plan", params)?;
-    let handle = commands::workspace_handle(server, &typed.place)?;
+    let typed: PlanParams = arguments::read("backstitch/plan", params)?;
+    let handle = targets::workspace_handle(server, &typed.place)?;
     let (verb, rev) = if let Some(branch) = typed.branch {
         let verb = Verb::Switch { carry: typed.carry };
         (verb, Some(branch))
@@ -223,7 +223,7 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
 
 /// Returns the sessions of the newest turns, newest first.
 pub async fn sessions(server: &ServerState, here: &Where) -> Reply<SessionsResult> {
-    let handle = commands::workspace_handle(server, here)?;
+    let handle = targets::workspace_handle(server, here)?;
     let entries = handle.ask(|engine| {
         engine.log(&LogFilter {
             kind: Some(Kind::Turn),

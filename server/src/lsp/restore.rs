@@ -11,15 +11,17 @@ use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult}
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
-use super::commands::{path, request};
 use super::editing::{self, EditWait, NewText, OpenDocuments};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
-use super::progress::{self, cancel_flag};
+use super::progress;
 use super::session::ServerState;
+use super::targets::{path, request};
+use super::verb::Verb;
 use super::views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::host::progress::{WorkDone, cancel_flag};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 fn should_stop() -> bool {
@@ -28,16 +30,6 @@ fn should_stop() -> bool {
 
 /// Number of times a plan is made again because something changed while it was shown.
 const TRIES: usize = 4;
-
-/// Kind of restore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    Rewind,
-    Revert,
-    Undo,
-    Redo,
-    Switch { carry: bool },
-}
 
 /// A restore as requested.
 #[derive(Clone, Debug)]
@@ -152,7 +144,7 @@ pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<Show
     let command = job.clone();
     let open = OpenDocuments::of(server, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
-    let work = |shown: progress::WorkDone| {
+    let work = |shown: WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
@@ -243,7 +235,7 @@ async fn decide(
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(server, &job.handle, shown).await?;
+                views::plan(server, &job.handle, &shown.title, &shown.plan).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
@@ -261,7 +253,9 @@ async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownP
         let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
-            Some(choice::SHOW) => views::plan(server, &job.handle, shown).await?,
+            Some(choice::SHOW) => {
+                views::plan(server, &job.handle, &shown.title, &shown.plan).await?
+            }
             _ => return Err(Failure::cancelled()),
         }
     }
@@ -277,7 +271,7 @@ async fn apply(
     let _alone = job.handle.restoring.lock().await;
     let open = OpenDocuments::of(server, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
-    let work = |shown: progress::WorkDone| {
+    let work = |shown: WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             let mut engine = shown.reporting(engine);
             let request = command.request(&engine, &lease, &open)?;

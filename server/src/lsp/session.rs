@@ -20,13 +20,12 @@ use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Ch
 
 use super::client_capabilities::ClientFeatures;
 use super::document::{self, Document, DocumentPath, Documents, LoadResult};
-use super::editor_agents::ActiveAgent;
-use super::progress::Running;
+use super::running::Running;
 use super::settings::{ClientSettings, Lenses};
-use super::store_watcher;
-use super::views::Views;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use super::virtual_documents::Views;
 use super::{messages, uri};
+use crate::host::store_watcher;
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 
 #[derive(Debug)]
 pub struct ServerState {
@@ -68,6 +67,13 @@ pub struct ServerState {
     ready: watch::Sender<bool>,
     /// True if the client has sent `shutdown`; its `exit` follows.
     leaving: AtomicBool,
+}
+
+/// An agent that works in this editor, from the begin of a turn to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActiveAgent {
+    pub agent: String,
+    pub session: String,
 }
 
 /// Change of a document, for the task that records buffers.

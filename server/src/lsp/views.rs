@@ -1,9 +1,7 @@
 //! Documents that the server shows: diffs, plans and timelines. A client that supports virtual documents gets one;
 //! others get a read-only file in the user's temporary directory, which is deleted when the server ends.
 
-use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use backstitch_core::model::{FileId, FileVersion, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
@@ -11,17 +9,14 @@ use backstitch_core::{Delta, Engine, LogFilter};
 use backstitch_protocol::{
     DiffResult, FailureKind, PlannedText, ShowDiffParams, ShowTimelineResult,
 };
-use tempfile::TempDir;
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
-use super::commands;
 use super::failure::{Failure, Reply};
 use super::messages::{self, Now, refusal, view};
-use super::restore::ShownPlan;
 use super::session::{ANSWER, ServerState};
-use super::uri;
-use super::workspace::{WorkspaceHandle, WriteAccess};
+use super::{targets, uri, virtual_documents};
 use crate::file_changes::{FileChange, difference};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
@@ -32,7 +27,7 @@ pub async fn diff(
 ) -> Reply<DiffResult> {
     let path = typed.place.uri.as_deref().and_then(uri::to_path);
     let path = path
-        .map(|p| commands::path(&handle, &uri::of_path(&p)))
+        .map(|p| targets::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     if let Some(turn) = typed.turn {
         return diff_of(server, &handle, turn, path).await;
@@ -104,7 +99,7 @@ pub async fn timeline(
 ) -> Reply<ShowTimelineResult> {
     let path = uri.and_then(uri::to_path);
     let path = path
-        .map(|p| commands::path(&handle, &uri::of_path(&p)))
+        .map(|p| targets::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     let file = path.as_ref().map(base_name);
     let name = view::timeline_name(file.as_deref());
@@ -278,9 +273,10 @@ fn unsaved_of(server: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, V
 pub async fn plan(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
-    shown: &ShownPlan,
+    title: &str,
+    plan: &Plan,
 ) -> Reply<()> {
-    let (plan, title) = (shown.plan.clone(), shown.title.clone());
+    let (plan, title) = (plan.clone(), title.to_owned());
     let text = handle.ask(move |engine| {
         let mut text = format!("{title}\n\n");
         for action in &plan.actions {
@@ -376,7 +372,7 @@ async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()
             return Ok(());
         }
     }
-    let path = write(name, content).map_err(|error| {
+    let path = virtual_documents::write(name, content).map_err(|error| {
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
     if !server.features().show_document {
@@ -399,82 +395,6 @@ async fn shown(server: &ServerState, uri: String) -> bool {
     };
     let shown = tokio::time::timeout(ANSWER, server.client.show_document(params)).await;
     matches!(shown, Ok(Ok(true)))
-}
-
-/// Texts of virtual documents, which the client may request again.
-#[derive(Debug, Default)]
-pub struct Views(Mutex<Vec<(String, Arc<str>)>>);
-
-/// Maximum number of texts.
-const MAX_VIEWS: usize = 64;
-
-impl Views {
-    /// Stores a text and returns its URI.
-    fn store(&self, name: &str, content: &[u8]) -> String {
-        let uri = uri::of_view(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), name);
-        let mut kept = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() == MAX_VIEWS {
-            kept.remove(0);
-        }
-        kept.push((uri.clone(), String::from_utf8_lossy(content).into()));
-        uri
-    }
-
-    fn get(&self, uri: &str) -> Option<Arc<str>> {
-        let kept = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut found = kept.iter().filter(|(of, _)| uri::same_view(of, uri));
-        found.next().map(|(_, text)| text.clone())
-    }
-}
-
-/// Number of the next view. Each view has a URI of its own, since editors do not reload an open document.
-static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
-
-/// Directory of the views that are files. Only the user can read them.
-static VIEW_DIR: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
-
-fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
-    let place = VIEW_DIR.get_or_init(Mutex::default);
-    let mut place = place
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if place.is_none() {
-        *place = Some(tempfile::Builder::new().prefix("backstitch-").tempdir()?);
-    }
-    let Some(dir) = place.as_ref() else {
-        return Err(std::io::ErrorKind::NotFound.into());
-    };
-    let plain: String = name
-        .chars()
-        .map(|c| if c == '/' || c.is_control() { '-' } else { c })
-        .collect();
-    let own = dir
-        .path()
-        .join(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
-    std::fs::create_dir(&own)?;
-    let path = own.join(plain);
-    let mut file = tempfile::NamedTempFile::new_in(&own)?;
-    file.write_all(content)?;
-    let mut permissions = file.as_file().metadata()?.permissions();
-    permissions.set_readonly(true);
-    file.as_file().set_permissions(permissions)?;
-    file.persist(&path)?;
-    Ok(path)
-}
-
-/// Deletes the directory.
-pub fn clear() {
-    if let Some(place) = VIEW_DIR.get()
-        && let Ok(mut place) = place.lock()
-    {
-        place.take();
-    }
 }
 
 /// Returns the content of a `backstitch:` document.

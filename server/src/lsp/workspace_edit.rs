@@ -21,7 +21,7 @@ use super::messages::refusal::agent as messages;
 use super::position::Encoding;
 use super::session::{ServerState, VERSION_CONTROL};
 use super::uri;
-use super::workspace::WorkspaceHandle;
+use crate::host::workspace::WorkspaceHandle;
 
 /// An agent's edit, checked and ready to be applied.
 #[derive(Debug, Default)]

@@ -1,13 +1,7 @@
-//! `backstitch setup`: sets up agents to report what they do, and editors to show it. Owns the list of agents,
-//! their detection and the edits of their settings. `claude_code` and `editors` own the formats, `file` the
-//! writing, and `json` the edit of a value within its text; `program` the program that hooks run,
-//! and `recording` the check that they run it.
+//! `backstitch setup`: sets up agents to report what they do, and editors to show it. Owns the edits of their settings;
+//! `editors` owns the formats of editors, and `recording` the check that agents are recorded.
 
-mod claude_code;
 mod editors;
-mod file;
-mod json;
-mod program;
 mod recording;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::agent_hooks::{claude_code, claude_dir, program};
 use crate::agents;
+use crate::settings_file::JsonSettings;
 
-pub use program::trouble;
-pub use recording::{facts as recording_facts, fix, recordings, repair};
+pub use recording::{facts as recording_facts, recordings, repair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetupRequest<'a> {
@@ -82,56 +77,6 @@ pub fn is_known(name: &str) -> bool {
     agents::agent(name).is_some() || editors::is_known(name)
 }
 
-/// Returns the agents on this machine, with the path by which each was found.
-pub fn found() -> Vec<(&'static str, String)> {
-    let directory = claude_dir()
-        .filter(|dir| dir.is_dir())
-        .map(|dir| dir.display().to_string());
-    let program = || on_path("claude").map(|file| file.display().to_string());
-    directory
-        .or_else(program)
-        .map(|path| (agents::claude_code::NAME, path))
-        .into_iter()
-        .collect()
-}
-
-pub use claude_code::EVENTS;
-
-/// Returns the possible files of Claude Code's settings: the user's and a project's.
-pub fn settings_of_claude_code(project: &Path) -> Vec<PathBuf> {
-    let user = claude_dir().map(|dir| dir.join("settings.json"));
-    user.into_iter()
-        .chain(settings_of_project(project))
-        .collect()
-}
-
-/// Claude Code's settings of a project alone.
-fn settings_of_project(project: &Path) -> Vec<PathBuf> {
-    let own = ["settings.json", "settings.local.json"];
-    own.map(|name| project.join(".claude").join(name)).into()
-}
-
-/// Returns the path of Claude Code's program.
-pub fn claude_on_path() -> Option<PathBuf> {
-    on_path("claude")
-}
-
-/// Returns the events and commands of the Backstitch hooks in a settings file.
-pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    Ok(claude_code::ours(&file::JsonSettings::read(path)?.value))
-}
-
-/// True if a settings file disables all hooks.
-pub fn hooks_disabled(path: &Path) -> bool {
-    let settings = path.exists().then(|| file::JsonSettings::read(path));
-    settings.is_some_and(|read| {
-        read.is_ok_and(|settings| settings.value["disableAllHooks"] == Value::Bool(true))
-    })
-}
-
 /// Sets up one agent.
 pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<SetupResult> {
     if editors::is_known(agent) {
@@ -146,9 +91,9 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
             .context("the home directory is unknown; --scope project works without it")?,
     };
     let path = dir.join("settings.json");
-    let (settings, is_invalid) = match file::JsonSettings::read(&path) {
+    let (settings, is_invalid) = match JsonSettings::read(&path) {
         Err(error) if request.print && !request.uninstall && is_invalid_json(&error) => {
-            (file::JsonSettings::blank(&path), true)
+            (JsonSettings::blank(&path), true)
         }
         settings => (settings?, false),
     };
@@ -231,25 +176,6 @@ fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-fn claude_dir() -> Option<PathBuf> {
-    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
-    named
-        .map(PathBuf::from)
-        .or_else(|| home().map(|home| home.join(".claude")))
-}
-
-fn home() -> Option<PathBuf> {
-    std::env::home_dir().filter(|dir| dir.is_absolute())
-}
-
-fn on_path(program: &str) -> Option<PathBuf> {
-    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|dir| dir.join(&name))
-        .find(|file| file.is_file())
 }
 
 /// Returns the result as JSON.

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::program::{self, Trouble};
-use super::{SetupOutcome, SetupRequest, SetupResult, claude_code, file};
+use super::{SetupOutcome, SetupRequest, SetupResult};
+use crate::agent_hooks::program::{self, Trouble};
+use crate::agent_hooks::{self, claude_code};
 use crate::agents;
+use crate::settings_file::JsonSettings;
 
 /// One settings file with hooks of ours in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub enum Repair {
 
 /// Each agent that is found on this machine, or has hooks of ours, with the project's settings beside the user's.
 pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
-    let found = super::found();
+    let found = agent_hooks::found();
     let name = agents::claude_code::NAME;
     let found = found.into_iter().find(|(agent, _)| *agent == name);
     let recording = recording(name, found.map(|(_, why)| why), project);
@@ -57,8 +59,8 @@ pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
 }
 
 fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>) -> AgentRecording {
-    let user = super::claude_dir().map(|dir| dir.join("settings.json"));
-    let own = project.map_or_else(Vec::new, super::settings_of_project);
+    let user = agent_hooks::settings_of_user();
+    let own = project.map_or_else(Vec::new, agent_hooks::settings_of_project);
     let files = user.map(|path| (path, false)).into_iter();
     let files: Vec<_> = files
         .chain(own.into_iter().map(|path| (path, true)))
@@ -77,7 +79,10 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         of_project: false,
         places,
     };
-    if let Some((path, _)) = files.iter().find(|(path, _)| super::hooks_disabled(path)) {
+    if let Some((path, _)) = files
+        .iter()
+        .find(|(path, _)| agent_hooks::hooks_disabled(path))
+    {
         recording.reason = Some(format!("{} switches all hooks off", path.display()));
         recording.fix = Some("take `disableAllHooks` out of it".to_owned());
         return recording;
@@ -98,7 +103,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();
         recording.reason = Some(format!("the hooks in {settings} {}", trouble.said()));
-        recording.fix = Some(fix(agent, place.of_project));
+        recording.fix = Some(program::fix(agent, place.of_project));
         recording.of_project = place.of_project;
         // a project's settings may be shared with others
         let automatic = trouble.is_ours() && !place.of_project;
@@ -110,7 +115,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
     } else if recording.places.is_empty() {
         let unreadable = files
             .iter()
-            .find_map(|(path, _)| super::hooks_in(path).err());
+            .find_map(|(path, _)| agent_hooks::hooks_in(path).err());
         recording.reason = Some(match &unreadable {
             Some(error) => format!("{error:#}"),
             None => "it is not set up".to_owned(),
@@ -123,16 +128,10 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
     recording
 }
 
-/// The command that repairs the hooks, as a sentence.
-pub fn fix(agent: &str, of_project: bool) -> String {
-    let scope = if of_project { " --scope project" } else { "" };
-    format!("`backstitch setup {agent} --repair{scope}` has them run a program that exists")
-}
-
 /// The different commands of our hooks in a settings file.
 fn places(settings: &Path, of_project: bool) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
-    for (_, command) in super::hooks_in(settings).unwrap_or_default() {
+    for (_, command) in agent_hooks::hooks_in(settings).unwrap_or_default() {
         if places.iter().any(|known| known.command == command) {
             continue;
         }
@@ -150,15 +149,12 @@ fn places(settings: &Path, of_project: bool) -> Vec<Place> {
 /// hooks of ours are left alone.
 pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<SetupResult>> {
     let files = match request.project {
-        Some(root) => super::settings_of_project(root),
-        None => super::claude_dir()
-            .map(|dir| dir.join("settings.json"))
-            .into_iter()
-            .collect(),
+        Some(root) => agent_hooks::settings_of_project(root),
+        None => agent_hooks::settings_of_user().into_iter().collect(),
     };
     let mut all = Vec::new();
     for path in files {
-        let settings = file::JsonSettings::read(&path)?;
+        let settings = JsonSettings::read(&path)?;
         let places = places(&path, request.project.is_some());
         let troubles: Vec<&Trouble> = places.iter().filter_map(|p| p.trouble.as_ref()).collect();
         let mut done = SetupResult {

@@ -37,7 +37,9 @@ fn documented(start: &str) -> BTreeSet<String> {
 
 fn in_code(start: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    let files = fs::read_dir(server().join("src/lsp")).expect("the code");
+    let rooms = ["src/lsp", "src/transport"];
+    let files = rooms.map(|room| fs::read_dir(server().join(room)).expect("the code"));
+    let files = files.into_iter().flatten();
     let files = files.map(|file| file.expect("a file").path());
     // files in directories there are for tests
     for file in files.filter(|path| path.is_file()) {

@@ -324,7 +324,9 @@ fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
     let plan = s.engine.plan(&r).expect("planned");
     assert_eq!(plan.open_conflicts(), 1);
     assert!(
-        plan.conflicts[0].reason.contains("unsaved changes in Helix"),
+        plan.conflicts[0]
+            .reason
+            .contains("unsaved changes in Helix"),
         "{plan:?}"
     );
     let refused = s.engine.apply(&r, None, &mut |_| {}).expect_err("refused");

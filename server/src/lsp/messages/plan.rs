@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use backstitch_core::model::RelPath;
 use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 
-use crate::lsp::restore::Verb;
+use crate::lsp::verb::Verb;
 use crate::render;
 
 /// Maximum number of paths that are named.

@@ -6,19 +6,11 @@ pub const CANCELLED: &str = "cancelled; nothing was changed";
 pub const CANNOT_ASK: &str =
     "this editor cannot show the question that has to be answered first; nothing was changed";
 pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to continue without it, and with `onConflict` to resolve conflicts";
-/// A panic; `LOG_HINT` goes with it.
+/// A panic.
 pub const FAILED: &str = "the server failed at this; its log says why";
-pub const LOG_HINT: &str = "its log says why; try again";
-pub const THREAD_ENDED: &str = "its thread ended";
-pub const PANIC: &str = "a panic";
-/// Subject of an error if the system gives no thread.
+/// Subject of an error if the runtime does not start.
 pub const RUNTIME: &str = "the runtime";
-pub const START_THREAD: &str = "start a thread";
 pub const NO_SHUTDOWN: &str = "the client sent `exit` without `shutdown` before it";
-
-pub fn failed(what: &str) -> String {
-    format!("the server failed at this ({what})")
-}
 
 pub fn log_level(level: &str) -> String {
     format!("--log-level {level}: off, error, warn, info, debug or trace")
@@ -40,7 +32,6 @@ pub fn there_are(commands: &[&str]) -> String {
     format!("there are {}", commands.join(", "))
 }
 
-pub const ASKS_AND_ANSWERS: &str = "a message asks or answers, not both";
 pub const NO_WORKSPACE: &str = "no workspace is open";
 pub const NO_WORKSPACE_HINT: &str =
     "open a file of the workspace, or name the workspace with `workspace`";

@@ -10,9 +10,9 @@ use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
 use super::{ANSWER, ServerState};
+use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::messages;
 use crate::lsp::settings::{ClientSettings, Lenses, SECTION};
-use crate::lsp::workspace::WorkspaceHandle;
 
 impl ServerState {
     pub fn settings(&self) -> ClientSettings {

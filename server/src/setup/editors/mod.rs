@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::file::SettingsFile;
-use super::{SetupOutcome, SetupRequest, SetupResult, binary, home};
+use super::{SetupOutcome, SetupRequest, SetupResult, binary};
+use crate::agent_hooks::home;
+use crate::settings_file::SettingsFile;
 
 /// An editor that can be set up.
 #[derive(Debug)]

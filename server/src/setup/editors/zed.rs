@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::super::file::SettingsFile;
 use super::super::{SetupOutcome, SetupRequest};
+use crate::agent_hooks::home;
+use crate::settings_file::SettingsFile;
 
 /// Start of the manifest, which marks the directory as ours.
 const MARKER: &str = "# Written by `backstitch setup zed`";
@@ -112,7 +113,7 @@ pub fn extension_dir() -> Option<PathBuf> {
     let windows = || std::env::var_os("LOCALAPPDATA").map(PathBuf::from);
     let data = named
         .or_else(|| cfg!(windows).then(windows).flatten())
-        .or_else(|| super::super::home().map(|home| home.join(".local/share")))?;
+        .or_else(|| home().map(|home| home.join(".local/share")))?;
     Some(data.join("backstitch").join("zed"))
 }
 

@@ -1,5 +1,7 @@
 //! Settings files: read, replaced by rename, with a backup of the original. Independent of the format.
 
+mod json;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -9,8 +11,6 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
-
-use super::json;
 
 /// A settings file as it was read.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! An open workspace of the language server: two threads with an engine each, one for reads and one for writes, so
+//! An open workspace: two threads with an engine each, one for reads and one for writes, so
 //! that no read waits for a restore. Owns the opening of the engines, and limits a panic to the job that caused it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use backstitch_core::{
 };
 use tokio::sync::{oneshot, watch};
 
-use super::messages::refusal;
+use super::messages;
 
 type EngineJob = Box<dyn FnOnce(&mut EngineWorker) + Send>;
 
@@ -127,7 +127,7 @@ fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sen
     let thread = std::thread::Builder::new().name(format!("backstitch {what}"));
     let spawned = thread.spawn(work);
     spawned.map(|_| sender).map_err(|source| Error::Io {
-        what: refusal::START_THREAD.into(),
+        what: messages::START_THREAD.into(),
         source,
     })
 }
@@ -155,11 +155,11 @@ where
         answer.send(outcome).ok();
     });
     let failed = |what: &str| Error::Refused {
-        reason: refusal::failed(what),
-        hint: Some(refusal::LOG_HINT.into()),
+        reason: messages::failed(what),
+        hint: Some(messages::LOG_HINT.into()),
     };
-    to.send(job).map_err(|_| failed(refusal::THREAD_ENDED))?;
-    answered.await.map_err(|_| failed(refusal::PANIC))?
+    to.send(job).map_err(|_| failed(messages::THREAD_ENDED))?;
+    answered.await.map_err(|_| failed(messages::PANIC))?
 }
 
 impl EngineWorker {

@@ -126,7 +126,7 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
     if members.result || members.error {
         // the transport would take it for an answer, and its sender would wait for one
         return Err(serde::de::Error::custom(
-            super::messages::refusal::ASKS_AND_ANSWERS,
+            "a message asks or answers, not both",
         ));
     }
     serde_json::from_slice::<Request>(body).map(|_| ())

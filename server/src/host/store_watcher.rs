@@ -10,7 +10,7 @@ use backstitch_core::{Error, Result};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::messages::refusal;
+use super::messages;
 use super::workspace::WorkspaceHandle;
 
 /// Event of the store of the workspace with this root.
@@ -35,7 +35,7 @@ pub fn listen(handle: &Arc<WorkspaceHandle>, events: UnboundedSender<StoreEvent>
         follow(&bell, &root, &events, &is_over);
     });
     spawned.map(|_| ()).map_err(|source| Error::Io {
-        what: refusal::START_THREAD.into(),
+        what: messages::START_THREAD.into(),
         source,
     })
 }

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
+use super::{home, on_path};
+
 /// The folder of our extension begins with this, wherever an editor keeps extensions: `PUBLISHER.NAME-VERSION`.
 const EXTENSION: &str = "backstitch.backstitch-";
 
@@ -77,6 +79,12 @@ impl Trouble {
     }
 }
 
+/// Returns a sentence with the command that repairs the hooks.
+pub fn fix(agent: &str, of_project: bool) -> String {
+    let scope = if of_project { " --scope project" } else { "" };
+    format!("`backstitch setup {agent} --repair{scope}` has them run a program that exists")
+}
+
 /// The trouble with the program that this command runs; none where there is none, or it cannot be told.
 pub fn trouble(command: &str) -> Option<Trouble> {
     let path = named(command)?;
@@ -100,13 +108,13 @@ pub fn trouble(command: &str) -> Option<Trouble> {
 pub fn named(command: &str) -> Option<PathBuf> {
     let word = first_word(command)?;
     if let Some(below) = word.strip_prefix("~/") {
-        return Some(super::home()?.join(below));
+        return Some(home()?.join(below));
     }
     if word.contains(['/', '\\']) {
         let path = PathBuf::from(word);
         return path.is_absolute().then_some(path);
     }
-    super::on_path(&word).or(Some(PathBuf::from(word)))
+    on_path(&word).or(Some(PathBuf::from(word)))
 }
 
 /// The first word of a shell command without its quotes. None where something in it is expanded.

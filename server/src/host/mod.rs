@@ -1,0 +1,7 @@
+//! Runs engines for the faces: the worker threads of a workspace, the watcher of its store, progress and cancellation.
+//! Knows no editor protocol.
+
+mod messages;
+pub mod progress;
+pub mod store_watcher;
+pub mod workspace;

@@ -1,0 +1,107 @@
+//! Targets of commands and requests: the workspace, the paths and the options that a client names.
+
+use std::sync::Arc;
+
+use backstitch_core::model::RelPath;
+use backstitch_core::restore::{Goal, OnConflict, Request};
+use backstitch_protocol::{Choices, FailureKind, Where};
+
+use super::failure::{Failure, Reply};
+use super::messages::refusal;
+use super::session::ServerState;
+use super::{document, uri};
+use crate::host::workspace::WorkspaceHandle;
+
+/// Returns the workspace of the document, the named one, or the only one.
+pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+    if let Some(uri) = &here.uri {
+        if let Some(place) = server.documents.get(uri).and_then(|d| d.place) {
+            return Ok(place.handle);
+        }
+        if let Some(document) = uri::Virtual::parse(uri) {
+            return Ok(server.handle_of(&document.root)?);
+        }
+        if let Some(path) = uri::to_path(uri) {
+            // the directory may have been deleted with the file
+            let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
+            return Ok(server.handle_of(there.unwrap_or(&path))?);
+        }
+    }
+    if let Some(root) = &here.workspace {
+        let path = uri::to_path(root).unwrap_or_else(|| root.into());
+        if !path.is_dir() {
+            return Err(
+                Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
+            );
+        }
+        return Ok(server.handle_of(&path)?);
+    }
+    match candidates(server).as_slice() {
+        [handle] => Ok(handle.clone()),
+        [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
+        _ => {
+            Err(Failure::usage(refusal::SEVERAL_WORKSPACES).hint(refusal::SEVERAL_WORKSPACES_HINT))
+        }
+    }
+}
+
+/// Returns the candidates if no workspace is named: those with a history, if there are any.
+pub fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
+    let handles = server.handles();
+    let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
+    let with_history: Vec<Arc<WorkspaceHandle>> =
+        handles.iter().filter(recorded).cloned().collect();
+    if with_history.is_empty() {
+        handles
+    } else {
+        with_history
+    }
+}
+
+/// Reads a path argument: a URI, or a path relative to the root.
+pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
+    let found = match uri::to_path(typed) {
+        Some(full) => {
+            // a document is the file that its link points to
+            let real = document::resolve_links(&full);
+            let inside = real
+                .iter()
+                .chain([&full])
+                .find_map(|p| p.strip_prefix(handle.root()).ok());
+            inside.and_then(RelPath::from_path)
+        }
+        None => RelPath::new(typed),
+    };
+    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
+}
+
+/// Reads the options of a restore; the goal is set later.
+pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
+    if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
+        return Err(
+            Failure::new(FailureKind::Refused, refusal::scope(scope)).hint(refusal::SCOPE_HINT)
+        );
+    }
+    let mut request = Request::new(Goal::Redo);
+    request.session.clone_from(&typed.session);
+    request.hunks.clone_from(&typed.hunks);
+    let paths = typed.paths.iter().map(|typed| path(handle, typed));
+    request.paths = paths.collect::<Reply<_>>()?;
+    request.take_uncertain = match typed.uncertain.as_deref() {
+        None | Some("keep") => false,
+        Some("take") => true,
+        Some(other) => {
+            return Err(Failure::usage(refusal::uncertain(other)));
+        }
+    };
+    request.on_conflict = match typed.on_conflict.as_deref() {
+        None | Some("fail") => OnConflict::Fail,
+        Some("markers") => OnConflict::Markers,
+        Some("current") => OnConflict::Current,
+        Some("target") => OnConflict::Target,
+        Some(other) => {
+            return Err(Failure::usage(refusal::on_conflict(other)));
+        }
+    };
+    Ok(request)
+}
