@@ -84,7 +84,7 @@ fn clear_removes_the_history_and_keeps_the_files() {
     says(
         &world.run(["clear"]),
         1,
-        &["removes 6 checkpoints", "--yes"],
+        &["deletes 6 checkpoints", "--yes"],
     );
     assert_eq!(world.json(["status"])["branch"], "idea2");
     let removed = world.json(["clear", "--yes"]);

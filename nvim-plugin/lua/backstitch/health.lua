@@ -66,8 +66,15 @@ function M.check()
       if not agent.reason then
         health.ok(said)
       else
-        local tell = agent.recording and health.warn or health.error
-        tell(said .. ': ' .. agent.reason, agent.fix)
+        local text = said .. ': ' .. agent.reason
+        if agent.recording then
+          health.warn(text, agent.fix)
+        elseif #agent.hooks > 0 then
+          health.error(text, agent.fix)
+        else
+          -- an agent without hooks is a choice
+          health.info(agent.fix and text .. '; ' .. agent.fix or text)
+        end
       end
     end
   end

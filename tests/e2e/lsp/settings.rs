@@ -288,7 +288,7 @@ fn an_editors_store_dir_applies_only_to_its_server() {
     let own = json!({ "store": { "dir": stores } });
     let mut client = Client::with(&world, Editor::Helix, &own);
     client.open("a.txt");
-    until_message(&mut client, "since backstitch.store.dir says so");
+    until_message(&mut client, "as backstitch.store.dir says");
     client.command("backstitch.checkpoint", json!({ "label": "here" }));
     assert!(stores.is_dir());
     assert_eq!(world.json(["status"])["checkpoints"], 0);

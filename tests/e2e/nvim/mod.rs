@@ -266,7 +266,7 @@ fn commands_and_their_completions_work() {
     nvim.screen.shows("'op2' is one word too many");
     nvim.ex("Backstitch rewind t99");
     nvim.screen
-        .shows("no checkpoint `t99`. :Backstitch log lists what there is");
+        .shows("no checkpoint `t99`. :Backstitch log lists the checkpoints");
 }
 
 #[test]
