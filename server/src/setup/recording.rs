@@ -24,7 +24,7 @@ struct Place {
 
 /// How it stands with one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
+pub struct AgentRecording {
     pub agent: &'static str,
     /// How the agent was found on this machine.
     pub found: Option<String>,
@@ -49,7 +49,7 @@ pub enum Repair {
 }
 
 /// Each agent that is found on this machine, or has hooks of ours, with the project's settings beside the user's.
-pub fn recordings(project: Option<&Path>) -> Vec<Recording> {
+pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
     let found = agent_hooks::found();
     let name = agents::claude_code::NAME;
     let found = found.into_iter().find(|(agent, _)| *agent == name);
@@ -58,7 +58,7 @@ pub fn recordings(project: Option<&Path>) -> Vec<Recording> {
     is_known.then_some(recording).into_iter().collect()
 }
 
-fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>) -> Recording {
+fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>) -> AgentRecording {
     let user = agent_hooks::settings_of_user();
     let own = project.map_or_else(Vec::new, agent_hooks::settings_of_project);
     let files = user.map(|path| (path, false)).into_iter();
@@ -69,7 +69,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         .iter()
         .flat_map(|(path, of)| places(path, *of))
         .collect();
-    let mut recording = Recording {
+    let mut recording = AgentRecording {
         agent,
         found,
         on: false,
@@ -199,7 +199,7 @@ pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<Setu
 }
 
 /// The facts, for JSON.
-pub fn facts(recording: &Recording) -> Value {
+pub fn facts(recording: &AgentRecording) -> Value {
     let place = |place: &Place| {
         json!({
             "settings": place.settings.to_string_lossy(),
