@@ -1,5 +1,5 @@
-//! Backstitch: checkpoints for what coding agents do. Owns only the choice between the command line, the hook and the
-//! language server. It is a library so that the fuzz targets can reach their subjects; it has no public API
+//! Backstitch: checkpoints for what coding agents do. Owns only the choice between the hook, which must start fast, and
+//! all other commands. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
 mod agent_hooks;
@@ -12,6 +12,7 @@ mod hook;
 mod host;
 mod lsp;
 mod render;
+mod run;
 mod settings_file;
 mod setup;
 mod to_protocol;
@@ -32,7 +33,7 @@ pub fn main() -> ExitCode {
         hook::run(args);
         return ExitCode::SUCCESS;
     }
-    cli::main()
+    run::main()
 }
 
 fn asks_for_help() -> bool {

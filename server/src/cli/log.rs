@@ -385,7 +385,7 @@ impl Timeline {
         }
     }
 
-    /// PathChange the checkpoint is, in words.
+    /// Adds a description of the checkpoint to its line.
     fn describe(&self, line: TextLine, entry: &Entry) -> TextLine {
         let node = &entry.node;
         let label = node.label.as_deref().map(render::clean).unwrap_or_default();

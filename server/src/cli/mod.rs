@@ -1,13 +1,12 @@
-//! The command line: parses arguments, dispatches each command to its module and reports failures.
+//! The command line: parses arguments, dispatches each command on the history to its module and reports failures.
 //! The engine makes every decision about the history.
 
-mod args;
+pub mod args;
 mod blame;
 mod branch;
-mod context;
+pub mod context;
 mod diff;
-mod doctor;
-mod error;
+pub mod error;
 mod files;
 mod gc;
 mod graph;
@@ -15,12 +14,11 @@ mod hints;
 
 mod line;
 mod log;
-mod out;
+pub mod out;
 mod plan;
 
 mod restore;
 mod settings;
-mod setup;
 mod show;
 mod stats;
 mod store;
@@ -31,55 +29,26 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
-use crate::{demo, hook};
 use args::{Cli, CliCommand, GlobalArgs};
 use context::CommandContext;
 use error::{CliError, CliResult, ExitKind};
 use out::Out;
 
-pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return usage_error(&error),
-    };
-    let out = Out::new(&cli.global);
-    match run(cli, &out) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report(error, &out),
-    }
+/// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| usage_error(&error))
 }
 
-fn run(cli: Cli, out: &Out) -> CliResult<()> {
-    let global = &cli.global;
-    match cli.command {
-        CliCommand::Demo(options) => show_demo(options, out),
-        CliCommand::Setup(options) => setup::run(&options, global, out),
+/// Runs a command on the history.
+pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    match command {
         CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
         CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "backstitch", &mut script);
             out::content(&script)
         }
-        CliCommand::Hook { agent } => {
-            hook::run(hook_args(global, agent));
-            Ok(())
-        }
-        CliCommand::Lsp(options) => {
-            if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
-                let dir = dir.display();
-                return Err(
-                    CliError::usage(format!("--workspace {dir}: no such directory"))
-                        .hint("leave it out: the editor sends its folders"),
-                );
-            }
-            Ok(crate::lsp::run(&crate::lsp::Options {
-                store_dir: global.store_dir.clone(),
-                log: options.log,
-                level: options.log_level,
-            })?)
-        }
         CliCommand::Status => store::status(global, out),
-        CliCommand::Doctor => doctor::run(global, out),
         command => {
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
@@ -181,38 +150,6 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
     }
 }
 
-fn show_demo(options: args::DemoArgs, out: &Out) -> CliResult<()> {
-    let report = demo::run(&demo::DemoOptions {
-        dir: options.dir,
-        keep: options.keep,
-        color: out.paint.color,
-        silent: out.json || out.quiet,
-    })?;
-    if !out.json {
-        return Ok(());
-    }
-    out::answer(json!({
-        "workspace": report.workspace.to_string_lossy(),
-        "store": report.store.to_string_lossy(),
-        "kept": report.kept,
-        "checks": report.checks,
-    }))
-}
-
-/// Returns the arguments after `hook`. The parser also accepts global options before that word.
-fn hook_args(global: &GlobalArgs, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
-    let mut args = vec![agent.into()];
-    for (name, dir) in [
-        ("--workspace", &global.workspace),
-        ("--store-dir", &global.store_dir),
-    ] {
-        if let Some(dir) = dir {
-            args.extend([name.into(), dir.clone().into_os_string()]);
-        }
-    }
-    args.into_iter()
-}
-
 fn usage_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if !error.use_stderr() {
@@ -230,7 +167,8 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     ExitCode::from(ExitKind::Usage.exit_code())
 }
 
-fn report(mut error: CliError, out: &Out) -> ExitCode {
+/// Prints an error and returns its exit code.
+pub fn report(mut error: CliError, out: &Out) -> ExitCode {
     let code = ExitCode::from(error.kind.exit_code());
     if error.kind == ExitKind::Closed {
         return code;

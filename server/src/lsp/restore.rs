@@ -254,7 +254,7 @@ async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownP
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
             Some(choice::SHOW) => {
-                views::plan(server, &job.handle, &shown.title, &shown.plan).await?
+                views::plan(server, &job.handle, &shown.title, &shown.plan).await?;
             }
             _ => return Err(Failure::cancelled()),
         }

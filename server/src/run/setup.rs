@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::args::{self, GlobalArgs, SetupScope};
-use super::context;
-use super::error::{CliError, CliResult};
-use super::out::{self, Out};
 use crate::agent_hooks;
+use crate::cli::args::{self, GlobalArgs, SetupScope};
+use crate::cli::context;
+use crate::cli::error::{CliError, CliResult};
+use crate::cli::out::{self, Out};
 use crate::render::{self, BOLD, DIM, GREEN, RED};
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 

@@ -3,10 +3,10 @@
 use backstitch_core::config::Config;
 use serde_json::json;
 
-use super::args::GlobalArgs;
-use super::context;
-use super::error::{CliError, CliResult, ExitKind};
-use super::out::{self, Out};
+use crate::cli::args::GlobalArgs;
+use crate::cli::context;
+use crate::cli::error::{CliError, CliResult, ExitKind};
+use crate::cli::out::{self, Out};
 use crate::doctor::{self, CheckState};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 

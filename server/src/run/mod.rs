@@ -1,0 +1,88 @@
+//! Dispatch of a parsed command to its face. Prints the results of `setup`, `doctor` and `demo`.
+
+mod doctor;
+mod setup;
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
+use crate::cli::error::{CliError, CliResult};
+use crate::cli::out::{self, Out};
+use crate::{cli, demo, hook, lsp};
+
+/// Runs the command in the arguments of this process.
+pub fn main() -> ExitCode {
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    let out = Out::new(&cli.global);
+    match dispatch(cli, &out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => cli::report(error, &out),
+    }
+}
+
+fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
+    let global = &cli.global;
+    match cli.command {
+        CliCommand::Demo(options) => show_demo(options, out),
+        CliCommand::Setup(options) => setup::run(&options, global, out),
+        CliCommand::Hook { agent } => {
+            hook::run(hook_args(global, agent));
+            Ok(())
+        }
+        CliCommand::Lsp(options) => serve(options, global),
+        CliCommand::Doctor => doctor::run(global, out),
+        command => cli::run(command, global, out),
+    }
+}
+
+fn serve(options: LspArgs, global: &GlobalArgs) -> CliResult<()> {
+    if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
+        let dir = dir.display();
+        return Err(
+            CliError::usage(format!("--workspace {dir}: no such directory"))
+                .hint("leave it out: the editor sends its folders"),
+        );
+    }
+    Ok(lsp::run(&lsp::Options {
+        store_dir: global.store_dir.clone(),
+        log: options.log,
+        level: options.log_level,
+    })?)
+}
+
+fn show_demo(options: DemoArgs, out: &Out) -> CliResult<()> {
+    let report = demo::run(&demo::DemoOptions {
+        dir: options.dir,
+        keep: options.keep,
+        color: out.paint.color,
+        silent: out.json || out.quiet,
+    })?;
+    if !out.json {
+        return Ok(());
+    }
+    out::answer(json!({
+        "workspace": report.workspace.to_string_lossy(),
+        "store": report.store.to_string_lossy(),
+        "kept": report.kept,
+        "checks": report.checks,
+    }))
+}
+
+/// Returns the arguments after `hook`. The parser also accepts global options before that word.
+fn hook_args(global: &GlobalArgs, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
+    let mut args = vec![agent.into()];
+    for (name, dir) in [
+        ("--workspace", &global.workspace),
+        ("--store-dir", &global.store_dir),
+    ] {
+        if let Some(dir) = dir {
+            args.extend([name.into(), dir.clone().into_os_string()]);
+        }
+    }
+    args.into_iter()
+}
