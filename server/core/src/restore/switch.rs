@@ -10,7 +10,7 @@ use super::journal::{self, JournalEntry, Phase};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
-use super::types::{Conflict, FilePlan, OnConflict, Resolution};
+use super::types::{Conflict, FilePlan, OnConflict};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -223,12 +223,7 @@ impl PlanBuilder<'_> {
     }
 
     fn collide(&mut self, conflicts: Vec<Conflict>, with: &str) {
-        let resolution = match self.r.on_conflict {
-            OnConflict::Fail => None,
-            OnConflict::Markers => Some(Resolution::Markers),
-            OnConflict::Current => Some(Resolution::Current),
-            OnConflict::Target => Some(Resolution::Target),
-        };
+        let resolution = self.r.on_conflict.resolution();
         self.plan
             .conflicts
             .extend(conflicts.into_iter().map(|c| Conflict {

@@ -95,6 +95,18 @@ pub enum OnConflict {
     Target,
 }
 
+impl OnConflict {
+    /// Resolution of a conflict under this choice. None: the conflict stays open.
+    pub(super) fn resolution(self) -> Option<Resolution> {
+        match self {
+            Self::Fail => None,
+            Self::Markers => Some(Resolution::Markers),
+            Self::Current => Some(Resolution::Current),
+            Self::Target => Some(Resolution::Target),
+        }
+    }
+}
+
 /// Effect of a request. Built without changing a file.
 #[derive(Clone, Debug)]
 pub struct Plan {
