@@ -30,25 +30,11 @@ use crate::worktree::ignore_rules::{Rules, was_ignored};
 use crate::worktree::pending_saves;
 
 impl PlanBuilder<'_> {
+    /// Plans a switch: every file changes to its state on the other branch, with the carried edits.
     pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {
         let engine = self.engine;
         let conn = &engine.store.conn;
-        let there = branches::info(conn, engine.here, turnout.to)?;
-        if !self.r.paths.is_empty() {
-            return Err(Error::Whole {
-                target: turnout.target.clone(),
-                branch: there.name,
-            });
-        }
-        if let Some(dir) = &there.root {
-            return Err(Error::refused(
-                format!("{} is the branch of {}", there.name, dir.display()),
-                "work there, or fork it: a branch has one directory at a time",
-            ));
-        }
-        let to = there
-            .head
-            .ok_or_else(|| Error::NoStore(engine.root.path.clone()))?;
+        let to = self.head_of_target(turnout)?;
         let ancestry = Ancestry::new(conn);
         let done = turnout
             .of
@@ -65,75 +51,77 @@ impl PlanBuilder<'_> {
         let mut files = engine.files_between(&ancestry, self.head, to)?;
         files.extend(engine.adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
-        let mut unknown_there = Vec::new();
-        let mut ways = Vec::new();
-        for file in files {
-            let before = engine.state_known(&ancestry, file, self.head)?;
-            if !engine.known_at(&ancestry, file, to)? {
-                unknown_there.push((file, before));
+        let files: Vec<BranchPath> = files
+            .into_iter()
+            .map(|file| engine.branch_path(&ancestry, file, self.head, to))
+            .collect::<Result<_>>()?;
+        let vacated = vacated_paths(&files);
+        for BranchPath {
+            file,
+            before,
+            after,
+        } in &files
+        {
+            let Some(after) = after else {
                 continue;
-            }
-            let after = history::state_at(&ancestry, file, to)?;
-            ways.push((file, before, after));
-        }
-        // identity and path are two things: the file at a path may be another one of equal content, which leaves it
-        let left: BTreeSet<RelPath> = ways
-            .iter()
-            .filter_map(|(_, before, after)| {
-                let from = &before.as_ref()?.path;
-                let stays = after.as_ref().is_some_and(|to| to.path == *from);
-                (!stays).then(|| from.clone())
-            })
-            .collect();
-        for (file, before, after) in ways {
-            if before.is_none()
-                && let Some(placed) = &after
-                && !left.contains(&placed.path)
-                && engine.root.reread_entry(&placed.path, &placed.image)?.image == placed.image
-            {
-                continue;
-            }
-            let mut part = FilePlan {
-                file,
-                before,
-                after,
-                taken_out: Vec::new(),
-                put_back: Vec::new(),
-                as_user: false,
-                merged: false,
-                new_content: None,
             };
-            if let Some(edits) = carried.get(&file)
+            if before.is_none() && self.is_on_disk(after, &vacated)? {
+                continue;
+            }
+            let mut part = FilePlan::of_states(*file, before.clone(), after.clone());
+            if let Some(edits) = carried.get(file)
                 && !self.carry(&ancestry, turnout, to, edits, &mut part)?
             {
                 continue;
             }
             self.take(part);
         }
-        // files known only on this branch stay, unless the other branch needs their path
-        let arriving: BTreeSet<RelPath> = self
-            .plan
-            .files
-            .iter()
-            .filter_map(|f| f.after.as_ref().map(|p| p.path.clone()))
-            .collect();
-        for (file, before) in unknown_there {
-            if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
-                self.take(FilePlan {
-                    file,
-                    before,
-                    after: None,
-                    taken_out: Vec::new(),
-                    put_back: Vec::new(),
-                    as_user: false,
-                    merged: false,
-                    new_content: None,
-                });
-            }
-        }
+        self.delete_in_the_way(&files);
         self.finish(&ancestry, Some(to))
     }
 
+    /// Returns the head of the target branch. Refuses a branch that another directory is on, and a part of a branch.
+    fn head_of_target(&self, turnout: &SwitchTarget) -> Result<NodeId> {
+        let engine = self.engine;
+        let there = branches::info(&engine.store.conn, engine.here, turnout.to)?;
+        if !self.r.paths.is_empty() {
+            return Err(Error::Whole {
+                target: turnout.target.clone(),
+                branch: there.name,
+            });
+        }
+        if let Some(dir) = &there.root {
+            return Err(Error::refused(
+                format!("{} is the branch of {}", there.name, dir.display()),
+                "work there, or fork it: a branch has one directory at a time",
+            ));
+        }
+        there
+            .head
+            .ok_or_else(|| Error::NoStore(engine.root.path.clone()))
+    }
+
+    /// True if an arriving file is on disk already, and no other file vacates its path.
+    fn is_on_disk(&self, after: &FileVersion, vacated: &BTreeSet<RelPath>) -> Result<bool> {
+        let Some(placed) = after.as_ref().filter(|p| !vacated.contains(&p.path)) else {
+            return Ok(false);
+        };
+        let entry = self.engine.root.reread_entry(&placed.path, &placed.image)?;
+        Ok(entry.image == placed.image)
+    }
+
+    /// Deletes the files that the other branch does not know and whose paths it needs. The others of them stay.
+    fn delete_in_the_way(&mut self, files: &[BranchPath]) {
+        let after = self.plan.files.iter().filter_map(|f| f.after.as_ref());
+        let arriving: BTreeSet<RelPath> = after.map(|placed| placed.path.clone()).collect();
+        for BranchPath { file, before, .. } in files.iter().filter(|f| f.after.is_none()) {
+            if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
+                self.take(FilePlan::of_states(*file, before.clone(), None));
+            }
+        }
+    }
+
+    /// Adds a file to the plan, or skips it if one of its contents was not captured.
     fn take(&mut self, part: FilePlan) {
         if part.before == part.after && !part.as_user && part.put_back.is_empty() {
             return;
@@ -290,6 +278,7 @@ impl PlanBuilder<'_> {
 type EditsByFile = BTreeMap<FileId, BTreeSet<ChangeId>>;
 
 /// States of a file on both branches.
+#[derive(Debug)]
 struct BranchPath {
     file: FileId,
     before: FileVersion,
@@ -379,16 +368,25 @@ impl Engine {
         let ancestry = Ancestry::new(&self.store.conn);
         let mut files = self.files_between(&ancestry, from, to)?;
         files.extend(self.adopted_between(&ancestry, from, to)?);
-        let way = |file: FileId| -> Result<BranchPath> {
-            let known = |node| self.known_at(&ancestry, file, node);
-            let state = |node| history::state_at(&ancestry, file, node);
-            Ok(BranchPath {
-                file,
-                before: if known(from)? { state(from)? } else { None },
-                after: known(to)?.then(|| state(to)).transpose()?,
-            })
-        };
-        files.into_iter().map(way).collect()
+        let file = |file| self.branch_path(&ancestry, file, from, to);
+        files.into_iter().map(file).collect()
+    }
+
+    /// Returns the states of a file at the heads of both branches.
+    fn branch_path(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<BranchPath> {
+        let known_there = self.known_at(ancestry, file, to)?;
+        let after = known_there.then(|| history::state_at(ancestry, file, to));
+        Ok(BranchPath {
+            file,
+            before: self.state_known(ancestry, file, from)?,
+            after: after.transpose()?,
+        })
     }
 
     /// Records a switch from its journal: the root's branch, the new file states, and the carried edits.
@@ -561,6 +559,18 @@ impl Engine {
     }
 }
 
+/// Paths that a file leaves in the switch. Content found at such a path belongs to the file that leaves, even if an
+/// arriving file has equal content.
+fn vacated_paths(files: &[BranchPath]) -> BTreeSet<RelPath> {
+    let vacated = |file: &BranchPath| {
+        let from = &file.before.as_ref()?.path;
+        let after = file.after.as_ref()?.as_ref();
+        let stays = after.is_some_and(|to| to.path == *from);
+        (!stays).then(|| from.clone())
+    };
+    files.iter().filter_map(vacated).collect()
+}
+
 /// Writer of file states for files that change on disk.
 struct Records<'a> {
     conn: &'a rusqlite::Connection,
@@ -662,4 +672,36 @@ fn node_of(
         coverage: &Coverage::default(),
     };
     history::insert_node(conn, here, &new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ContentId, Placed};
+
+    fn at(path: &str) -> FileVersion {
+        let image = Image::Symlink {
+            content: ContentId([1; 32]),
+        };
+        RelPath::new(path).map(|path| Placed { path, image })
+    }
+
+    #[test]
+    fn a_path_is_vacated_by_a_file_that_is_elsewhere_or_deleted_on_the_other_branch() {
+        let file = |before, after| BranchPath {
+            file: FileId(1),
+            before,
+            after,
+        };
+        let files = [
+            file(at("stays"), Some(at("stays"))),
+            file(at("moves"), Some(at("moved"))),
+            file(at("deleted"), Some(None)),
+            file(at("unknown there"), None),
+            file(None, Some(at("arrives"))),
+        ];
+        let vacated = vacated_paths(&files);
+        let vacated: Vec<_> = vacated.iter().map(RelPath::display).collect();
+        assert_eq!(vacated, ["deleted", "moves"]);
+    }
 }

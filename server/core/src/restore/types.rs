@@ -423,6 +423,22 @@ pub(crate) struct FilePlan {
     pub new_content: Option<Vec<u8>>,
 }
 
+impl FilePlan {
+    /// Change between two recorded states that moves no edit.
+    pub(super) fn of_states(file: FileId, before: FileVersion, after: FileVersion) -> Self {
+        Self {
+            file,
+            before,
+            after,
+            taken_out: Vec::new(),
+            put_back: Vec::new(),
+            as_user: false,
+            merged: false,
+            new_content: None,
+        }
+    }
+}
+
 /// Result of a restore.
 #[derive(Clone, Debug)]
 pub struct Applied {
