@@ -2,11 +2,12 @@
 //! records no node, except for carried edits, which become a node on the other branch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::goal::SwitchTarget;
-use super::journal::{self, JournalEntry, Phase};
+use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
@@ -22,8 +23,7 @@ use crate::model::{
 };
 use crate::store::{self, Durable};
 use crate::worktree::backed_content;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::Stat;
+use crate::worktree::disk::{NO_STAT, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
@@ -389,173 +389,261 @@ impl Engine {
         })
     }
 
-    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits.
+    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits. Returns the
+    /// new head.
     pub(super) fn record_switch(&mut self, op: OpId, to: BranchId) -> Result<NodeId> {
+        let record = self.switch_record(op, to)?;
+        let (root, dir) = (&self.root, &self.store.dir);
+        let node = self
+            .store
+            .write(Durable::Power, |conn| record.write(conn, root, dir))?;
+        self.here = record.there;
+        crate::fault::point("recorded");
+        Ok(node)
+    }
+
+    /// Reads what the record of a switch needs. The lock is held, so this does not change before the write.
+    fn switch_record(&self, op: OpId, to: BranchId) -> Result<SwitchRecord> {
         let conn = &self.store.conn;
         let lines = journal::lines(conn, op)?;
-        let carried: Vec<_> = journal::files(conn, op)?
-            .into_iter()
-            .filter(|f| f.as_user || !f.put_back.is_empty())
-            .collect();
-        let uncarried = journal::left(conn, op)?;
-        let done = history::operation(conn, op)?;
-        let again = format!("{} {}", done.kind.name(), done.target);
-        let (here, root) = (self.here, &self.root);
-        let there = Here { branch: to, ..here };
+        let operation = history::operation(conn, op)?;
+        let here = self.here;
         let heads = (history::head(conn, here.branch)?, history::head(conn, to)?);
         let (Some(from), Some(target)) = heads else {
-            return Err(Error::NoStore(root.path.clone()));
+            return Err(Error::NoStore(self.root.path.clone()));
         };
-        // the lock is held, so this does not change before the write
-        let ways = self.ways(from, target)?;
+        let is_carried = |f: &JournalFile| f.as_user || !f.put_back.is_empty();
+        let restored = lines.iter().filter(|l| !l.left);
+        let stat = |line: &JournalEntry| {
+            let stat = self.root.stat(&line.path)?;
+            Some((line.path.clone(), Stat { racy: true, ..stat }))
+        };
+        Ok(SwitchRecord {
+            op,
+            here,
+            there: Here { branch: to, ..here },
+            from,
+            target,
+            label: format!("{} {}", operation.kind.name(), operation.target),
+            files: self.ways(from, target)?,
+            only_here: self.unnamed_only_here(target)?,
+            carried: journal::files(conn, op)?
+                .into_iter()
+                .filter(is_carried)
+                .collect(),
+            uncarried: journal::left(conn, op)?,
+            edits: journal::edits(conn, op)?,
+            stats: restored.filter_map(stat).collect(),
+            incomplete: lines.iter().any(|l| l.left),
+            git: crate::git::head(&self.root.path),
+        })
+    }
+
+    /// Returns the files without identity that were first captured on this branch alone.
+    fn unnamed_only_here(&self, target: NodeId) -> Result<Vec<(RelPath, FileState)>> {
+        let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
-        let mut only_here: Vec<(RelPath, FileState)> = Vec::new();
-        for (path, row) in file_state::all(conn, here.root)? {
+        let mut only_here = Vec::new();
+        for (path, row) in file_state::all(conn, self.here.root)? {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {
                 only_here.push((path, row));
             }
         }
-        let mut stats: HashMap<RelPath, Stat> = HashMap::new();
-        let mut incomplete = false;
-        for JournalEntry { path, left, .. } in &lines {
-            incomplete |= left;
-            if let Some(stat) = root.stat(path).filter(|_| !left) {
-                stats.insert(path.clone(), Stat { racy: true, ..stat });
+        Ok(only_here)
+    }
+}
+
+/// What the record of a switch needs, read before its write transaction.
+struct SwitchRecord {
+    op: OpId,
+    here: Here,
+    /// This root on the entered branch.
+    there: Here,
+    /// Head of the branch being left.
+    from: NodeId,
+    /// Head of the entered branch.
+    target: NodeId,
+    /// Label of the nodes that move edits.
+    label: String,
+    /// Files whose state differs between the branches.
+    files: Vec<BranchPath>,
+    /// Files without identity that only the branch being left knows.
+    only_here: Vec<(RelPath, FileState)>,
+    /// Files with edits that the switch carries to the entered branch.
+    carried: Vec<JournalFile>,
+    /// Files with carried edits that the undo of a switch takes out on the branch being left.
+    uncarried: Vec<JournalFile>,
+    edits: Vec<JournalEdit>,
+    stats: HashMap<RelPath, Stat>,
+    /// True if a path was skipped.
+    incomplete: bool,
+    git: GitHead,
+}
+
+impl SwitchRecord {
+    /// Writes the record. Returns the new head of the entered branch.
+    fn write(&self, conn: &Connection, root: &Root, dir: &Path) -> Result<NodeId> {
+        let (here, to) = (self.here, self.there.branch);
+        let unsaved = self.unsaved_node(conn)?;
+        let records = Records {
+            conn,
+            here,
+            generation: file_state::next_generation(conn, here.root)?,
+            stats: &self.stats,
+        };
+        let uncarried = self.uncarried_node(conn)?;
+        let unknown_there = self.remove_old_states(conn)?;
+        self.place_files(&records)?;
+        record_documents(conn, here, self.op, unsaved, &self.edits)?;
+        branches::take_over(conn, here.root, to)?;
+        conn.execute(
+            "UPDATE root SET branch = ?2 WHERE id = ?1",
+            params![here.root, to],
+        )?;
+        let found = self.found_on_disk(conn, root, dir, unknown_there)?;
+        let arrived = self.arrival_node(conn, !found.is_empty())?;
+        if let Some(node) = arrived {
+            self.place_carried(&records, node)?;
+            records.put_found(found, node)?;
+        }
+        conn.execute(
+            "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
+            params![
+                self.op,
+                self.target,
+                uncarried.or(arrived),
+                Phase::Recorded.name(),
+                if self.incomplete { "incomplete" } else { "" }
+            ],
+        )?;
+        Ok(arrived.unwrap_or(self.target))
+    }
+
+    /// Node for the unsaved text of documents on the branch being left. None if there is no such text.
+    fn unsaved_node(&self, conn: &Connection) -> Result<Option<NodeId>> {
+        let is_unsaved = self.edits.iter().any(|e| e.text.is_some());
+        let label = "not saved before a switch";
+        is_unsaved
+            .then(|| node_of(conn, self.here, Kind::Manual, label, &self.git))
+            .transpose()
+    }
+
+    /// Node on the branch being left that takes carried edits out. None if there are none.
+    fn uncarried_node(&self, conn: &Connection) -> Result<Option<NodeId>> {
+        if self.uncarried.is_empty() {
+            return Ok(None);
+        }
+        let node = node_of(conn, self.here, Kind::Rewind, &self.label, &self.git)?;
+        for part in &self.uncarried {
+            let change = change_of(node, part.file, &part.before, &part.after);
+            if part.as_user {
+                history::insert_edit(conn, Some(self.from), &change)?;
+            } else {
+                history::insert_restore(conn, self.from, &change, &part.taken_out, &[])?;
             }
         }
-        let edits = journal::edits(conn, op)?;
-        let git = crate::git::head(&root.path);
-        let dir = self.store.dir.clone();
-        let node = self.store.write(Durable::Power, |conn| {
-            let unsaved = edits.iter().any(|e| e.text.is_some());
-            let left = unsaved.then(|| {
-                let new = NewNode {
-                    kind: Kind::Manual,
-                    session: None,
-                    turn: None,
-                    call: None,
-                    label: Some("not saved before a switch"),
-                    git: &git,
-                    coverage: &Coverage::default(),
-                };
-                history::insert_node(conn, here, &new)
-            });
-            let left = left.transpose()?;
-            let generation = file_state::next_generation(conn, here.root)?;
-            let records = Records {
-                conn,
-                here,
-                generation,
-                stats: &stats,
-            };
-            let mut made = None;
-            if !uncarried.is_empty() {
-                let node = node_of(conn, here, Kind::Rewind, &again, &git)?;
-                for part in &uncarried {
-                    let change = change_of(node, part.file, &part.before, &part.after);
-                    if part.as_user {
-                        history::insert_edit(conn, Some(from), &change)?;
-                    } else {
-                        history::insert_restore(conn, from, &change, &part.taken_out, &[])?;
-                    }
-                }
-                made = Some(node);
-            }
-            // files first captured on this branch alone get an identity, by which they are found again
-            let mut strangers: Vec<(RelPath, Image)> = Vec::new();
-            for (path, row) in &mut only_here {
-                // within the transaction, since contents referenced from now on must be in the store
-                row.image = backed_content::materialize(conn, here.root, path, row.image)?;
-                let file = file_state::identify(conn, path, row.since)?;
-                history::note_base(conn, file, path, row.image)?;
-                file_state::remove(conn, here.root, path)?;
-                strangers.push((path.clone(), row.image));
-            }
-            for way in &ways {
-                if let Some(before) = &way.before {
-                    file_state::remove(conn, here.root, &before.path)?;
-                    if way.after.is_none() {
-                        strangers.push((before.path.clone(), before.image));
-                    }
+        Ok(Some(node))
+    }
+
+    /// Removes the file states that the switch replaces. Returns the files that the entered branch does not know.
+    fn remove_old_states(&self, conn: &Connection) -> Result<Vec<(RelPath, Image)>> {
+        let here = self.here;
+        let mut unknown_there = Vec::new();
+        // files first captured on this branch alone get an identity, by which they are found again
+        for (path, row) in &self.only_here {
+            // within the transaction, since contents referenced from now on must be in the store
+            let image = backed_content::materialize(conn, here.root, path, row.image)?;
+            let file = file_state::identify(conn, path, row.since)?;
+            history::note_base(conn, file, path, image)?;
+            file_state::remove(conn, here.root, path)?;
+            unknown_there.push((path.clone(), image));
+        }
+        for file in &self.files {
+            if let Some(before) = &file.before {
+                file_state::remove(conn, here.root, &before.path)?;
+                if file.after.is_none() {
+                    unknown_there.push((before.path.clone(), before.image));
                 }
             }
-            for way in &ways {
-                if let Some(after) = &way.after {
-                    records.place(way.file, &way.before, after)?;
-                }
-                let after = way.after.iter().flatten();
-                for placed in way.before.iter().chain(after) {
-                    pending_saves::done(conn, here.root, &placed.path)?;
-                }
+        }
+        Ok(unknown_there)
+    }
+
+    /// Notes the states of the entered branch, and ends the pending saves that the switch replaces.
+    fn place_files(&self, records: &Records<'_>) -> Result<()> {
+        for file in &self.files {
+            if let Some(after) = &file.after {
+                records.place(file.file, &file.before, after)?;
             }
-            record_documents(conn, here, op, left, &edits)?;
-            branches::take_over(conn, here.root, to)?;
-            conn.execute(
-                "UPDATE root SET branch = ?2 WHERE id = ?1",
-                params![here.root, to],
-            )?;
-            // they are on disk still: the other branch takes them up, unless it ignores them
-            let mut unknown = Vec::new();
-            for (path, image) in strangers {
-                if file_state::get(conn, here.root, &path)?.is_none() {
-                    unknown.push((path, image));
-                }
+            let after = file.after.iter().flatten();
+            for placed in file.before.iter().chain(after) {
+                pending_saves::done(records.conn, self.here.root, &placed.path)?;
             }
-            let mut seen = seen_there(conn, here, &dir, unknown)?;
-            seen.retain(|(path, _)| root.stat(path).is_some());
-            let mut node = None;
-            if !carried.is_empty() || !seen.is_empty() {
-                let from = branches::info(conn, there, here.branch)?.name;
-                let (kind, label) = match carried.iter().any(|f| !f.put_back.is_empty()) {
-                    true => (Kind::Rewind, again),
-                    false if carried.is_empty() => (Kind::External, "first captured".to_owned()),
-                    false => (Kind::External, format!("carried from {from}")),
-                };
-                node = Some(node_of(conn, there, kind, &label, &git)?);
-                made = made.or(node);
+        }
+        Ok(())
+    }
+
+    /// Returns those of `unknown_there` that are on disk still: the entered branch takes them up, unless it ignores
+    /// them.
+    fn found_on_disk(
+        &self,
+        conn: &Connection,
+        root: &Root,
+        dir: &Path,
+        unknown_there: Vec<(RelPath, Image)>,
+    ) -> Result<Vec<(RelPath, Image)>> {
+        let mut unknown = Vec::new();
+        for (path, image) in unknown_there {
+            if file_state::get(conn, self.here.root, &path)?.is_none() {
+                unknown.push((path, image));
             }
-            if let Some(node) = node {
-                for part in &carried {
-                    let before = &history::state_at(&Ancestry::new(conn), part.file, target)?;
-                    let change = change_of(node, part.file, before, &part.after);
-                    if part.as_user {
-                        history::insert_edit(conn, Some(target), &change)?;
-                    } else {
-                        history::insert_restore(conn, target, &change, &[], &part.put_back)?;
-                    }
-                    if let Some(before) = before {
-                        file_state::remove(conn, here.root, &before.path)?;
-                    }
-                    records.place(part.file, before, &part.after)?;
-                }
-                for (path, image) in seen {
-                    let row = FileState {
-                        image,
-                        file: None,
-                        since: Some(node),
-                        generation,
-                        stat: NO_STAT,
-                    };
-                    file_state::put(conn, here.root, &path, &row, file_state::Observed::ByName)?;
-                }
+        }
+        let mut found = seen_there(conn, self.here, dir, unknown)?;
+        found.retain(|(path, _)| root.stat(path).is_some());
+        Ok(found)
+    }
+
+    /// Node on the entered branch for carried edits and found files. None if there are neither.
+    fn arrival_node(&self, conn: &Connection, has_found: bool) -> Result<Option<NodeId>> {
+        if self.carried.is_empty() && !has_found {
+            return Ok(None);
+        }
+        let from = branches::info(conn, self.there, self.here.branch)?.name;
+        let (kind, label) = arrival_label(&self.carried, &self.label, &from);
+        node_of(conn, self.there, kind, &label, &self.git).map(Some)
+    }
+
+    /// Records the carried edits at a node of the entered branch, with the file states that they make.
+    fn place_carried(&self, records: &Records<'_>, node: NodeId) -> Result<()> {
+        let (conn, target) = (records.conn, self.target);
+        for part in &self.carried {
+            let before = &history::state_at(&Ancestry::new(conn), part.file, target)?;
+            let change = change_of(node, part.file, before, &part.after);
+            if part.as_user {
+                history::insert_edit(conn, Some(target), &change)?;
+            } else {
+                history::insert_restore(conn, target, &change, &[], &part.put_back)?;
             }
-            conn.execute(
-                "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
-                params![
-                    op,
-                    target,
-                    made,
-                    Phase::Recorded.name(),
-                    if incomplete { "incomplete" } else { "" }
-                ],
-            )?;
-            Ok(node.unwrap_or(target))
-        })?;
-        self.here = there;
-        crate::fault::point("recorded");
-        Ok(node)
+            if let Some(before) = before {
+                file_state::remove(conn, self.here.root, &before.path)?;
+            }
+            records.place(part.file, before, &part.after)?;
+        }
+        Ok(())
+    }
+}
+
+/// Kind and label of the node that a switch makes on the branch it enters. `label` is for edits that are put back,
+/// `from` is the branch being left.
+fn arrival_label(carried: &[JournalFile], label: &str, from: &str) -> (Kind, String) {
+    if carried.iter().any(|f| !f.put_back.is_empty()) {
+        (Kind::Rewind, label.to_owned())
+    } else if carried.is_empty() {
+        (Kind::External, "first captured".to_owned())
+    } else {
+        (Kind::External, format!("carried from {from}"))
     }
 }
 
@@ -573,7 +661,7 @@ fn vacated_paths(files: &[BranchPath]) -> BTreeSet<RelPath> {
 
 /// Writer of file states for files that change on disk.
 struct Records<'a> {
-    conn: &'a rusqlite::Connection,
+    conn: &'a Connection,
     here: Here,
     generation: i64,
     stats: &'a HashMap<RelPath, Stat>,
@@ -605,13 +693,29 @@ impl Records<'_> {
         )?;
         file_state::note_identity(self.conn, self.here.root, file, None)
     }
+
+    /// Notes files without identity that are first captured at this node.
+    fn put_found(&self, found: Vec<(RelPath, Image)>, node: NodeId) -> Result<()> {
+        for (path, image) in found {
+            let row = FileState {
+                image,
+                file: None,
+                since: Some(node),
+                generation: self.generation,
+                stat: NO_STAT,
+            };
+            let observed = file_state::Observed::ByName;
+            file_state::put(self.conn, self.here.root, &path, &row, observed)?;
+        }
+        Ok(())
+    }
 }
 
 /// Returns the paths that the current rules do not ignore.
 fn seen_there(
-    conn: &rusqlite::Connection,
+    conn: &Connection,
     here: Here,
-    dir: &std::path::Path,
+    dir: &Path,
     paths: Vec<(RelPath, Image)>,
 ) -> Result<Vec<(RelPath, Image)>> {
     if paths.is_empty() {
@@ -656,7 +760,7 @@ fn change_of<'a>(
 }
 
 fn node_of(
-    conn: &rusqlite::Connection,
+    conn: &Connection,
     here: Here,
     kind: Kind,
     label: &str,
@@ -684,6 +788,27 @@ mod tests {
             content: ContentId([1; 32]),
         };
         RelPath::new(path).map(|path| Placed { path, image })
+    }
+
+    #[test]
+    fn the_node_of_an_arrival_is_named_after_what_arrives() {
+        let carried = |put_back| JournalFile {
+            file: FileId(1),
+            before: None,
+            after: at("a"),
+            as_user: true,
+            taken_out: Vec::new(),
+            put_back,
+        };
+        let name = |files: &[JournalFile]| arrival_label(files, "redo op1", "main");
+        assert_eq!(name(&[]), (Kind::External, "first captured".to_owned()));
+        let edits = [carried(Vec::new())];
+        assert_eq!(
+            name(&edits),
+            (Kind::External, "carried from main".to_owned())
+        );
+        let edits = [carried(Vec::new()), carried(vec![ChangeId(1)])];
+        assert_eq!(name(&edits), (Kind::Rewind, "redo op1".to_owned()));
     }
 
     #[test]
