@@ -23,6 +23,65 @@ enum ApplyOutcome {
     Elsewhere(Box<Plan>),
 }
 
+/// Result of exchanging the paths of a journal.
+#[derive(Default)]
+struct ExchangedLines<'a> {
+    /// Paths whose content is not from this run, so that rolling back must not touch them.
+    not_ours: Vec<&'a RelPath>,
+    failure: Option<ExchangeFailure>,
+}
+
+/// Reason why the exchange of a path ends the restore.
+#[derive(Debug, PartialEq, Eq)]
+struct ExchangeFailure {
+    why: String,
+    /// True if another process wrote to the path.
+    by_writer: bool,
+}
+
+impl ExchangeFailure {
+    /// Next step for the user. A switch moves all files, so it cannot leave one out.
+    fn hint(&self, is_switch: bool) -> Hint {
+        match (self.by_writer, is_switch) {
+            (true, true) => "close what writes to it, and try again".into(),
+            (true, false) => Hint::Writer,
+            (false, _) => "fix that, and try again".into(),
+        }
+    }
+}
+
+/// Effect of one path's exchange on the restore.
+#[derive(Debug, PartialEq, Eq)]
+enum LineOutcome {
+    Exchanged,
+    /// The path already had its new image.
+    NotOurs,
+    /// The path stays as it is, for this reason.
+    Skipped(String),
+    Failed(ExchangeFailure),
+}
+
+impl LineOutcome {
+    /// Decides what an exchange means. While recovering, a path that cannot be exchanged is skipped, since the other
+    /// paths are no longer as they were.
+    fn of(path: &RelPath, step: Result<ExchangeStep>, recovering: bool) -> Self {
+        match step {
+            Ok(ExchangeStep::Done) => Self::Exchanged,
+            Ok(ExchangeStep::Already) => Self::NotOurs,
+            Ok(ExchangeStep::Surprise(why)) if recovering => Self::Skipped(why),
+            Err(e) if recovering => Self::Skipped(e.to_string()),
+            Ok(ExchangeStep::Surprise(why)) => Self::Failed(ExchangeFailure {
+                why: format!("{} {why}", path.display()),
+                by_writer: true,
+            }),
+            Err(e) => Self::Failed(ExchangeFailure {
+                why: format!("{} cannot be restored: {e}", path.display()),
+                by_writer: false,
+            }),
+        }
+    }
+}
+
 fn busy() -> Error {
     Error::refused(
         "another rewind or a long capture is running",
@@ -345,94 +404,9 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         let lines = journal::lines(&self.store.conn, op)?;
-        let total = Some(lines.len() as u64);
-        // deletions make room for creations
-        let (deletions, creations): (Vec<_>, Vec<_>) =
-            lines.iter().partition(|l| l.after.is_absent());
-        let mut done = 0;
-        let mut not_ours = Vec::new();
-        let mut failure = None;
-        for line in deletions.into_iter().chain(creations) {
-            if line.left {
-                continue;
-            }
-            if failure.is_some() {
-                // never exchanged: there is nothing to roll back
-                not_ours.push(&line.path);
-                continue;
-            }
-            crate::fault::point("before exchange");
-            let outcome = Exchange {
-                root: &self.root,
-                store: &self.store,
-                line,
-                from: line.before,
-                to: line.after,
-            }
-            .run();
-            crate::fault::point("after exchange");
-            match outcome {
-                Ok(ExchangeStep::Done) => {}
-                Ok(ExchangeStep::Already) => not_ours.push(&line.path),
-                Ok(ExchangeStep::Surprise(why)) if recovering => {
-                    self.store.write(Durable::Power, |conn| {
-                        journal::leave(conn, op, &line.path, &why)
-                    })?;
-                }
-                Ok(ExchangeStep::Surprise(why)) => {
-                    // already swapped back, or never exchanged
-                    not_ours.push(&line.path);
-                    let whole = history::operation(&self.store.conn, op)?
-                        .to_branch
-                        .is_some();
-                    failure = Some((
-                        format!("{} {why}", line.path.display()),
-                        if whole {
-                            Hint::from("close what writes to it, and try again")
-                        } else {
-                            Hint::Writer
-                        },
-                    ));
-                }
-                Err(e) if recovering => {
-                    let why = e.to_string();
-                    self.store.write(Durable::Power, |conn| {
-                        journal::leave(conn, op, &line.path, &why)
-                    })?;
-                }
-                Err(e) => {
-                    failure = Some((
-                        format!("{} cannot be restored: {e}", line.path.display()),
-                        "fix that, and try again".into(),
-                    ));
-                }
-            }
-            done += 1;
-            progress(Progress {
-                what: "restoring",
-                done,
-                total,
-            });
-        }
-        if let Some((why, hint)) = failure {
-            self.store.write(Durable::Power, |conn| {
-                for path in not_ours {
-                    journal::leave(conn, op, path, "changed by another process")?;
-                }
-                journal::set_state(conn, op, Phase::Backwards.name(), &why)
-            })?;
-            let left = self.backwards(op)?;
-            return Err(Error::refused(
-                if left.is_empty() {
-                    format!("{why}; all files are as they were before")
-                } else {
-                    format!(
-                        "{why}; the other files are as before, but {}",
-                        left.join("; ")
-                    )
-                },
-                hint,
-            ));
+        let exchanged = self.exchange_all(op, &lines, recovering, progress)?;
+        if let Some(failure) = exchanged.failure {
+            return Err(self.take_back(op, &exchanged.not_ours, &failure)?);
         }
         for line in &lines {
             let made = if line.before.is_absent() {
@@ -444,6 +418,93 @@ impl Engine {
         }
         crate::fault::point("exchanged");
         Ok(())
+    }
+
+    /// Exchanges path after path, until one fails.
+    fn exchange_all<'a>(
+        &self,
+        op: OpId,
+        lines: &'a [JournalEntry],
+        recovering: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ExchangedLines<'a>> {
+        let total = Some(lines.len() as u64);
+        // deletions make room for creations
+        let (deletions, creations): (Vec<_>, Vec<_>) =
+            lines.iter().partition(|l| l.after.is_absent());
+        let mut done = 0;
+        let mut exchanged = ExchangedLines::default();
+        for line in deletions.into_iter().chain(creations) {
+            if line.left {
+                continue;
+            }
+            if exchanged.failure.is_some() {
+                // never exchanged: there is nothing to roll back
+                exchanged.not_ours.push(&line.path);
+                continue;
+            }
+            crate::fault::point("before exchange");
+            let step = Exchange {
+                root: &self.root,
+                store: &self.store,
+                line,
+                from: line.before,
+                to: line.after,
+            }
+            .run();
+            crate::fault::point("after exchange");
+            match LineOutcome::of(&line.path, step, recovering) {
+                LineOutcome::Exchanged => {}
+                LineOutcome::NotOurs => exchanged.not_ours.push(&line.path),
+                LineOutcome::Skipped(why) => self.store.write(Durable::Power, |conn| {
+                    journal::leave(conn, op, &line.path, &why)
+                })?,
+                LineOutcome::Failed(failure) => {
+                    if failure.by_writer {
+                        // already swapped back, or never exchanged
+                        exchanged.not_ours.push(&line.path);
+                    }
+                    exchanged.failure = Some(failure);
+                }
+            }
+            done += 1;
+            progress(Progress {
+                what: "restoring",
+                done,
+                total,
+            });
+        }
+        Ok(exchanged)
+    }
+
+    /// Rolls a failed restore back. Returns the error for the user.
+    fn take_back(
+        &mut self,
+        op: OpId,
+        not_ours: &[&RelPath],
+        failure: &ExchangeFailure,
+    ) -> Result<Error> {
+        let is_switch = failure.by_writer
+            && history::operation(&self.store.conn, op)?
+                .to_branch
+                .is_some();
+        let why = &failure.why;
+        self.store.write(Durable::Power, |conn| {
+            for path in not_ours {
+                journal::leave(conn, op, path, "changed by another process")?;
+            }
+            journal::set_state(conn, op, Phase::Backwards.name(), why)
+        })?;
+        let left = self.backwards(op)?;
+        let message = if left.is_empty() {
+            format!("{why}; all files are as they were before")
+        } else {
+            format!(
+                "{why}; the other files are as before, but {}",
+                left.join("; ")
+            )
+        };
+        Ok(Error::refused(message, failure.hint(is_switch)))
     }
 
     /// Records the operation. If the store is too damaged for that, the exchanges are rolled back.
@@ -479,7 +540,7 @@ impl Engine {
             match back.run() {
                 Ok(ExchangeStep::Done | ExchangeStep::Already) => {}
                 Ok(ExchangeStep::Surprise(why)) => {
-                    left.push(format!("{}: {why}", line.path.display()))
+                    left.push(format!("{}: {why}", line.path.display()));
                 }
                 Err(e) => left.push(e.to_string()),
             }
@@ -543,4 +604,63 @@ fn saved_as(path: &RelPath) -> String {
         "content written by another process was saved as {}",
         path.display()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(step: Result<ExchangeStep>, recovering: bool) -> LineOutcome {
+        let path = RelPath::new("a.txt").expect("a path");
+        LineOutcome::of(&path, step, recovering)
+    }
+
+    fn surprise() -> Result<ExchangeStep> {
+        Ok(ExchangeStep::Surprise(
+            "was changed by another process".into(),
+        ))
+    }
+
+    #[test]
+    fn an_exchange_counts_as_ours_only_if_it_was_made_here() {
+        for recovering in [false, true] {
+            let done = outcome(Ok(ExchangeStep::Done), recovering);
+            assert_eq!(done, LineOutcome::Exchanged);
+            let already = outcome(Ok(ExchangeStep::Already), recovering);
+            assert_eq!(already, LineOutcome::NotOurs);
+        }
+    }
+
+    #[test]
+    fn a_recovery_skips_the_path_that_another_process_changed() {
+        let why = "was changed by another process".to_owned();
+        assert_eq!(outcome(surprise(), true), LineOutcome::Skipped(why));
+        let error = outcome(Err(Error::CalledOff), true);
+        assert_eq!(error, LineOutcome::Skipped(Error::CalledOff.to_string()));
+    }
+
+    #[test]
+    fn a_restore_ends_at_the_path_that_another_process_changed() {
+        let failed = |step| match outcome(step, false) {
+            LineOutcome::Failed(failure) => failure,
+            other => panic!("{other:?}"),
+        };
+        let by_writer = failed(surprise());
+        assert!(by_writer.by_writer);
+        assert_eq!(by_writer.why, "a.txt was changed by another process");
+        let by_error = failed(Err(Error::CalledOff));
+        assert!(!by_error.by_writer);
+        assert!(by_error.why.starts_with("a.txt cannot be restored: "));
+    }
+
+    #[test]
+    fn the_hint_offers_to_leave_a_path_out_except_in_a_switch() {
+        let failure = |by_writer| ExchangeFailure {
+            why: String::new(),
+            by_writer,
+        };
+        assert!(matches!(failure(true).hint(false), Hint::Writer));
+        assert!(!matches!(failure(true).hint(true), Hint::Writer));
+        assert!(!matches!(failure(false).hint(false), Hint::Writer));
+    }
 }

@@ -4,9 +4,11 @@
 mod apply;
 mod collisions;
 mod exchange;
+mod file_merge;
 mod goal;
 mod hand_over;
 mod journal;
+mod line_check;
 mod plan;
 mod record;
 mod replay;

@@ -130,6 +130,70 @@ impl Engine {
     }
 }
 
+/// Decision about one file of a plan, from its states and conflicts alone.
+#[derive(Debug)]
+enum FileDecision {
+    Unchanged,
+    /// The file stays as it is, because a content that its restore needs was not captured.
+    NotCaptured(RelPath, Opaque),
+    /// Conflicts that the user has to decide first.
+    Undecided(Vec<Conflict>),
+    Change(Box<PlannedChange>),
+}
+
+/// Change of one file, before it is narrowed to the chosen hunks.
+#[derive(Debug)]
+struct PlannedChange {
+    part: FilePlan,
+    /// Conflicts that the request resolves.
+    conflicts: Vec<Conflict>,
+    /// Path and reason, if the resolution leaves the whole file as it is.
+    left: Option<(RelPath, String)>,
+}
+
+impl FileDecision {
+    /// Decides about a file. `not_captured` is the reason why its new state cannot be built. `by_hunk`: the request
+    /// names hunks, so conflicts elsewhere in the file do not prevent it.
+    fn of(
+        part: FilePlan,
+        not_captured: Option<Opaque>,
+        conflicts: Vec<Conflict>,
+        on_conflict: OnConflict,
+        by_hunk: bool,
+    ) -> Self {
+        let stays = part.before == part.after;
+        if let Some(why) = not_captured.or_else(|| opaque(&part.before)) {
+            let placed = part.before.or(part.after).filter(|_| !stays);
+            return placed.map_or(Self::Unchanged, |at| Self::NotCaptured(at.path, why));
+        }
+        let Some(chosen) = on_conflict.resolution() else {
+            // with hunks, the conflicts are kept apart as `hunk_conflicts`
+            return if conflicts.is_empty() || by_hunk {
+                Self::change(part, Vec::new(), None)
+            } else {
+                Self::Undecided(conflicts)
+            };
+        };
+        let is_left = stays && !part.merged;
+        let left = conflicts
+            .first()
+            .zip(part.before.as_ref())
+            .filter(|_| is_left)
+            .map(|(conflict, placed)| (placed.path.clone(), conflict.reason.clone()));
+        let resolution = Some(if is_left { Resolution::Left } else { chosen });
+        let conflicts = conflicts.into_iter().map(|c| Conflict { resolution, ..c });
+        Self::change(part, conflicts.collect(), left)
+    }
+
+    fn change(part: FilePlan, conflicts: Vec<Conflict>, left: Option<(RelPath, String)>) -> Self {
+        Self::Change(Box::new(PlannedChange {
+            part,
+            conflicts,
+            left,
+        }))
+    }
+}
+
 pub(super) struct PlanBuilder<'a> {
     pub engine: &'a Engine,
     pub r: &'a Request,
@@ -228,6 +292,7 @@ impl PlanBuilder<'_> {
         scopes.is_empty() || scopes.iter().any(|scope| path.within(scope.bytes()))
     }
 
+    /// Adds one file to the plan: its change, its conflicts, or the reason why it stays as it is.
     fn file(
         &mut self,
         ancestry: &Ancestry<'_>,
@@ -236,17 +301,63 @@ impl PlanBuilder<'_> {
         moves: &SetDelta,
     ) -> Result<()> {
         let current = self.engine.state_known(ancestry, file, self.head)?;
+        let outcome = self.merge_outcome(ancestry, &edits.target, file, moves, &current)?;
+        if !self.within_scope(&[&current, &outcome.state]) {
+            return Ok(());
+        }
+        let part = FilePlan {
+            file,
+            before: current,
+            after: outcome.state,
+            taken_out: moves.take_out.iter().copied().collect(),
+            put_back: moves.put_back.iter().copied().collect(),
+            as_user: !outcome.conflicts.is_empty(),
+            merged: outcome.merged,
+            new_content: outcome.content,
+        };
+        let by_hunk = !self.r.hunks.is_empty();
+        let on_conflict = self.r.on_conflict;
+        match FileDecision::of(
+            part,
+            outcome.opaque,
+            outcome.conflicts,
+            on_conflict,
+            by_hunk,
+        ) {
+            FileDecision::Unchanged => Ok(()),
+            FileDecision::NotCaptured(path, why) => {
+                let detail = "its content was not captured; it stays as it is";
+                self.skip(path, gap_of(why), detail);
+                Ok(())
+            }
+            FileDecision::Undecided(conflicts) => {
+                self.plan.conflicts.extend(conflicts);
+                Ok(())
+            }
+            FileDecision::Change(change) => self.add_change(*change),
+        }
+    }
+
+    /// Builds the state of a file without the edits to take out and with those to put back.
+    fn merge_outcome(
+        &mut self,
+        ancestry: &Ancestry<'_>,
+        target: &str,
+        file: FileId,
+        moves: &SetDelta,
+        current: &FileVersion,
+    ) -> Result<MergeOutcome> {
         let now = history::in_force(ancestry, file, self.head)?;
         let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
         wanted.extend(&moves.put_back);
         let mut replay = Replay {
             store: &self.engine.store,
             file,
-            current: &current,
+            current,
             now: &now,
             wanted: &wanted,
             on_conflict: self.r.on_conflict,
-            target: &edits.target,
+            target,
         };
         // the file was first captured on another branch: without an edit here it is absent
         let elsewhere = wanted.is_empty() && !self.engine.seen_at(ancestry, file, self.head)?;
@@ -256,81 +367,28 @@ impl PlanBuilder<'_> {
             replay.run()?
         };
         let fails = self.r.on_conflict == OnConflict::Fail && !outcome.conflicts.is_empty();
-        if fails && !self.r.hunks.is_empty() && self.within_scope(&[&current]) {
+        if fails && !self.r.hunks.is_empty() && self.within_scope(&[current]) {
             // a chosen hunk may lie outside the conflicts; it is the same with the rest left as it is
             self.hunk_conflicts.append(&mut outcome.conflicts);
             replay.on_conflict = OnConflict::Current;
             outcome = replay.run()?;
         }
-        if !self.within_scope(&[&current, &outcome.state]) {
-            return Ok(());
-        }
-        if let Some(why) = outcome.opaque.or_else(|| opaque(&current)) {
-            let path = current
-                .as_ref()
-                .or(outcome.state.as_ref())
-                .map(|p| p.path.clone());
-            if let Some(path) = path.filter(|_| current != outcome.state) {
-                self.skip(
-                    path,
-                    gap_of(why),
-                    "its content was not captured; it stays as it is",
-                );
-            }
-            return Ok(());
-        }
-        let MergeOutcome {
-            state,
-            merged,
-            content,
-            conflicts,
-            ..
-        } = outcome;
-        let decided = !conflicts.is_empty();
-        let resolution = match self.r.on_conflict {
-            OnConflict::Fail => None,
-            _ if decided && state == current && !merged => Some(Resolution::Left),
-            OnConflict::Markers => Some(Resolution::Markers),
-            OnConflict::Current => Some(Resolution::Current),
-            OnConflict::Target => Some(Resolution::Target),
-        };
-        let conflicts = conflicts.into_iter().map(|c| Conflict { resolution, ..c });
-        let conflicts: Vec<Conflict> = conflicts.collect();
-        if decided && self.r.on_conflict == OnConflict::Fail && self.r.hunks.is_empty() {
-            self.plan.conflicts.extend(conflicts);
-            return Ok(());
-        }
-        let left = (resolution == Some(Resolution::Left))
-            .then(|| {
-                Some((
-                    current.as_ref()?.path.clone(),
-                    conflicts.first()?.reason.clone(),
-                ))
-            })
-            .flatten();
-        let mut part = FilePlan {
-            file,
-            before: current,
-            after: state,
-            taken_out: moves.take_out.iter().copied().collect(),
-            put_back: moves.put_back.iter().copied().collect(),
-            as_user: decided,
-            merged,
-            new_content: content,
-        };
+        Ok(outcome)
+    }
+
+    /// Adds a change, as far as it is in the chosen hunks, with its conflicts.
+    fn add_change(&mut self, change: PlannedChange) -> Result<()> {
+        let mut part = change.part;
         if !self.r.hunks.is_empty() && !self.pick(&mut part)? {
             return Ok(());
         }
-        if self.r.on_conflict != OnConflict::Fail {
-            self.plan.conflicts.extend(conflicts);
-        }
-        if let Some((path, why)) = left {
+        if let Some((path, why)) = change.left {
             self.skip(path, GapKind::Failed, &format!("left as it is: {why}"));
         }
-        if part.as_user && part.before == part.after {
-            return Ok(());
+        self.plan.conflicts.extend(change.conflicts);
+        if !part.as_user || part.before != part.after {
+            self.plan.files.push(part);
         }
-        self.plan.files.push(part);
         Ok(())
     }
 
@@ -674,5 +732,117 @@ impl Engine {
             Some(made) => Ok(made.to_vec()),
             None => self.content(id),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Image = Image::Symlink {
+        content: ContentId([1; 32]),
+    };
+    const B: Image = Image::Symlink {
+        content: ContentId([2; 32]),
+    };
+    const TOO_LARGE: Image = Image::Opaque(Opaque::TooLarge);
+
+    fn part(before: Image, after: Image, conflicts: &[Conflict]) -> FilePlan {
+        let at = |image| RelPath::new("a").map(|path| Placed { path, image });
+        FilePlan {
+            file: FileId(1),
+            before: at(before),
+            after: at(after),
+            taken_out: Vec::new(),
+            put_back: Vec::new(),
+            as_user: !conflicts.is_empty(),
+            merged: false,
+            new_content: None,
+        }
+    }
+
+    fn conflict() -> Vec<Conflict> {
+        vec![Conflict {
+            path: RelPath::new("a").expect("a path"),
+            reason: "both sides changed it".into(),
+            hunks: Vec::new(),
+            resolution: None,
+        }]
+    }
+
+    fn decide(
+        (before, after): (Image, Image),
+        conflicts: Vec<Conflict>,
+        on_conflict: OnConflict,
+        by_hunk: bool,
+    ) -> FileDecision {
+        let part = part(before, after, &conflicts);
+        FileDecision::of(part, None, conflicts, on_conflict, by_hunk)
+    }
+
+    fn change(decision: FileDecision) -> PlannedChange {
+        match decision {
+            FileDecision::Change(change) => *change,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_without_conflicts_is_changed() {
+        let change = change(decide((A, B), Vec::new(), OnConflict::Fail, false));
+        assert!(change.conflicts.is_empty() && change.left.is_none());
+        assert!(!change.part.as_user);
+    }
+
+    #[test]
+    fn a_content_that_was_not_captured_leaves_the_file() {
+        let decision = decide((TOO_LARGE, A), Vec::new(), OnConflict::Fail, false);
+        assert!(
+            matches!(&decision, FileDecision::NotCaptured(path, Opaque::TooLarge) if path.bytes() == b"a"),
+            "{decision:?}"
+        );
+        let why = Some(Opaque::Unreadable);
+        let decision = FileDecision::of(part(A, B, &[]), why, Vec::new(), OnConflict::Fail, false);
+        assert!(
+            matches!(decision, FileDecision::NotCaptured(_, Opaque::Unreadable)),
+            "{decision:?}"
+        );
+        let decision = decide((TOO_LARGE, TOO_LARGE), Vec::new(), OnConflict::Fail, false);
+        assert!(matches!(decision, FileDecision::Unchanged), "{decision:?}");
+    }
+
+    #[test]
+    fn open_conflicts_prevent_the_change_unless_hunks_are_chosen() {
+        let decision = decide((A, B), conflict(), OnConflict::Fail, false);
+        let FileDecision::Undecided(open) = decision else {
+            panic!("{decision:?}");
+        };
+        assert_eq!(open, conflict());
+        let change = change(decide((A, B), conflict(), OnConflict::Fail, true));
+        assert!(change.conflicts.is_empty() && change.part.as_user);
+    }
+
+    #[test]
+    fn a_resolution_is_noted_at_each_conflict() {
+        for (on_conflict, resolution) in [
+            (OnConflict::Markers, Resolution::Markers),
+            (OnConflict::Current, Resolution::Current),
+            (OnConflict::Target, Resolution::Target),
+        ] {
+            let change = change(decide((A, B), conflict(), on_conflict, false));
+            assert_eq!(change.conflicts[0].resolution, Some(resolution));
+            assert_eq!(change.left, None);
+        }
+    }
+
+    #[test]
+    fn a_resolution_that_changes_nothing_leaves_the_file() {
+        let change = change(decide((A, A), conflict(), OnConflict::Current, false));
+        assert_eq!(change.conflicts[0].resolution, Some(Resolution::Left));
+        let (path, why) = change.left.expect("it is left");
+        assert_eq!(
+            (path.bytes(), why.as_str()),
+            (&b"a"[..], "both sides changed it")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
 use crate::engine::Engine;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, NewChange, NewNode, OpKind};
 use crate::model::Here;
-use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
+use crate::model::{Coverage, FileVersion, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
 use crate::store::tables::buffer;
 use crate::worktree::disk::NO_STAT;
@@ -48,6 +48,7 @@ impl Engine {
         head.ok_or_else(|| Error::NoStore(self.root.path.clone()))
     }
 
+    /// Records a restore on the current branch from its journal. Returns the new node.
     fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let files = journal::files(&self.store.conn, op)?;
@@ -61,8 +62,17 @@ impl Engine {
             .chain(edits.iter().map(|e| &e.path))
             .filter_map(|path| Some((path, root.stat(path)?)))
             .collect();
-        let by_path: HashMap<&RelPath, &JournalEntry> =
-            lines.iter().map(|l| (&l.path, l)).collect();
+        let restored = RestoredFiles::of(&lines, &files);
+        let label = format!("{} {}", operation.kind.name(), operation.target);
+        let new = NewNode {
+            kind: Kind::Rewind,
+            session: None,
+            turn: None,
+            call: None,
+            label: Some(&label),
+            git: &git,
+            coverage: &Coverage::default(),
+        };
         let node = self.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
                 Error::refused(
@@ -70,92 +80,13 @@ impl Engine {
                     Hint::terminal("`backstitch verify` checks the store"),
                 )
             })?;
-            let label = operation.kind.name();
-            let label = format!("{label} {}", operation.target);
-            let new = NewNode {
-                kind: Kind::Rewind,
-                session: None,
-                turn: None,
-                call: None,
-                label: Some(&label),
-                git: &git,
-                coverage: &Coverage::default(),
-            };
             let node = history::insert_node(conn, here, &new)?;
             buffer::attach(conn, &dir, here.root, node, Kind::Rewind)?;
             let generation = file_state::next_generation(conn, here.root)?;
-            let left = |p: &Option<Placed>| {
-                p.as_ref()
-                    .and_then(|p| by_path.get(&p.path))
-                    .is_some_and(|l| l.left)
-            };
-            let mut incomplete = false;
-            let whole: Vec<&JournalFile> = files
-                .iter()
-                .filter(|f| {
-                    let alone = left(&f.before) || left(&f.after);
-                    incomplete |= alone;
-                    !alone
-                })
-                .collect();
-            for part in &whole {
-                let arrives = part
-                    .after
-                    .as_ref()
-                    .filter(|a| part.before.as_ref().is_none_or(|b| b.path != a.path));
-                let made_dirs = arrives
-                    .and_then(|a| by_path.get(&a.path))
-                    .map_or(0, |l| l.made_dirs);
-                let change = NewChange {
-                    node,
-                    file: part.file,
-                    before: &part.before,
-                    after: &part.after,
-                    origin: Origin::USER,
-                    provisional: false,
-                    made_dirs,
-                };
-                if part.as_user {
-                    history::insert_edit(conn, Some(head), &change)?;
-                } else {
-                    history::insert_restore(conn, head, &change, &part.taken_out, &part.put_back)?;
-                }
-            }
+            restored.insert_changes(conn, head, node)?;
             // remove rows before adding new ones, since a new file may take a removed file's path
-            for part in &whole {
-                if let Some(from) = &part.before {
-                    file_state::remove(conn, here.root, &from.path)?;
-                }
-                for placed in part.before.iter().chain(&part.after) {
-                    pending_saves::done(conn, here.root, &placed.path)?;
-                }
-            }
-            for part in &whole {
-                let since = history::since(conn, part.file)?;
-                if let Some(to) = &part.after {
-                    let row = FileState {
-                        image: to.image,
-                        file: Some(part.file),
-                        since,
-                        generation,
-                        // the content may have changed between the exchange and this stat
-                        stat: stats
-                            .get(&to.path)
-                            .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
-                    };
-                    file_state::put(
-                        conn,
-                        here.root,
-                        &to.path,
-                        &row,
-                        file_state::Observed::ByName,
-                    )?;
-                    file_state::note_identity(conn, here.root, part.file, None)?;
-                } else {
-                    let from = part.before.as_ref().map(|p| &p.path);
-                    file_state::note_identity(conn, here.root, part.file, from)?;
-                }
-            }
+            restored.remove_old_states(conn, here)?;
+            restored.put_new_states(conn, here, generation, &stats)?;
             record_documents(conn, here, op, Some(node), &edits)?;
             conn.execute(
                 "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
@@ -163,7 +94,11 @@ impl Engine {
                     op,
                     node,
                     Phase::Recorded.name(),
-                    if incomplete { "incomplete" } else { "" }
+                    if restored.incomplete {
+                        "incomplete"
+                    } else {
+                        ""
+                    }
                 ],
             )?;
             Ok(node)
@@ -173,10 +108,126 @@ impl Engine {
     }
 }
 
+/// Files of a journal of which every path was restored. Only these are recorded.
+struct RestoredFiles<'a> {
+    files: Vec<RestoredFile<'a>>,
+    /// True if a file was left out, because one of its paths was skipped.
+    incomplete: bool,
+}
+
+/// A file to record.
+struct RestoredFile<'a> {
+    part: &'a JournalFile,
+    /// Number of directories that were created with its new path.
+    made_dirs: u32,
+}
+
+impl<'a> RestoredFiles<'a> {
+    /// Selects the restored files of a journal.
+    fn of(lines: &'a [JournalEntry], files: &'a [JournalFile]) -> Self {
+        let by_path: HashMap<&RelPath, &JournalEntry> =
+            lines.iter().map(|l| (&l.path, l)).collect();
+        let line = |placed: &Placed| by_path.get(&placed.path);
+        let is_left = |state: &FileVersion| state.as_ref().and_then(line).is_some_and(|l| l.left);
+        let made_dirs = |part: &JournalFile| {
+            let stays = |to: &Placed| {
+                part.before
+                    .as_ref()
+                    .is_some_and(|from| from.path == to.path)
+            };
+            let arrives = part.after.as_ref().filter(|to| !stays(to));
+            arrives.and_then(line).map_or(0, |l| l.made_dirs)
+        };
+        let whole = files
+            .iter()
+            .filter(|part| !is_left(&part.before) && !is_left(&part.after));
+        let restored: Vec<RestoredFile<'_>> = whole
+            .map(|part| RestoredFile {
+                part,
+                made_dirs: made_dirs(part),
+            })
+            .collect();
+        Self {
+            incomplete: restored.len() < files.len(),
+            files: restored,
+        }
+    }
+
+    /// Records the change of each file at the restore's node.
+    fn insert_changes(&self, conn: &Connection, head: NodeId, node: NodeId) -> Result<()> {
+        for RestoredFile { part, made_dirs } in &self.files {
+            let change = NewChange {
+                node,
+                file: part.file,
+                before: &part.before,
+                after: &part.after,
+                origin: Origin::USER,
+                provisional: false,
+                made_dirs: *made_dirs,
+            };
+            if part.as_user {
+                history::insert_edit(conn, Some(head), &change)?;
+            } else {
+                history::insert_restore(conn, head, &change, &part.taken_out, &part.put_back)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the states at the old paths, and the pending saves that the restore replaces.
+    fn remove_old_states(&self, conn: &Connection, here: Here) -> Result<()> {
+        for RestoredFile { part, .. } in &self.files {
+            if let Some(from) = &part.before {
+                file_state::remove(conn, here.root, &from.path)?;
+            }
+            for placed in part.before.iter().chain(&part.after) {
+                pending_saves::done(conn, here.root, &placed.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the new state of each file, or where it was if it is deleted.
+    fn put_new_states(
+        &self,
+        conn: &Connection,
+        here: Here,
+        generation: i64,
+        stats: &HashMap<&RelPath, Stat>,
+    ) -> Result<()> {
+        for RestoredFile { part, .. } in &self.files {
+            let Some(to) = &part.after else {
+                let from = part.before.as_ref().map(|p| &p.path);
+                file_state::note_identity(conn, here.root, part.file, from)?;
+                continue;
+            };
+            let row = FileState {
+                image: to.image,
+                file: Some(part.file),
+                since: history::since(conn, part.file)?,
+                generation,
+                // the content may have changed between the exchange and this stat
+                stat: stats
+                    .get(&to.path)
+                    .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
+            };
+            file_state::put(
+                conn,
+                here.root,
+                &to.path,
+                &row,
+                file_state::Observed::ByName,
+            )?;
+            file_state::note_identity(conn, here.root, part.file, None)?;
+        }
+        Ok(())
+    }
+}
+
 /// Stores the unsaved text of documents with the node, and notes a pending save for each file that changes in
 /// an editor.
 pub(super) fn record_documents(
-    conn: &rusqlite::Connection,
+    conn: &Connection,
     here: Here,
     op: OpId,
     node: Option<NodeId>,
@@ -207,4 +258,77 @@ pub(super) fn record_documents(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ContentId, FileId, Image};
+
+    const TEXT: Image = Image::Symlink {
+        content: ContentId([1; 32]),
+    };
+
+    fn path(path: &str) -> RelPath {
+        RelPath::new(path).expect("a path")
+    }
+
+    fn line(at: &str, left: bool, made_dirs: u32) -> JournalEntry {
+        JournalEntry {
+            path: path(at),
+            before: Image::Absent,
+            after: TEXT,
+            made_dirs,
+            temp: None,
+            left,
+            detail: String::new(),
+        }
+    }
+
+    fn file(id: i64, before: Option<&str>, after: Option<&str>) -> JournalFile {
+        let at = |at| Placed {
+            path: path(at),
+            image: TEXT,
+        };
+        JournalFile {
+            file: FileId(id),
+            before: before.map(at),
+            after: after.map(at),
+            as_user: false,
+            taken_out: Vec::new(),
+            put_back: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_file_is_recorded_only_if_all_its_paths_were_restored() {
+        let lines = [
+            line("a", false, 0),
+            line("b", true, 0),
+            line("c", false, 0),
+            line("d", false, 0),
+        ];
+        let files = [
+            file(1, Some("a"), Some("b")),
+            file(2, Some("b"), Some("c")),
+            file(3, Some("c"), Some("d")),
+            file(4, Some("not in the journal"), None),
+        ];
+        let restored = RestoredFiles::of(&lines, &files);
+        let ids: Vec<FileId> = restored.files.iter().map(|f| f.part.file).collect();
+        assert_eq!(ids, [FileId(3), FileId(4)]);
+        assert!(restored.incomplete);
+        assert!(!RestoredFiles::of(&lines, &files[2..]).incomplete);
+    }
+
+    #[test]
+    fn directories_count_only_for_a_file_that_arrives_at_its_path() {
+        let lines = [line("dir/a", false, 1), line("b", false, 0)];
+        let made_dirs = |file| RestoredFiles::of(&lines, &[file]).files[0].made_dirs;
+        assert_eq!(made_dirs(file(1, None, Some("dir/a"))), 1);
+        assert_eq!(made_dirs(file(1, Some("b"), Some("dir/a"))), 1);
+        assert_eq!(made_dirs(file(1, Some("dir/a"), Some("dir/a"))), 0);
+        assert_eq!(made_dirs(file(1, Some("dir/a"), Some("b"))), 0);
+        assert_eq!(made_dirs(file(1, Some("dir/a"), None)), 0);
+    }
 }

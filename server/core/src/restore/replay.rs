@@ -1,15 +1,19 @@
 //! Builds one file's content for a wanted set of edits. Uses a recorded state, or merges the missing edits onto
 //! the recorded state of the longest prefix of the set. Writes nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::file_merge::{FileMerge, LineMerge, TOO_LONG};
+use super::line_check::LineOrigins;
 use super::types::{Conflict, ConflictSpan, OnConflict};
 use crate::content::is_text;
 use crate::diff::{Interner, changes, lines};
 use crate::error::Result;
 use crate::history::{self, SetHash};
 use crate::merge::{ConflictHunk, ConflictKind, Favor, merge3};
-use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed};
+use crate::model::{
+    Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed, RelPath,
+};
 use crate::store::Store;
 
 /// Result of building a wanted set.
@@ -46,6 +50,25 @@ struct Draft {
     bytes: Option<Vec<u8>>,
 }
 
+impl Draft {
+    /// A recorded state, not merged.
+    fn recorded(state: &FileVersion) -> Self {
+        Self {
+            state: state.clone(),
+            bytes: None,
+        }
+    }
+}
+
+/// Consecutive edits of which each begins at the state in which the one before it ended. They merge as one edit.
+struct EditRun<'a> {
+    before: &'a FileVersion,
+    after: &'a FileVersion,
+    /// True if the edits are put back, so that they belong to the target's side.
+    returning: bool,
+}
+
+/// Result of merging one run of edits.
 enum MergeStep {
     Clean(Draft),
     /// The two sides conflict. The draft is the result of the chosen resolution.
@@ -93,8 +116,6 @@ pub(super) fn describe(kind: ConflictKind) -> &'static str {
         ConflictKind::Overlap => "both sides changed the same lines",
     }
 }
-
-const TOO_LONG: &str = "it is too large to merge line by line";
 
 impl Replay<'_> {
     pub(super) fn run(&self) -> Result<MergeOutcome> {
@@ -240,9 +261,12 @@ impl Replay<'_> {
             while end + 1 < rest.len() && rest[end].after == rest[end + 1].before {
                 end += 1;
             }
-            let run = &rest[at..=end];
-            let returning = run.iter().all(|c| !self.now.contains(&c.id));
-            match self.merge_run(built, &run[0].before, &run[run.len() - 1].after, returning)? {
+            let run = EditRun {
+                before: &rest[at].before,
+                after: &rest[end].after,
+                returning: rest[at..=end].iter().all(|c| !self.now.contains(&c.id)),
+            };
+            match self.merge_run(built, &run)? {
                 MergeStep::Clean(next) => built = next,
                 MergeStep::Conflict(next, conflict) => {
                     built = next;
@@ -288,222 +312,75 @@ impl Replay<'_> {
         }
     }
 
-    /// Merges the change from `base` to `edit` onto `built`. `returning`: the edit is put back, so it belongs to
-    /// the target's side.
-    fn merge_run(
-        &self,
-        built: Draft,
-        base: &FileVersion,
-        edit: &FileVersion,
-        returning: bool,
-    ) -> Result<MergeStep> {
-        if built.state == *base {
-            return Ok(MergeStep::Clean(Draft {
-                state: edit.clone(),
-                bytes: None,
-            }));
+    /// Merges a run of edits onto `built`.
+    fn merge_run(&self, built: Draft, run: &EditRun<'_>) -> Result<MergeStep> {
+        match FileMerge::decide(run.before, &built.state, run.after) {
+            FileMerge::Ours(state) => Ok(MergeStep::Clean(Draft { state, ..built })),
+            FileMerge::Theirs(state) => Ok(MergeStep::Clean(Draft::recorded(&state))),
+            FileMerge::OneSide { at, reason } => {
+                let conflict = self.conflict(&at, reason, Vec::new());
+                Ok(self.choose(conflict, built, run))
+            }
+            FileMerge::Lines(merge) => self.merge_lines(&built, run, merge),
         }
-        if built.state == *edit || base == edit {
-            return Ok(MergeStep::Clean(built));
-        }
-        let placed = self
-            .current
-            .as_ref()
-            .or(built.state.as_ref())
-            .or(edit.as_ref())
-            .or(base.as_ref());
-        let Some(path) = placed.map(|p| p.path.clone()) else {
-            return Ok(MergeStep::Clean(built));
+    }
+
+    /// Merges both contents by lines.
+    fn merge_lines(&self, built: &Draft, run: &EditRun<'_>, merge: LineMerge) -> Result<MergeStep> {
+        let base_bytes = match merge.base {
+            Image::File { content, .. } => self.store.content(&content)?,
+            _ => Vec::new(),
         };
-        let conflict = |reason: &str, hunks| Conflict {
-            path: path.clone(),
+        let our_bytes = self.bytes(built)?;
+        let their_bytes = self.bytes(&Draft::recorded(run.after))?;
+        let target = format!("target ({})", self.target);
+        let favor = favored_side(self.on_conflict, run.returning, &target);
+        let merged = merge3(&base_bytes, &our_bytes, &their_bytes, favor);
+        let chosen_mode = match favor {
+            Favor::Theirs => merge.their_mode,
+            Favor::Ours | Favor::Markers { .. } => merge.our_mode,
+        };
+        let conflict = line_conflict(&merge, &merged.conflicts)
+            .map(|reason| self.conflict(&merge.at, reason, spans(&merged.conflicts, run)));
+        let image = Image::File {
+            mode: merge.mode.unwrap_or(chosen_mode),
+            content: ContentId::of(&merged.bytes),
+            size: merged.bytes.len() as u64,
+        };
+        let path = merge.path;
+        let next = Draft {
+            state: Some(Placed { path, image }),
+            bytes: Some(merged.bytes),
+        };
+        // a binary file cannot hold markers, and no side may be dropped instead
+        let is_binary = |c: &ConflictHunk| c.kind == ConflictKind::Binary;
+        let needs_choice =
+            self.on_conflict == OnConflict::Markers && merged.conflicts.iter().any(is_binary);
+        Ok(match conflict {
+            None => MergeStep::Clean(next),
+            Some(conflict) if needs_choice => MergeStep::Unresolvable(conflict),
+            Some(conflict) => MergeStep::Conflict(next, conflict),
+        })
+    }
+
+    /// A conflict at the file's current path, or at `path` if the file does not exist now.
+    fn conflict(&self, path: &RelPath, reason: &str, hunks: Vec<ConflictSpan>) -> Conflict {
+        let current = self.current.as_ref().map(|placed| &placed.path);
+        Conflict {
+            path: current.unwrap_or(path).clone(),
             reason: reason.into(),
             hunks,
             resolution: None,
-        };
-        match (&built.state, base, edit) {
-            (None, None, Some(_)) => Ok(MergeStep::Clean(Draft {
-                state: edit.clone(),
-                bytes: None,
-            })),
-            (_, _, None) if built.state.is_none() => Ok(MergeStep::Clean(built)),
-            (Some(_), _, None) => {
-                let c = conflict(
-                    "putting its deletion back would lose later edits",
-                    Vec::new(),
-                );
-                Ok(self.choose(
-                    c,
-                    built,
-                    Draft {
-                        state: None,
-                        bytes: None,
-                    },
-                    returning,
-                ))
-            }
-            (None, Some(_), Some(_)) => {
-                let c = conflict(
-                    "the file would be deleted, but a later edit of it stays",
-                    Vec::new(),
-                );
-                Ok(self.choose(
-                    c,
-                    built,
-                    Draft {
-                        state: edit.clone(),
-                        bytes: None,
-                    },
-                    returning,
-                ))
-            }
-            (Some(ours), base, Some(theirs)) => {
-                let origin = base.as_ref();
-                let path = match origin {
-                    Some(base) if theirs.path == base.path => ours.path.clone(),
-                    Some(base) if ours.path == base.path => theirs.path.clone(),
-                    _ if ours.path == theirs.path => ours.path.clone(),
-                    _ => {
-                        let c = conflict("both sides renamed it, to different paths", Vec::new());
-                        let other = Draft {
-                            state: edit.clone(),
-                            bytes: None,
-                        };
-                        return Ok(self.choose(c, built, other, returning));
-                    }
-                };
-                let base_image = origin.map_or(Image::Absent, |b| b.image);
-                let place = |image| {
-                    Some(Placed {
-                        path: path.clone(),
-                        image,
-                    })
-                };
-                if theirs.image == base_image {
-                    return Ok(MergeStep::Clean(Draft {
-                        state: place(ours.image),
-                        bytes: built.bytes,
-                    }));
-                }
-                if ours.image == base_image || ours.image == theirs.image {
-                    return Ok(MergeStep::Clean(Draft {
-                        state: place(theirs.image),
-                        bytes: None,
-                    }));
-                }
-                let (
-                    Image::File { mode: our_mode, .. },
-                    Image::File {
-                        mode: their_mode, ..
-                    },
-                ) = (ours.image, theirs.image)
-                else {
-                    let c = conflict("both sides changed its type or its link target", Vec::new());
-                    let other = Draft {
-                        state: edit.clone(),
-                        bytes: None,
-                    };
-                    return Ok(self.choose(c, built, other, returning));
-                };
-                if [base_image, ours.image, theirs.image]
-                    .iter()
-                    .any(Image::is_too_long)
-                {
-                    let other = Draft {
-                        state: edit.clone(),
-                        bytes: None,
-                    };
-                    return Ok(self.choose(
-                        conflict(TOO_LONG, Vec::new()),
-                        built,
-                        other,
-                        returning,
-                    ));
-                }
-                let base_mode = match base_image {
-                    Image::File { mode, .. } => mode,
-                    _ => our_mode,
-                };
-                let base_bytes = match base_image.content() {
-                    Some(content) if matches!(base_image, Image::File { .. }) => {
-                        self.store.content(&content)?
-                    }
-                    _ => Vec::new(),
-                };
-                let our_bytes = self.bytes(&built)?;
-                let their_bytes = self.bytes(&Draft {
-                    state: edit.clone(),
-                    bytes: None,
-                })?;
-                let target = format!("target ({})", self.target);
-                let (ours_label, theirs_label) = if returning {
-                    ("kept", target.as_str())
-                } else {
-                    (target.as_str(), "kept")
-                };
-                let favor = match (self.on_conflict, returning) {
-                    (OnConflict::Markers, _) => Favor::Markers {
-                        ours: ours_label,
-                        theirs: theirs_label,
-                    },
-                    (OnConflict::Current, false) | (OnConflict::Target, true) => Favor::Theirs,
-                    _ => Favor::Ours,
-                };
-                let merge = merge3(&base_bytes, &our_bytes, &their_bytes, favor);
-                let mode = three_way(base_mode, our_mode, their_mode);
-                let take_theirs = matches!(favor, Favor::Theirs);
-                let image = Image::File {
-                    mode: mode.unwrap_or(if take_theirs { their_mode } else { our_mode }),
-                    content: ContentId::of(&merge.bytes),
-                    size: merge.bytes.len() as u64,
-                };
-                let next = Draft {
-                    state: place(image),
-                    bytes: Some(merge.bytes),
-                };
-                if merge.conflicts.is_empty() && mode.is_some() {
-                    return Ok(MergeStep::Clean(next));
-                }
-                let reason = match merge.conflicts.first().map(|c| c.kind) {
-                    _ if origin.is_none() => "both sides created it, with different content",
-                    None => "both sides changed its mode",
-                    Some(kind) => describe(kind),
-                };
-                let hunks = merge
-                    .conflicts
-                    .iter()
-                    .map(|c| {
-                        let (ours, theirs) =
-                            ((c.ours.start, c.ours.end), (c.theirs.start, c.theirs.end));
-                        let (target, kept) = if returning {
-                            (theirs, ours)
-                        } else {
-                            (ours, theirs)
-                        };
-                        ConflictSpan { target, kept }
-                    })
-                    .collect();
-                let conflict = conflict(reason, hunks);
-                // a binary file cannot hold markers, and no side may be dropped instead
-                let binary = merge
-                    .conflicts
-                    .iter()
-                    .any(|c| c.kind == ConflictKind::Binary);
-                if binary && self.on_conflict == OnConflict::Markers {
-                    return Ok(MergeStep::Unresolvable(conflict));
-                }
-                Ok(MergeStep::Conflict(next, conflict))
-            }
-            _ => Ok(MergeStep::Clean(built)),
         }
     }
 
     /// Resolves a conflict without lines: takes one side as a whole.
-    fn choose(&self, conflict: Conflict, built: Draft, edit: Draft, returning: bool) -> MergeStep {
+    fn choose(&self, conflict: Conflict, built: Draft, run: &EditRun<'_>) -> MergeStep {
         match self.on_conflict {
-            OnConflict::Target => {
-                MergeStep::Conflict(if returning { edit } else { built }, conflict)
+            OnConflict::Target if run.returning => {
+                MergeStep::Conflict(Draft::recorded(run.after), conflict)
             }
+            OnConflict::Target => MergeStep::Conflict(built, conflict),
             OnConflict::Fail | OnConflict::Markers | OnConflict::Current => {
                 MergeStep::Unresolvable(conflict)
             }
@@ -513,156 +390,174 @@ impl Replay<'_> {
     /// Checks a merge before it is offered. No line written only by edits that are taken out may remain, and no
     /// current line written only by edits that stay may be lost.
     fn check(&self, wanted: &[Change], built: &Draft) -> Result<Option<Conflict>> {
-        let (Some(result), Some(_)) = (&built.state, self.current) else {
+        let (Some(result), Some(current)) = (&built.state, self.current) else {
             return Ok(None);
         };
-        let state_is_long = |state: &FileVersion| {
-            let image = state.as_ref().map(|placed| placed.image);
-            image.is_some_and(|image| image.is_too_long())
+        let conflict = |path: &RelPath, reason: String| Conflict {
+            path: path.clone(),
+            reason,
+            hunks: Vec::new(),
+            resolution: None,
         };
-        if built.bytes.is_none() && (state_is_long(&built.state) || state_is_long(self.current)) {
+        let states = [result, current];
+        match states.iter().find(|placed| placed.image.is_too_long()) {
             // nothing was merged: the result is a recorded state
-            return Ok(None);
-        }
-        if let Some(long) = [&built.state, self.current]
-            .into_iter()
-            .flatten()
-            .find(|placed| placed.image.is_too_long())
-        {
-            return Ok(Some(Conflict {
-                path: long.path.clone(),
-                reason: TOO_LONG.into(),
-                hunks: Vec::new(),
-                resolution: None,
-            }));
+            Some(_) if built.bytes.is_none() => return Ok(None),
+            Some(long) => return Ok(Some(conflict(&long.path, TOO_LONG.into()))),
+            None => {}
         }
         let result_bytes = self.bytes(built)?;
-        let current_bytes = self.bytes(&Draft {
-            state: self.current.clone(),
-            bytes: None,
-        })?;
-        let after = LineBag::of(&result_bytes);
-        let present = LineBag::of(&current_bytes);
-        let state_bytes = |state: &FileVersion| {
-            if state_is_long(state) {
-                return Ok(Vec::new());
-            }
-            self.bytes(&Draft {
-                state: state.clone(),
-                bytes: None,
-            })
+        let current_bytes = self.bytes(&Draft::recorded(self.current))?;
+        let origins = self.line_origins(wanted)?;
+        let wrong = origins.wrong_line(&current_bytes, &result_bytes);
+        Ok(wrong.map(|line| conflict(&result.path, line.reason())))
+    }
+
+    /// Origins of the file's lines, by the wanted edits and the edits that are taken out.
+    fn line_origins(&self, wanted: &[Change]) -> Result<LineOrigins> {
+        let conn = &self.store.conn;
+        // a file that is too large has no lines here
+        let bytes = |state: &FileVersion| match state {
+            Some(placed) if placed.image.is_too_long() => Ok(Vec::new()),
+            _ => self.bytes(&Draft::recorded(state)),
         };
-        let start =
-            state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
-        let mut kept_lines = LineBag::of(&start).owned();
-        let mut taken_out_lines: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let mut removed_lines: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let taken_out: Vec<Change> = self
-            .now
-            .difference(self.wanted)
-            .map(|id| history::change(&self.store.conn, *id))
-            .collect::<Result<_>>()?;
-        for (change, kept) in wanted
-            .iter()
-            .map(|c| (c, true))
-            .chain(taken_out.iter().map(|c| (c, false)))
-        {
-            let (before, edited) = (state_bytes(&change.before)?, state_bytes(&change.after)?);
-            let (before, edited) = (LineBag::of(&before), LineBag::of(&edited));
-            for (line, count) in &edited.0 {
-                if *count > before.count(line) {
-                    if kept {
-                        kept_lines.insert(line.to_vec())
-                    } else {
-                        taken_out_lines.insert(line.to_vec())
-                    };
-                }
-            }
-            // an edit taken out returns the lines it removed; an edit that stays keeps them removed
-            if kept {
-                for (line, count) in &before.0 {
-                    if *count > edited.count(line) {
-                        removed_lines.insert(line.to_vec());
-                    }
-                }
-            }
+        let start = history::version(conn, self.file, SetHash::EMPTY)?.flatten();
+        let mut origins = LineOrigins::new(&bytes(&start)?);
+        for change in wanted {
+            origins.add_kept(&bytes(&change.before)?, &bytes(&change.after)?);
         }
-        let remains = after
-            .0
-            .keys()
-            .find(|l| taken_out_lines.contains(**l) && !kept_lines.contains(**l));
-        let lost = present.0.keys().find(|l| {
-            after.count(l) == 0
-                && kept_lines.contains(**l)
-                && !taken_out_lines.contains(**l)
-                && !removed_lines.contains(**l)
-        });
-        let path = result.path.clone();
-        let excerpt = |line: &[u8]| {
-            String::from_utf8_lossy(line)
-                .trim()
-                .chars()
-                .take(60)
-                .collect::<String>()
-        };
-        Ok(match (remains, lost) {
-            (Some(line), _) => Some(Conflict {
-                path,
-                reason: format!(
-                    "an edit that stays still contains a line that is taken out: “{}”",
-                    excerpt(line)
-                ),
-                hunks: Vec::new(),
-                resolution: None,
-            }),
-            (None, Some(line)) => Some(Conflict {
-                path,
-                reason: format!("a line that must stay would be lost: “{}”", excerpt(line)),
-                hunks: Vec::new(),
-                resolution: None,
-            }),
-            (None, None) => None,
-        })
+        for id in self.now.difference(self.wanted) {
+            let change = history::change(conn, *id)?;
+            origins.add_taken_out(&bytes(&change.before)?, &bytes(&change.after)?);
+        }
+        Ok(origins)
     }
 }
 
-/// Number of occurrences of each line that contains a letter or digit.
-struct LineBag<'a>(BTreeMap<&'a [u8], usize>);
-
-impl<'a> LineBag<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
-        let mut counts = BTreeMap::new();
-        for line in bytes.split(|b| *b == b'\n') {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            if line.iter().any(u8::is_ascii_alphanumeric) {
-                *counts.entry(line).or_insert(0) += 1;
-            }
-        }
-        Self(counts)
-    }
-
-    fn count(&self, line: &[u8]) -> usize {
-        self.0.get(line).copied().unwrap_or(0)
-    }
-
-    fn owned(&self) -> BTreeSet<Vec<u8>> {
-        self.0.keys().map(|l| l.to_vec()).collect()
+/// Side that a merge by lines takes in conflicts. The edit is `theirs`; if it returns, it is the target's side.
+fn favored_side(on_conflict: OnConflict, returning: bool, target: &str) -> Favor<'_> {
+    match (on_conflict, returning) {
+        (OnConflict::Markers, true) => Favor::Markers {
+            ours: "kept",
+            theirs: target,
+        },
+        (OnConflict::Markers, false) => Favor::Markers {
+            ours: target,
+            theirs: "kept",
+        },
+        (OnConflict::Current, false) | (OnConflict::Target, true) => Favor::Theirs,
+        _ => Favor::Ours,
     }
 }
 
-fn three_way(base: u32, ours: u32, theirs: u32) -> Option<u32> {
-    if theirs == base || ours == theirs {
-        Some(ours)
-    } else if ours == base {
-        Some(theirs)
-    } else {
-        None
+/// Reason why a merge by lines is a conflict. None if it is clean.
+fn line_conflict(merge: &LineMerge, conflicts: &[ConflictHunk]) -> Option<&'static str> {
+    match conflicts.first() {
+        None if merge.mode.is_some() => None,
+        _ if merge.both_created => Some("both sides created it, with different content"),
+        None => Some("both sides changed its mode"),
+        Some(first) => Some(describe(first.kind)),
     }
+}
+
+/// Conflicting lines of the target's side and of the side that stays.
+fn spans(conflicts: &[ConflictHunk], run: &EditRun<'_>) -> Vec<ConflictSpan> {
+    let span = |c: &ConflictHunk| {
+        let (ours, theirs) = ((c.ours.start, c.ours.end), (c.theirs.start, c.theirs.end));
+        let (target, kept) = if run.returning {
+            (theirs, ours)
+        } else {
+            (ours, theirs)
+        };
+        ConflictSpan { target, kept }
+    };
+    conflicts.iter().map(span).collect()
 }
 
 fn opaque(state: &FileVersion) -> Option<Opaque> {
     match state.as_ref()?.image {
         Image::Opaque(why) => Some(why),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(mode: Option<u32>, both_created: bool) -> LineMerge {
+        let path = RelPath::new("a").expect("a path");
+        LineMerge {
+            at: path.clone(),
+            path,
+            base: Image::Absent,
+            our_mode: 0o644,
+            their_mode: 0o755,
+            mode,
+            both_created,
+        }
+    }
+
+    fn overlap() -> ConflictHunk {
+        ConflictHunk {
+            base: 0..1,
+            ours: 1..2,
+            theirs: 3..5,
+            kind: ConflictKind::Overlap,
+        }
+    }
+
+    #[test]
+    fn the_favored_side_follows_the_direction_of_the_edit() {
+        let side = |on_conflict, returning| favored_side(on_conflict, returning, "t1");
+        assert_eq!(side(OnConflict::Target, true), Favor::Theirs);
+        assert_eq!(side(OnConflict::Target, false), Favor::Ours);
+        assert_eq!(side(OnConflict::Current, true), Favor::Ours);
+        assert_eq!(side(OnConflict::Current, false), Favor::Theirs);
+        assert_eq!(side(OnConflict::Fail, false), Favor::Ours);
+        let (ours, theirs) = ("kept", "t1");
+        assert_eq!(
+            side(OnConflict::Markers, true),
+            Favor::Markers { ours, theirs }
+        );
+        let (ours, theirs) = ("t1", "kept");
+        assert_eq!(
+            side(OnConflict::Markers, false),
+            Favor::Markers { ours, theirs }
+        );
+    }
+
+    #[test]
+    fn a_merge_by_lines_is_clean_without_conflicting_lines_and_modes() {
+        assert_eq!(line_conflict(&lines(Some(0o644), false), &[]), None);
+        assert_eq!(line_conflict(&lines(Some(0o644), true), &[]), None);
+        let changed_mode = line_conflict(&lines(None, false), &[]);
+        assert_eq!(changed_mode, Some("both sides changed its mode"));
+        let created = Some("both sides created it, with different content");
+        assert_eq!(line_conflict(&lines(None, true), &[]), created);
+        assert_eq!(
+            line_conflict(&lines(Some(0o644), true), &[overlap()]),
+            created
+        );
+        assert_eq!(
+            line_conflict(&lines(Some(0o644), false), &[overlap()]),
+            Some("both sides changed the same lines")
+        );
+    }
+
+    #[test]
+    fn spans_name_the_side_of_the_target_by_the_direction_of_the_edit() {
+        let of = |returning| {
+            let run = EditRun {
+                before: &None,
+                after: &None,
+                returning,
+            };
+            spans(&[overlap()], &run)
+        };
+        let (target, kept) = ((1, 2), (3, 5));
+        assert_eq!(of(false), [ConflictSpan { target, kept }]);
+        let (target, kept) = ((3, 5), (1, 2));
+        assert_eq!(of(true), [ConflictSpan { target, kept }]);
     }
 }

@@ -2,15 +2,16 @@
 //! records no node, except for carried edits, which become a node on the other branch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::goal::SwitchTarget;
-use super::journal::{self, JournalEntry, Phase};
+use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
-use super::types::{Conflict, FilePlan, OnConflict, Resolution};
+use super::types::{Conflict, FilePlan, OnConflict};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -22,33 +23,18 @@ use crate::model::{
 };
 use crate::store::{self, Durable};
 use crate::worktree::backed_content;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::Stat;
+use crate::worktree::disk::{NO_STAT, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
 use crate::worktree::pending_saves;
 
 impl PlanBuilder<'_> {
+    /// Plans a switch: every file changes to its state on the other branch, with the carried edits.
     pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {
         let engine = self.engine;
         let conn = &engine.store.conn;
-        let there = branches::info(conn, engine.here, turnout.to)?;
-        if !self.r.paths.is_empty() {
-            return Err(Error::Whole {
-                target: turnout.target.clone(),
-                branch: there.name,
-            });
-        }
-        if let Some(dir) = &there.root {
-            return Err(Error::refused(
-                format!("{} is the branch of {}", there.name, dir.display()),
-                "work there, or fork it: a branch has one directory at a time",
-            ));
-        }
-        let to = there
-            .head
-            .ok_or_else(|| Error::NoStore(engine.root.path.clone()))?;
+        let to = self.head_of_target(turnout)?;
         let ancestry = Ancestry::new(conn);
         let done = turnout
             .of
@@ -65,75 +51,77 @@ impl PlanBuilder<'_> {
         let mut files = engine.files_between(&ancestry, self.head, to)?;
         files.extend(engine.adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
-        let mut unknown_there = Vec::new();
-        let mut ways = Vec::new();
-        for file in files {
-            let before = engine.state_known(&ancestry, file, self.head)?;
-            if !engine.known_at(&ancestry, file, to)? {
-                unknown_there.push((file, before));
+        let files: Vec<BranchPath> = files
+            .into_iter()
+            .map(|file| engine.branch_path(&ancestry, file, self.head, to))
+            .collect::<Result<_>>()?;
+        let vacated = vacated_paths(&files);
+        for BranchPath {
+            file,
+            before,
+            after,
+        } in &files
+        {
+            let Some(after) = after else {
                 continue;
-            }
-            let after = history::state_at(&ancestry, file, to)?;
-            ways.push((file, before, after));
-        }
-        // identity and path are two things: the file at a path may be another one of equal content, which leaves it
-        let left: BTreeSet<RelPath> = ways
-            .iter()
-            .filter_map(|(_, before, after)| {
-                let from = &before.as_ref()?.path;
-                let stays = after.as_ref().is_some_and(|to| to.path == *from);
-                (!stays).then(|| from.clone())
-            })
-            .collect();
-        for (file, before, after) in ways {
-            if before.is_none()
-                && let Some(placed) = &after
-                && !left.contains(&placed.path)
-                && engine.root.reread_entry(&placed.path, &placed.image)?.image == placed.image
-            {
-                continue;
-            }
-            let mut part = FilePlan {
-                file,
-                before,
-                after,
-                taken_out: Vec::new(),
-                put_back: Vec::new(),
-                as_user: false,
-                merged: false,
-                new_content: None,
             };
-            if let Some(edits) = carried.get(&file)
+            if before.is_none() && self.is_on_disk(after, &vacated)? {
+                continue;
+            }
+            let mut part = FilePlan::of_states(*file, before.clone(), after.clone());
+            if let Some(edits) = carried.get(file)
                 && !self.carry(&ancestry, turnout, to, edits, &mut part)?
             {
                 continue;
             }
             self.take(part);
         }
-        // files known only on this branch stay, unless the other branch needs their path
-        let arriving: BTreeSet<RelPath> = self
-            .plan
-            .files
-            .iter()
-            .filter_map(|f| f.after.as_ref().map(|p| p.path.clone()))
-            .collect();
-        for (file, before) in unknown_there {
-            if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
-                self.take(FilePlan {
-                    file,
-                    before,
-                    after: None,
-                    taken_out: Vec::new(),
-                    put_back: Vec::new(),
-                    as_user: false,
-                    merged: false,
-                    new_content: None,
-                });
-            }
-        }
+        self.delete_in_the_way(&files);
         self.finish(&ancestry, Some(to))
     }
 
+    /// Returns the head of the target branch. Refuses a branch that another directory is on, and a part of a branch.
+    fn head_of_target(&self, turnout: &SwitchTarget) -> Result<NodeId> {
+        let engine = self.engine;
+        let there = branches::info(&engine.store.conn, engine.here, turnout.to)?;
+        if !self.r.paths.is_empty() {
+            return Err(Error::Whole {
+                target: turnout.target.clone(),
+                branch: there.name,
+            });
+        }
+        if let Some(dir) = &there.root {
+            return Err(Error::refused(
+                format!("{} is the branch of {}", there.name, dir.display()),
+                "work there, or fork it: a branch has one directory at a time",
+            ));
+        }
+        there
+            .head
+            .ok_or_else(|| Error::NoStore(engine.root.path.clone()))
+    }
+
+    /// True if an arriving file is on disk already, and no other file vacates its path.
+    fn is_on_disk(&self, after: &FileVersion, vacated: &BTreeSet<RelPath>) -> Result<bool> {
+        let Some(placed) = after.as_ref().filter(|p| !vacated.contains(&p.path)) else {
+            return Ok(false);
+        };
+        let entry = self.engine.root.reread_entry(&placed.path, &placed.image)?;
+        Ok(entry.image == placed.image)
+    }
+
+    /// Deletes the files that the other branch does not know and whose paths it needs. The others of them stay.
+    fn delete_in_the_way(&mut self, files: &[BranchPath]) {
+        let after = self.plan.files.iter().filter_map(|f| f.after.as_ref());
+        let arriving: BTreeSet<RelPath> = after.map(|placed| placed.path.clone()).collect();
+        for BranchPath { file, before, .. } in files.iter().filter(|f| f.after.is_none()) {
+            if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
+                self.take(FilePlan::of_states(*file, before.clone(), None));
+            }
+        }
+    }
+
+    /// Adds a file to the plan, or skips it if one of its contents was not captured.
     fn take(&mut self, part: FilePlan) {
         if part.before == part.after && !part.as_user && part.put_back.is_empty() {
             return;
@@ -223,12 +211,7 @@ impl PlanBuilder<'_> {
     }
 
     fn collide(&mut self, conflicts: Vec<Conflict>, with: &str) {
-        let resolution = match self.r.on_conflict {
-            OnConflict::Fail => None,
-            OnConflict::Markers => Some(Resolution::Markers),
-            OnConflict::Current => Some(Resolution::Current),
-            OnConflict::Target => Some(Resolution::Target),
-        };
+        let resolution = self.r.on_conflict.resolution();
         self.plan
             .conflicts
             .extend(conflicts.into_iter().map(|c| Conflict {
@@ -295,6 +278,7 @@ impl PlanBuilder<'_> {
 type EditsByFile = BTreeMap<FileId, BTreeSet<ChangeId>>;
 
 /// States of a file on both branches.
+#[derive(Debug)]
 struct BranchPath {
     file: FileId,
     before: FileVersion,
@@ -384,191 +368,300 @@ impl Engine {
         let ancestry = Ancestry::new(&self.store.conn);
         let mut files = self.files_between(&ancestry, from, to)?;
         files.extend(self.adopted_between(&ancestry, from, to)?);
-        let way = |file: FileId| -> Result<BranchPath> {
-            let known = |node| self.known_at(&ancestry, file, node);
-            let state = |node| history::state_at(&ancestry, file, node);
-            Ok(BranchPath {
-                file,
-                before: if known(from)? { state(from)? } else { None },
-                after: known(to)?.then(|| state(to)).transpose()?,
-            })
-        };
-        files.into_iter().map(way).collect()
+        let file = |file| self.branch_path(&ancestry, file, from, to);
+        files.into_iter().map(file).collect()
     }
 
-    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits.
+    /// Returns the states of a file at the heads of both branches.
+    fn branch_path(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<BranchPath> {
+        let known_there = self.known_at(ancestry, file, to)?;
+        let after = known_there.then(|| history::state_at(ancestry, file, to));
+        Ok(BranchPath {
+            file,
+            before: self.state_known(ancestry, file, from)?,
+            after: after.transpose()?,
+        })
+    }
+
+    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits. Returns the
+    /// new head.
     pub(super) fn record_switch(&mut self, op: OpId, to: BranchId) -> Result<NodeId> {
+        let record = self.switch_record(op, to)?;
+        let (root, dir) = (&self.root, &self.store.dir);
+        let node = self
+            .store
+            .write(Durable::Power, |conn| record.write(conn, root, dir))?;
+        self.here = record.there;
+        crate::fault::point("recorded");
+        Ok(node)
+    }
+
+    /// Reads what the record of a switch needs. The lock is held, so this does not change before the write.
+    fn switch_record(&self, op: OpId, to: BranchId) -> Result<SwitchRecord> {
         let conn = &self.store.conn;
         let lines = journal::lines(conn, op)?;
-        let carried: Vec<_> = journal::files(conn, op)?
-            .into_iter()
-            .filter(|f| f.as_user || !f.put_back.is_empty())
-            .collect();
-        let uncarried = journal::left(conn, op)?;
-        let done = history::operation(conn, op)?;
-        let again = format!("{} {}", done.kind.name(), done.target);
-        let (here, root) = (self.here, &self.root);
-        let there = Here { branch: to, ..here };
+        let operation = history::operation(conn, op)?;
+        let here = self.here;
         let heads = (history::head(conn, here.branch)?, history::head(conn, to)?);
         let (Some(from), Some(target)) = heads else {
-            return Err(Error::NoStore(root.path.clone()));
+            return Err(Error::NoStore(self.root.path.clone()));
         };
-        // the lock is held, so this does not change before the write
-        let ways = self.ways(from, target)?;
+        let is_carried = |f: &JournalFile| f.as_user || !f.put_back.is_empty();
+        let restored = lines.iter().filter(|l| !l.left);
+        let stat = |line: &JournalEntry| {
+            let stat = self.root.stat(&line.path)?;
+            Some((line.path.clone(), Stat { racy: true, ..stat }))
+        };
+        Ok(SwitchRecord {
+            op,
+            here,
+            there: Here { branch: to, ..here },
+            from,
+            target,
+            label: format!("{} {}", operation.kind.name(), operation.target),
+            files: self.ways(from, target)?,
+            only_here: self.unnamed_only_here(target)?,
+            carried: journal::files(conn, op)?
+                .into_iter()
+                .filter(is_carried)
+                .collect(),
+            uncarried: journal::left(conn, op)?,
+            edits: journal::edits(conn, op)?,
+            stats: restored.filter_map(stat).collect(),
+            incomplete: lines.iter().any(|l| l.left),
+            git: crate::git::head(&self.root.path),
+        })
+    }
+
+    /// Returns the files without identity that were first captured on this branch alone.
+    fn unnamed_only_here(&self, target: NodeId) -> Result<Vec<(RelPath, FileState)>> {
+        let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
-        let mut only_here: Vec<(RelPath, FileState)> = Vec::new();
-        for (path, row) in file_state::all(conn, here.root)? {
+        let mut only_here = Vec::new();
+        for (path, row) in file_state::all(conn, self.here.root)? {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {
                 only_here.push((path, row));
             }
         }
-        let mut stats: HashMap<RelPath, Stat> = HashMap::new();
-        let mut incomplete = false;
-        for JournalEntry { path, left, .. } in &lines {
-            incomplete |= left;
-            if let Some(stat) = root.stat(path).filter(|_| !left) {
-                stats.insert(path.clone(), Stat { racy: true, ..stat });
+        Ok(only_here)
+    }
+}
+
+/// What the record of a switch needs, read before its write transaction.
+struct SwitchRecord {
+    op: OpId,
+    here: Here,
+    /// This root on the entered branch.
+    there: Here,
+    /// Head of the branch being left.
+    from: NodeId,
+    /// Head of the entered branch.
+    target: NodeId,
+    /// Label of the nodes that move edits.
+    label: String,
+    /// Files whose state differs between the branches.
+    files: Vec<BranchPath>,
+    /// Files without identity that only the branch being left knows.
+    only_here: Vec<(RelPath, FileState)>,
+    /// Files with edits that the switch carries to the entered branch.
+    carried: Vec<JournalFile>,
+    /// Files with carried edits that the undo of a switch takes out on the branch being left.
+    uncarried: Vec<JournalFile>,
+    edits: Vec<JournalEdit>,
+    stats: HashMap<RelPath, Stat>,
+    /// True if a path was skipped.
+    incomplete: bool,
+    git: GitHead,
+}
+
+impl SwitchRecord {
+    /// Writes the record. Returns the new head of the entered branch.
+    fn write(&self, conn: &Connection, root: &Root, dir: &Path) -> Result<NodeId> {
+        let (here, to) = (self.here, self.there.branch);
+        let unsaved = self.unsaved_node(conn)?;
+        let records = Records {
+            conn,
+            here,
+            generation: file_state::next_generation(conn, here.root)?,
+            stats: &self.stats,
+        };
+        let uncarried = self.uncarried_node(conn)?;
+        let unknown_there = self.remove_old_states(conn)?;
+        self.place_files(&records)?;
+        record_documents(conn, here, self.op, unsaved, &self.edits)?;
+        branches::take_over(conn, here.root, to)?;
+        conn.execute(
+            "UPDATE root SET branch = ?2 WHERE id = ?1",
+            params![here.root, to],
+        )?;
+        let found = self.found_on_disk(conn, root, dir, unknown_there)?;
+        let arrived = self.arrival_node(conn, !found.is_empty())?;
+        if let Some(node) = arrived {
+            self.place_carried(&records, node)?;
+            records.put_found(found, node)?;
+        }
+        conn.execute(
+            "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
+            params![
+                self.op,
+                self.target,
+                uncarried.or(arrived),
+                Phase::Recorded.name(),
+                if self.incomplete { "incomplete" } else { "" }
+            ],
+        )?;
+        Ok(arrived.unwrap_or(self.target))
+    }
+
+    /// Node for the unsaved text of documents on the branch being left. None if there is no such text.
+    fn unsaved_node(&self, conn: &Connection) -> Result<Option<NodeId>> {
+        let is_unsaved = self.edits.iter().any(|e| e.text.is_some());
+        let label = "not saved before a switch";
+        is_unsaved
+            .then(|| node_of(conn, self.here, Kind::Manual, label, &self.git))
+            .transpose()
+    }
+
+    /// Node on the branch being left that takes carried edits out. None if there are none.
+    fn uncarried_node(&self, conn: &Connection) -> Result<Option<NodeId>> {
+        if self.uncarried.is_empty() {
+            return Ok(None);
+        }
+        let node = node_of(conn, self.here, Kind::Rewind, &self.label, &self.git)?;
+        for part in &self.uncarried {
+            let change = change_of(node, part.file, &part.before, &part.after);
+            if part.as_user {
+                history::insert_edit(conn, Some(self.from), &change)?;
+            } else {
+                history::insert_restore(conn, self.from, &change, &part.taken_out, &[])?;
             }
         }
-        let edits = journal::edits(conn, op)?;
-        let git = crate::git::head(&root.path);
-        let dir = self.store.dir.clone();
-        let node = self.store.write(Durable::Power, |conn| {
-            let unsaved = edits.iter().any(|e| e.text.is_some());
-            let left = unsaved.then(|| {
-                let new = NewNode {
-                    kind: Kind::Manual,
-                    session: None,
-                    turn: None,
-                    call: None,
-                    label: Some("not saved before a switch"),
-                    git: &git,
-                    coverage: &Coverage::default(),
-                };
-                history::insert_node(conn, here, &new)
-            });
-            let left = left.transpose()?;
-            let generation = file_state::next_generation(conn, here.root)?;
-            let records = Records {
-                conn,
-                here,
-                generation,
-                stats: &stats,
-            };
-            let mut made = None;
-            if !uncarried.is_empty() {
-                let node = node_of(conn, here, Kind::Rewind, &again, &git)?;
-                for part in &uncarried {
-                    let change = change_of(node, part.file, &part.before, &part.after);
-                    if part.as_user {
-                        history::insert_edit(conn, Some(from), &change)?;
-                    } else {
-                        history::insert_restore(conn, from, &change, &part.taken_out, &[])?;
-                    }
-                }
-                made = Some(node);
-            }
-            // files first captured on this branch alone get an identity, by which they are found again
-            let mut strangers: Vec<(RelPath, Image)> = Vec::new();
-            for (path, row) in &mut only_here {
-                // within the transaction, since contents referenced from now on must be in the store
-                row.image = backed_content::materialize(conn, here.root, path, row.image)?;
-                let file = file_state::identify(conn, path, row.since)?;
-                history::note_base(conn, file, path, row.image)?;
-                file_state::remove(conn, here.root, path)?;
-                strangers.push((path.clone(), row.image));
-            }
-            for way in &ways {
-                if let Some(before) = &way.before {
-                    file_state::remove(conn, here.root, &before.path)?;
-                    if way.after.is_none() {
-                        strangers.push((before.path.clone(), before.image));
-                    }
-                }
-            }
-            for way in &ways {
-                if let Some(after) = &way.after {
-                    records.place(way.file, &way.before, after)?;
-                }
-                let after = way.after.iter().flatten();
-                for placed in way.before.iter().chain(after) {
-                    pending_saves::done(conn, here.root, &placed.path)?;
-                }
-            }
-            record_documents(conn, here, op, left, &edits)?;
-            branches::take_over(conn, here.root, to)?;
-            conn.execute(
-                "UPDATE root SET branch = ?2 WHERE id = ?1",
-                params![here.root, to],
-            )?;
-            // they are on disk still: the other branch takes them up, unless it ignores them
-            let mut unknown = Vec::new();
-            for (path, image) in strangers {
-                if file_state::get(conn, here.root, &path)?.is_none() {
-                    unknown.push((path, image));
-                }
-            }
-            let mut seen = seen_there(conn, here, &dir, unknown)?;
-            seen.retain(|(path, _)| root.stat(path).is_some());
-            let mut node = None;
-            if !carried.is_empty() || !seen.is_empty() {
-                let from = branches::info(conn, there, here.branch)?.name;
-                let (kind, label) = match carried.iter().any(|f| !f.put_back.is_empty()) {
-                    true => (Kind::Rewind, again),
-                    false if carried.is_empty() => (Kind::External, "first captured".to_owned()),
-                    false => (Kind::External, format!("carried from {from}")),
-                };
-                node = Some(node_of(conn, there, kind, &label, &git)?);
-                made = made.or(node);
-            }
-            if let Some(node) = node {
-                for part in &carried {
-                    let before = &history::state_at(&Ancestry::new(conn), part.file, target)?;
-                    let change = change_of(node, part.file, before, &part.after);
-                    if part.as_user {
-                        history::insert_edit(conn, Some(target), &change)?;
-                    } else {
-                        history::insert_restore(conn, target, &change, &[], &part.put_back)?;
-                    }
-                    if let Some(before) = before {
-                        file_state::remove(conn, here.root, &before.path)?;
-                    }
-                    records.place(part.file, before, &part.after)?;
-                }
-                for (path, image) in seen {
-                    let row = FileState {
-                        image,
-                        file: None,
-                        since: Some(node),
-                        generation,
-                        stat: NO_STAT,
-                    };
-                    file_state::put(conn, here.root, &path, &row, file_state::Observed::ByName)?;
-                }
-            }
-            conn.execute(
-                "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
-                params![
-                    op,
-                    target,
-                    made,
-                    Phase::Recorded.name(),
-                    if incomplete { "incomplete" } else { "" }
-                ],
-            )?;
-            Ok(node.unwrap_or(target))
-        })?;
-        self.here = there;
-        crate::fault::point("recorded");
-        Ok(node)
+        Ok(Some(node))
     }
+
+    /// Removes the file states that the switch replaces. Returns the files that the entered branch does not know.
+    fn remove_old_states(&self, conn: &Connection) -> Result<Vec<(RelPath, Image)>> {
+        let here = self.here;
+        let mut unknown_there = Vec::new();
+        // files first captured on this branch alone get an identity, by which they are found again
+        for (path, row) in &self.only_here {
+            // within the transaction, since contents referenced from now on must be in the store
+            let image = backed_content::materialize(conn, here.root, path, row.image)?;
+            let file = file_state::identify(conn, path, row.since)?;
+            history::note_base(conn, file, path, image)?;
+            file_state::remove(conn, here.root, path)?;
+            unknown_there.push((path.clone(), image));
+        }
+        for file in &self.files {
+            if let Some(before) = &file.before {
+                file_state::remove(conn, here.root, &before.path)?;
+                if file.after.is_none() {
+                    unknown_there.push((before.path.clone(), before.image));
+                }
+            }
+        }
+        Ok(unknown_there)
+    }
+
+    /// Notes the states of the entered branch, and ends the pending saves that the switch replaces.
+    fn place_files(&self, records: &Records<'_>) -> Result<()> {
+        for file in &self.files {
+            if let Some(after) = &file.after {
+                records.place(file.file, &file.before, after)?;
+            }
+            let after = file.after.iter().flatten();
+            for placed in file.before.iter().chain(after) {
+                pending_saves::done(records.conn, self.here.root, &placed.path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns those of `unknown_there` that are on disk still: the entered branch takes them up, unless it ignores
+    /// them.
+    fn found_on_disk(
+        &self,
+        conn: &Connection,
+        root: &Root,
+        dir: &Path,
+        unknown_there: Vec<(RelPath, Image)>,
+    ) -> Result<Vec<(RelPath, Image)>> {
+        let mut unknown = Vec::new();
+        for (path, image) in unknown_there {
+            if file_state::get(conn, self.here.root, &path)?.is_none() {
+                unknown.push((path, image));
+            }
+        }
+        let mut found = seen_there(conn, self.here, dir, unknown)?;
+        found.retain(|(path, _)| root.stat(path).is_some());
+        Ok(found)
+    }
+
+    /// Node on the entered branch for carried edits and found files. None if there are neither.
+    fn arrival_node(&self, conn: &Connection, has_found: bool) -> Result<Option<NodeId>> {
+        if self.carried.is_empty() && !has_found {
+            return Ok(None);
+        }
+        let from = branches::info(conn, self.there, self.here.branch)?.name;
+        let (kind, label) = arrival_label(&self.carried, &self.label, &from);
+        node_of(conn, self.there, kind, &label, &self.git).map(Some)
+    }
+
+    /// Records the carried edits at a node of the entered branch, with the file states that they make.
+    fn place_carried(&self, records: &Records<'_>, node: NodeId) -> Result<()> {
+        let (conn, target) = (records.conn, self.target);
+        for part in &self.carried {
+            let before = &history::state_at(&Ancestry::new(conn), part.file, target)?;
+            let change = change_of(node, part.file, before, &part.after);
+            if part.as_user {
+                history::insert_edit(conn, Some(target), &change)?;
+            } else {
+                history::insert_restore(conn, target, &change, &[], &part.put_back)?;
+            }
+            if let Some(before) = before {
+                file_state::remove(conn, self.here.root, &before.path)?;
+            }
+            records.place(part.file, before, &part.after)?;
+        }
+        Ok(())
+    }
+}
+
+/// Kind and label of the node that a switch makes on the branch it enters. `label` is for edits that are put back,
+/// `from` is the branch being left.
+fn arrival_label(carried: &[JournalFile], label: &str, from: &str) -> (Kind, String) {
+    if carried.iter().any(|f| !f.put_back.is_empty()) {
+        (Kind::Rewind, label.to_owned())
+    } else if carried.is_empty() {
+        (Kind::External, "first captured".to_owned())
+    } else {
+        (Kind::External, format!("carried from {from}"))
+    }
+}
+
+/// Paths that a file leaves in the switch. Content found at such a path belongs to the file that leaves, even if an
+/// arriving file has equal content.
+fn vacated_paths(files: &[BranchPath]) -> BTreeSet<RelPath> {
+    let vacated = |file: &BranchPath| {
+        let from = &file.before.as_ref()?.path;
+        let after = file.after.as_ref()?.as_ref();
+        let stays = after.is_some_and(|to| to.path == *from);
+        (!stays).then(|| from.clone())
+    };
+    files.iter().filter_map(vacated).collect()
 }
 
 /// Writer of file states for files that change on disk.
 struct Records<'a> {
-    conn: &'a rusqlite::Connection,
+    conn: &'a Connection,
     here: Here,
     generation: i64,
     stats: &'a HashMap<RelPath, Stat>,
@@ -600,13 +693,29 @@ impl Records<'_> {
         )?;
         file_state::note_identity(self.conn, self.here.root, file, None)
     }
+
+    /// Notes files without identity that are first captured at this node.
+    fn put_found(&self, found: Vec<(RelPath, Image)>, node: NodeId) -> Result<()> {
+        for (path, image) in found {
+            let row = FileState {
+                image,
+                file: None,
+                since: Some(node),
+                generation: self.generation,
+                stat: NO_STAT,
+            };
+            let observed = file_state::Observed::ByName;
+            file_state::put(self.conn, self.here.root, &path, &row, observed)?;
+        }
+        Ok(())
+    }
 }
 
 /// Returns the paths that the current rules do not ignore.
 fn seen_there(
-    conn: &rusqlite::Connection,
+    conn: &Connection,
     here: Here,
-    dir: &std::path::Path,
+    dir: &Path,
     paths: Vec<(RelPath, Image)>,
 ) -> Result<Vec<(RelPath, Image)>> {
     if paths.is_empty() {
@@ -651,7 +760,7 @@ fn change_of<'a>(
 }
 
 fn node_of(
-    conn: &rusqlite::Connection,
+    conn: &Connection,
     here: Here,
     kind: Kind,
     label: &str,
@@ -667,4 +776,57 @@ fn node_of(
         coverage: &Coverage::default(),
     };
     history::insert_node(conn, here, &new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ContentId, Placed};
+
+    fn at(path: &str) -> FileVersion {
+        let image = Image::Symlink {
+            content: ContentId([1; 32]),
+        };
+        RelPath::new(path).map(|path| Placed { path, image })
+    }
+
+    #[test]
+    fn the_node_of_an_arrival_is_named_after_what_arrives() {
+        let carried = |put_back| JournalFile {
+            file: FileId(1),
+            before: None,
+            after: at("a"),
+            as_user: true,
+            taken_out: Vec::new(),
+            put_back,
+        };
+        let name = |files: &[JournalFile]| arrival_label(files, "redo op1", "main");
+        assert_eq!(name(&[]), (Kind::External, "first captured".to_owned()));
+        let edits = [carried(Vec::new())];
+        assert_eq!(
+            name(&edits),
+            (Kind::External, "carried from main".to_owned())
+        );
+        let edits = [carried(Vec::new()), carried(vec![ChangeId(1)])];
+        assert_eq!(name(&edits), (Kind::Rewind, "redo op1".to_owned()));
+    }
+
+    #[test]
+    fn a_path_is_vacated_by_a_file_that_is_elsewhere_or_deleted_on_the_other_branch() {
+        let file = |before, after| BranchPath {
+            file: FileId(1),
+            before,
+            after,
+        };
+        let files = [
+            file(at("stays"), Some(at("stays"))),
+            file(at("moves"), Some(at("moved"))),
+            file(at("deleted"), Some(None)),
+            file(at("unknown there"), None),
+            file(None, Some(at("arrives"))),
+        ];
+        let vacated = vacated_paths(&files);
+        let vacated: Vec<_> = vacated.iter().map(RelPath::display).collect();
+        assert_eq!(vacated, ["deleted", "moves"]);
+    }
 }

@@ -95,6 +95,18 @@ pub enum OnConflict {
     Target,
 }
 
+impl OnConflict {
+    /// Resolution of a conflict under this choice. None: the conflict stays open.
+    pub(super) fn resolution(self) -> Option<Resolution> {
+        match self {
+            Self::Fail => None,
+            Self::Markers => Some(Resolution::Markers),
+            Self::Current => Some(Resolution::Current),
+            Self::Target => Some(Resolution::Target),
+        }
+    }
+}
+
 /// Effect of a request. Built without changing a file.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -409,6 +421,22 @@ pub(crate) struct FilePlan {
     pub merged: bool,
     /// Merged bytes that are not in the store yet.
     pub new_content: Option<Vec<u8>>,
+}
+
+impl FilePlan {
+    /// Change between two recorded states that moves no edit.
+    pub(super) fn of_states(file: FileId, before: FileVersion, after: FileVersion) -> Self {
+        Self {
+            file,
+            before,
+            after,
+            taken_out: Vec::new(),
+            put_back: Vec::new(),
+            as_user: false,
+            merged: false,
+            new_content: None,
+        }
+    }
 }
 
 /// Result of a restore.
