@@ -405,7 +405,8 @@ fn projects_are_kept_apart() {
     world.run(["show", "\"there\""]).expect_code(3);
 }
 
-/// Each checkpoint knows where git stood; a rewind across a checkout says so and leaves git alone.
+/// S4-047: each checkpoint knows where git stood, one without changes too; a rewind across a checkout says so and
+/// leaves git alone.
 #[test]
 fn checkpoints_record_the_state_of_git() {
     let world = start();
@@ -415,11 +416,13 @@ fn checkpoints_record_the_state_of_git() {
     agent.edit("b.txt", "other", "OTHER");
     agent.stop();
     let head = world.git_ok(["rev-parse", "HEAD"]);
-    let step = world.checkpoint("t1 Edit: modify b.txt");
-    assert_eq!(
-        step.json["git"],
-        json!({"head": head.trim(), "branch": "main"})
-    );
+    for line in ["t1: go", "t1 Edit: modify b.txt"] {
+        assert_eq!(
+            world.checkpoint(line).json["git"],
+            json!({"head": head.trim(), "branch": "main"}),
+            "{line}"
+        );
+    }
     assert_eq!(gaps(&world.plan(["rewind", "t1"])), Vec::<String>::new());
 
     world.git_ok(["checkout", "-q", "-b", "topic"]);

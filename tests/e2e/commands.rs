@@ -701,7 +701,7 @@ fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     );
 }
 
-/// S4-061: a checkpoint has a name and a description.
+/// S4-008, S4-061: a checkpoint has a name and a description, and is of every file.
 #[test]
 fn checkpoints_have_names_and_descriptions() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -720,4 +720,5 @@ fn checkpoints_have_names_and_descriptions() {
     let plain = world.json(["checkpoint", "create", "bare"]);
     assert!(plain.get("description").is_none(), "{plain}");
     assert_eq!(world.json(["show", "\"shown\""])["id"], made["id"]);
+    assert_eq!(world.ok(["cat", id, "a.txt"]).stdout, "one\n");
 }

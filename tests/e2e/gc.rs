@@ -52,7 +52,7 @@ fn age(world: &World, days: i64) {
         .expect("a column");
 }
 
-/// S2-R5, S3-029, S3-030: remaining checkpoints are unchanged, removed ones are reported, and no file on disk changes.
+/// S2-R5, S3-030: remaining checkpoints are unchanged, removed ones are reported, and no file on disk changes.
 #[test]
 fn old_checkpoints_are_squashed() {
     let world = story();

@@ -116,7 +116,7 @@ fn staged_changes(world: &World) {
     assert_no_trace(world);
 }
 
-/// U-25, S4-047: a repository without commits gets none.
+/// U-25: a repository without commits gets none.
 #[test]
 fn a_repository_without_commits_gets_none() {
     let world = World::git();

@@ -75,7 +75,7 @@ fn stats_counts_the_history() {
     );
 }
 
-/// S4-035: the whole history goes, the files stay, and recording begins anew.
+/// S3-029, S4-035: the whole history goes, sessions with their checkpoints; the files stay, and recording begins anew.
 #[test]
 fn clear_removes_the_history_and_keeps_the_files() {
     let world = story();

@@ -25,7 +25,8 @@ fn an_undone_operation_is_marked() {
     assert!(!marked());
 }
 
-/// S3-031, S4-019, S4-020, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
+/// S3-031, S4-019, S4-020, S4-034, S4-052: all checkpoints, creation and rewind among them, without contents; for
+/// people too.
 #[test]
 fn log_lists_all_checkpoints() {
     let world = story();

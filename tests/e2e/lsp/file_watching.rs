@@ -262,7 +262,7 @@ fn a_diff_compares_with_unsaved_text() {
     client.leave();
 }
 
-/// S3-040, S3-043, S3-044: what one face does, another hears of and shows, and both would do the same.
+/// S3-043, S3-044: what one face does, another hears of and shows, and both would do the same.
 #[test]
 fn all_interfaces_agree_and_are_notified() {
     let world = begun();

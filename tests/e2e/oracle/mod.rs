@@ -224,8 +224,8 @@ fn a_rewind_of_a_lone_agent_is_exact() {
     });
 }
 
-/// S2-R5, S3-029, S3-030: what is old becomes one now and then, and every law holds for what is left; that of a lone
-/// agent, too.
+/// S2-R5, S3-030: what is old becomes one now and then, and every law holds for what is left; that of a lone agent,
+/// too.
 #[test]
 fn what_retention_leaves_is_as_it_was() {
     let all = RefCell::new(Counts::default());
