@@ -104,8 +104,9 @@ fn a_file_that_is_opened_later_has_lenses() {
     nvim.screen.shows("⟲ rewind to here · turn 2");
 }
 
-/// avante.nvim has no event for what is typed into its sidebar, nor for the end of an edit: its functions are
-/// heard of. These stand-ins are built as its own are: methods, found through a metatable.
+/// S3-009, U-13: one turn for each prompt, and none for a command or for a prompt that is announced twice. avante.nvim
+/// has no event for text typed into its sidebar, nor for the end of an edit, so that its functions are wrapped. These
+/// stand-ins are built as its own are: methods, found through a metatable.
 #[test]
 fn a_prompt_typed_into_a_sidebar_is_a_turn() {
     let world = story();
