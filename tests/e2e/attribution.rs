@@ -18,7 +18,7 @@ fn lines(world: &World, rev: &str) -> String {
     world.at(rev, "a.txt").expect("a file")
 }
 
-/// S3-010, U-12: what the user did before the prompt stands before the turn, which changes nothing itself.
+/// S3-010, S4-041, U-12: what the user did before the prompt stands before the turn, which changes nothing itself.
 #[test]
 fn user_edits_before_a_prompt_precede_its_turn() {
     let world = start();

@@ -84,7 +84,8 @@ fn a_rewind_to_a_turn_keeps_the_users_edit() {
     assert_eq!(world.git_digest(), git);
 }
 
-/// S2-059, S2-060, S4-017, S4-033: to the newest checkpoint before what was done last, whatever its number is.
+/// S2-056, S2-059, S2-060, S4-017, S4-033, S4-048: to the newest checkpoint before what was done last, whatever its
+/// number is, again and again: what is done later does not change it.
 #[test]
 fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     let world = story();
@@ -136,7 +137,7 @@ fn revisions_are_resolved() {
     assert_eq!(world.read("c.txt"), "c\n");
 }
 
-/// S2-061: to a tool call, by its number in the session.
+/// S2-061, U-10: to a tool call, by its number in the session, which goes on from turn to turn.
 #[test]
 fn a_rewind_goes_to_a_tool_call_by_its_number() {
     let world = story();
