@@ -279,7 +279,7 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(unknown.code, 3, "{unknown}");
 }
 
-/// S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
+/// S1-F3, S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
 #[test]
 fn a_new_process_reads_and_verifies_everything() {
     let world = story();

@@ -52,8 +52,8 @@ fn age(world: &World, days: i64) {
         .expect("a column");
 }
 
-/// S2-R5, S3-030, U-27: remaining checkpoints are unchanged and have their parents, removed ones are reported, a tagged
-/// one stays, and no file on disk changes.
+/// S2-R5, S3-030, S4-D4, U-27: remaining checkpoints are unchanged and have their parents, removed ones are reported, a
+/// tagged one stays, and no file on disk changes.
 #[test]
 fn old_checkpoints_are_squashed() {
     let world = story();
@@ -205,7 +205,7 @@ fn rewinds_that_can_be_undone_stay() {
     world.ok(["verify"]);
 }
 
-/// S3-030: after thirty days gc runs when a session stops, which does not wait for it.
+/// S3-030, S3-Q2: after thirty days gc runs when a session stops, which does not wait for it.
 #[test]
 fn gc_runs_automatically_when_something_is_old() {
     let world = story();

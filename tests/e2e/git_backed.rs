@@ -67,7 +67,7 @@ fn shell(world: &World, command: &str) {
     agent.stop();
 }
 
-/// S4-039: A repository is noticed at the start: its clean files are not copied.
+/// S3-F1, S4-039: a repository is noticed at the start: its clean files are not copied.
 #[test]
 fn clean_files_are_not_copied() {
     let world = clean(&[

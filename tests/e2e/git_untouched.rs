@@ -75,7 +75,7 @@ fn assert_no_trace(world: &World) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// S3-002, S4-045, U-22: a repository with a history, staged and unstaged changes, a stash, a tag.
+/// S3-002, S4-045, S4-D1, U-22: a repository with a history, staged and unstaged changes, a stash, a tag.
 #[test]
 fn a_repository_with_staged_changes_stays_as_it_is() {
     staged_changes(&repository());

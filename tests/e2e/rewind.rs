@@ -50,7 +50,7 @@ pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
     output
 }
 
-/// S3-033, S4-018, S4-032: to a turn; the user's edit stays. The answer says what was done.
+/// S2-L1, S3-033, S3-L2, S4-018, S4-032: to a turn; the user's edit stays. The answer says what was done.
 #[test]
 fn a_rewind_to_a_turn_keeps_the_users_edit() {
     let world = story();
@@ -84,8 +84,8 @@ fn a_rewind_to_a_turn_keeps_the_users_edit() {
     assert_eq!(world.git_digest(), git);
 }
 
-/// S2-056, S2-059, S2-060, S4-017, S4-033, S4-048: to the newest checkpoint before what was done last, whatever its
-/// number is, again and again: what is done later does not change it.
+/// S2-056, S2-059, S2-060, S2-D1, S4-017, S4-033, S4-048: to the newest checkpoint before what was done last, whatever
+/// its number is, again and again: what is done later does not change it.
 #[test]
 fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     let world = story();
@@ -102,7 +102,7 @@ fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     }
 }
 
-/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
+/// S1-F6, S2-066: `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
 #[test]
 fn revisions_are_resolved() {
     let world = story();
@@ -137,7 +137,7 @@ fn revisions_are_resolved() {
     assert_eq!(world.read("c.txt"), "c\n");
 }
 
-/// S2-061, U-10: to a tool call, by its number in the session, which goes on from turn to turn.
+/// S2-061, S2-D1, U-10: to a tool call, by its number in the session, which goes on from turn to turn.
 #[test]
 fn a_rewind_goes_to_a_tool_call_by_its_number() {
     let world = story();

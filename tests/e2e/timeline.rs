@@ -26,7 +26,8 @@ fn an_undone_operation_is_marked() {
     assert!(!marked());
 }
 
-/// S2-063: a rewind marks what came after as undone on the branch. It stays reachable, and `undo` brings it back.
+/// S2-063, S4-D5: a rewind marks what came after as undone on the branch. It stays reachable, and `undo` brings it
+/// back.
 #[test]
 fn a_rewind_marks_later_turns_and_keeps_their_states() {
     let world = crate::rewind::story();
@@ -52,8 +53,8 @@ fn a_rewind_marks_later_turns_and_keeps_their_states() {
     assert_same(&world.tree(), &newest);
 }
 
-/// S3-031, S3-047, S4-019, S4-020, S4-034, S4-052, S4-053: all checkpoints, creation and rewind among them, without
-/// contents; for people too.
+/// S3-031, S3-047, S4-019, S4-020, S4-034, S4-052, S4-053, S4-L4: all checkpoints, creation and rewind among them,
+/// without contents; for people too.
 #[test]
 fn log_lists_all_checkpoints() {
     let world = story();

@@ -3,8 +3,8 @@
 use crate::rewind::{refused, story, with};
 use crate::support::tree::assert_same;
 
-/// S4-051, U-20: every restore can be undone, each with a fresh process; `redo` brings it back. Beyond either end
-/// nothing changes.
+/// S4-051, S4-D3, U-20: every restore can be undone, each with a fresh process; `redo` brings it back. Beyond either
+/// end nothing changes.
 #[test]
 fn every_restore_can_be_undone_and_redone() {
     let world = story();
