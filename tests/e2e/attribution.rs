@@ -18,7 +18,7 @@ fn lines(world: &World, rev: &str) -> String {
     world.at(rev, "a.txt").expect("a file")
 }
 
-/// S3-010, U-12: user edits before the prompt are recorded before the turn, which itself changes nothing.
+/// S3-010, S4-041, U-12: user edits before the prompt are recorded before the turn, which itself changes nothing.
 #[test]
 fn user_edits_before_a_prompt_precede_its_turn() {
     let world = start();
@@ -406,7 +406,7 @@ fn projects_are_kept_apart() {
     world.run(["show", "\"there\""]).expect_code(3);
 }
 
-/// Each checkpoint records git's state; a rewind across a checkout says so and leaves git alone.
+/// S4-047: Each checkpoint records git's state; a rewind across a checkout says so and leaves git alone.
 #[test]
 fn checkpoints_record_the_state_of_git() {
     let world = start();
@@ -416,11 +416,13 @@ fn checkpoints_record_the_state_of_git() {
     agent.edit("b.txt", "other", "OTHER");
     agent.stop();
     let head = world.git_ok(["rev-parse", "HEAD"]);
-    let step = world.checkpoint("t1 Edit: modify b.txt");
-    assert_eq!(
-        step.json["git"],
-        json!({"head": head.trim(), "branch": "main"})
-    );
+    for line in ["t1: go", "t1 Edit: modify b.txt"] {
+        assert_eq!(
+            world.checkpoint(line).json["git"],
+            json!({"head": head.trim(), "branch": "main"}),
+            "{line}"
+        );
+    }
     assert_eq!(gaps(&world.plan(["rewind", "t1"])), Vec::<String>::new());
 
     world.git_ok(["checkout", "-q", "-b", "topic"]);

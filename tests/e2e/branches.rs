@@ -136,6 +136,39 @@ fn branches_keep_their_own_files() {
     world.ok(["verify"]);
 }
 
+/// S2-097: a rewind, a fork and a second try with another prompt leave every checkpoint of the first try readable.
+#[test]
+fn a_second_try_leaves_the_first_readable() {
+    let world = start();
+    let first = world.tree();
+    world.ok(["rewind", "t1"]);
+    world.ok(["fork", "t1", "idea2", "--switch"]);
+    let mut agent = world.agent();
+    agent.prompt("second idea");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    assert!(!world.exists("b.txt"));
+    let of_main = world.json(["log", "--branch", "main"]).to_string();
+    for (line, a, b) in [
+        ("t1: first idea", A.to_owned(), None),
+        ("t1 Edit: modify a.txt", A.replace("one", "ONE"), None),
+        (
+            "t1 Write: create b.txt",
+            A.replace("one", "ONE"),
+            Some("b\n"),
+        ),
+    ] {
+        let id = world.id(line);
+        assert!(of_main.contains(&format!("\"{id}\"")), "{line}");
+        assert_eq!(world.at(&id, "a.txt"), Some(a), "{line}");
+        assert_eq!(world.at(&id, "b.txt").as_deref(), b, "{line}");
+    }
+    world.ok(["switch", "main"]);
+    let last = world.id("t1 Write: create b.txt");
+    world.ok(["rewind", &last, "--exact"]);
+    assert_same(&world.tree(), &first);
+}
+
 /// User edits stay with the branch that is left: they are neither lost nor carried along.
 #[test]
 fn user_edits_stay_with_the_branch_that_is_left() {

@@ -59,7 +59,8 @@ fn start() -> World {
     world
 }
 
-/// S3-002, S3-018, S3-035, S3-036, S4-015, S4-016, S4-031, U-21: every change that a command can make to files.
+/// S3-002, S3-018, S3-035, S3-036, S3-L3, S3-L5, S4-015, S4-016, S4-031, S4-D2, S4-L5, U-21: every change that a
+/// command can make to files.
 #[test]
 fn shell_commands_of_every_kind_are_captured_and_rewound() {
     for (command, expected) in [
@@ -137,7 +138,7 @@ fn a_command_without_changes_makes_no_checkpoint() {
     }
 }
 
-/// S3-003, U-21: capture without git.
+/// S3-003, S4-L2, U-21: capture without git.
 #[test]
 fn capture_works_without_git() {
     let world = World::new();
@@ -247,7 +248,7 @@ fn a_file_that_crosses_the_limit_has_an_image_on_one_side() {
     world.ok(["verify"]);
 }
 
-/// Small changes of a large file store only the difference, also where much else changes with it.
+/// S3-L4: small changes of a large file store only the difference, also where much else changes with it.
 #[test]
 fn small_changes_of_a_large_file_store_only_the_difference() {
     let world = World::committed(&[("a.txt", "one\n")]);

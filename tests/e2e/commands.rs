@@ -279,7 +279,7 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(unknown.code, 3, "{unknown}");
 }
 
-/// S4-024: a new process reads everything, and `verify` finds no damage.
+/// S1-F3, S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
 #[test]
 fn a_new_process_reads_and_verifies_everything() {
     let world = story();
@@ -648,8 +648,8 @@ fn a_rename_with_edits_shows_as_one_change() {
     assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
 }
 
-/// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint shows its parent, branch, author and tags. The comparison of
-/// two lists added, changed and removed files, line by line.
+/// S2-053, S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint shows its parent, branch, author and tags. The
+/// comparison of two lists added, changed and removed files, line by line.
 #[test]
 fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("c.txt", "c\n")]);
@@ -701,7 +701,7 @@ fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     );
 }
 
-/// S4-061: a checkpoint has a name and a description.
+/// S4-008, S4-061: a checkpoint has a name and a description, and is of every file.
 #[test]
 fn checkpoints_have_names_and_descriptions() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -720,4 +720,5 @@ fn checkpoints_have_names_and_descriptions() {
     let plain = world.json(["checkpoint", "create", "bare"]);
     assert!(plain.get("description").is_none(), "{plain}");
     assert_eq!(world.json(["show", "\"shown\""])["id"], made["id"]);
+    assert_eq!(world.ok(["cat", id, "a.txt"]).stdout, "one\n");
 }

@@ -40,7 +40,7 @@ fn turn(world: &World, command: &str) {
     agent.stop();
 }
 
-/// Every content is restored to the byte, with its mode.
+/// S4-L5: every content is restored to the byte, with its mode.
 #[test]
 fn contents_of_every_kind_are_restored() {
     let kinds: [(&str, &[u8]); 9] = [

@@ -200,7 +200,8 @@ fn a_fork_inside_another_root_is_refused() {
     world.ok(["verify"]);
 }
 
-/// A forked directory has no repository, so a rewind reports no moved git. Once it has one, the move is reported.
+/// S4-039: a forked directory has no repository, so a rewind reports no moved git. Once it has one, the move is
+/// reported.
 #[test]
 fn a_fork_without_git_reports_no_moved_git() {
     let world = start();

@@ -52,7 +52,8 @@ fn age(world: &World, days: i64) {
         .expect("a column");
 }
 
-/// S2-R5, S3-029, S3-030: remaining checkpoints are unchanged, removed ones are reported, and no file on disk changes.
+/// S2-R5, S3-030, S4-D4, U-27: remaining checkpoints are unchanged and have their parents, removed ones are reported, a
+/// tagged one stays, and no file on disk changes.
 #[test]
 fn old_checkpoints_are_squashed() {
     let world = story();
@@ -87,6 +88,10 @@ fn old_checkpoints_are_squashed() {
     assert_eq!(made["squashed"]["turns"], json!(2));
     assert_eq!(made["squashed"]["agents"], json!(["claude-code"]));
     assert!(ids(&after).iter().all(|id| before.contains(id)));
+    for row in &after[..after.len() - 1] {
+        let parent = row["parent"].as_str().expect("a parent").to_owned();
+        assert!(ids(&after).contains(&parent), "{row}");
+    }
     assert_eq!(world.ok(["cat", "works", "a.txt"]).stdout, then);
     let log = world.ok(["log"]).stdout;
     assert!(log.contains("checkpoints of 2 turns, squashed"), "{log}");
@@ -200,7 +205,7 @@ fn rewinds_that_can_be_undone_stay() {
     world.ok(["verify"]);
 }
 
-/// S3-030: after thirty days gc runs when a session stops, which does not wait for it.
+/// S3-030, S3-Q2: after thirty days gc runs when a session stops, which does not wait for it.
 #[test]
 fn gc_runs_automatically_when_something_is_old() {
     let world = story();
@@ -232,7 +237,7 @@ fn gc_runs_automatically_when_something_is_old() {
     assert!(rows(&world).len() < before);
 }
 
-/// S2-R5: limits by number and by size: the oldest checkpoints are removed first, with their contents.
+/// S2-R5, S4-010: limits by number and by size: the oldest checkpoints are removed first, with their contents.
 #[test]
 fn gc_gets_below_its_limits() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -312,7 +317,7 @@ fn gc_runs_automatically_near_the_limit() {
     world.ok(["verify"]);
 }
 
-/// Settings of gc, and errors in them.
+/// S4-010: settings of gc, and errors in them.
 #[test]
 fn gc_settings_are_checked() {
     let world = story();

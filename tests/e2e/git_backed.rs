@@ -67,6 +67,7 @@ fn shell(world: &World, command: &str) {
     agent.stop();
 }
 
+/// S3-F1, S4-039: a repository is noticed at the start: its clean files are not copied.
 #[test]
 fn clean_files_are_not_copied() {
     let world = clean(&[
@@ -187,7 +188,7 @@ fn lost_content_is_named() {
     }
 }
 
-/// A failing git loses nothing: the contents are requested again later.
+/// S4-055: a failing git loses nothing: the contents are requested again later.
 #[test]
 fn a_temporary_git_failure_loses_nothing() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
@@ -467,7 +468,7 @@ fn git_need_not_be_on_the_search_path() {
     without.ok(["verify"]);
 }
 
-/// A missing git loses nothing: contents are requested once it is there again.
+/// S4-055: a missing git loses nothing: contents are requested once it is there again.
 #[test]
 fn a_temporarily_missing_git_loses_nothing() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);

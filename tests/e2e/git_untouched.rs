@@ -75,7 +75,7 @@ fn assert_no_trace(world: &World) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// S3-002, S4-045, U-22: a repository with a history, staged and unstaged changes, a stash, a tag.
+/// S3-002, S4-045, S4-D1, U-22: a repository with a history, staged and unstaged changes, a stash, a tag.
 #[test]
 fn a_repository_with_staged_changes_stays_as_it_is() {
     staged_changes(&repository());
@@ -116,7 +116,7 @@ fn staged_changes(world: &World) {
     assert_no_trace(world);
 }
 
-/// U-25, S4-047: a repository without commits gets none.
+/// U-25: a repository without commits gets none.
 #[test]
 fn a_repository_without_commits_gets_none() {
     let world = World::git();

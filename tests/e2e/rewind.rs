@@ -50,7 +50,7 @@ pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
     output
 }
 
-/// S3-033, S4-018, S4-032: a rewind to a turn keeps the user's edit. The answer lists what was done.
+/// S2-L1, S3-033, S3-L2, S4-018, S4-032: a rewind to a turn keeps the user's edit. The answer lists what was done.
 #[test]
 fn a_rewind_to_a_turn_keeps_the_users_edit() {
     let world = story();
@@ -84,7 +84,8 @@ fn a_rewind_to_a_turn_keeps_the_users_edit() {
     assert_eq!(world.git_digest(), git);
 }
 
-/// S2-059, S2-060, S4-017, S4-033: a rewind to the checkpoint before the last change, by revision, name or id.
+/// S2-056, S2-059, S2-060, S2-D1, S4-017, S4-033, S4-048: a rewind to the checkpoint before the last change, by
+/// revision, name or id.
 #[test]
 fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     let world = story();
@@ -101,7 +102,7 @@ fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     }
 }
 
-/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
+/// S1-F6, S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
 #[test]
 fn revisions_are_resolved() {
     let world = story();
@@ -136,7 +137,7 @@ fn revisions_are_resolved() {
     assert_eq!(world.read("c.txt"), "c\n");
 }
 
-/// S2-061: a rewind to a tool call by its number in the session.
+/// S2-061, S2-D1, U-10: a rewind to a tool call by its number in the session.
 #[test]
 fn a_rewind_goes_to_a_tool_call_by_its_number() {
     let world = story();

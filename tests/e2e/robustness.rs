@@ -81,7 +81,7 @@ fn checkpoints(world: &World) -> Vec<Value> {
     log["checkpoints"].as_array().expect("a list").clone()
 }
 
-/// S4-055: an invalid event prints one line, and the gap is recorded.
+/// An invalid event prints one line, and the gap is recorded.
 #[test]
 fn invalid_events_print_one_line_and_record_a_gap() {
     let world = begun();
@@ -131,7 +131,7 @@ fn invalid_events_print_one_line_and_record_a_gap() {
     world.ok(["verify"]);
 }
 
-/// S4-055: the very first event may be the invalid one; its gap is kept until the history begins.
+/// The very first event may be the invalid one; its gap is kept until the history begins.
 #[test]
 fn a_gap_before_the_first_checkpoint_is_kept() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -144,7 +144,7 @@ fn a_gap_before_the_first_checkpoint_is_kept() {
     assert_eq!(failed, 1);
 }
 
-/// S2-001, S4-055: a field of the wrong type counts as absent, and unknown fields are ignored.
+/// A field of the wrong type counts as absent, and unknown fields are ignored.
 #[test]
 fn wrong_types_count_as_absent_and_unknown_fields_are_ignored() {
     let world = begun();

@@ -113,7 +113,7 @@ fn operations(world: &World) -> usize {
     oplog["operations"].as_array().expect("a list").len()
 }
 
-/// S2-064: the plan is shown, then confirmed; any answer but yes changes nothing.
+/// S2-064, S3-050: the plan is shown, then confirmed; any answer but yes changes nothing.
 #[test]
 fn a_rewind_asks_and_no_means_no() {
     let world = story();

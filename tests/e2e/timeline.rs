@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::commands::{has, says, story};
 use crate::support::World;
 use crate::support::history::path;
+use crate::support::tree::assert_same;
 
 /// The changes of an undone operation are marked as taken out, until it is redone.
 #[test]
@@ -25,8 +26,35 @@ fn an_undone_operation_is_marked() {
     assert!(!marked());
 }
 
-/// S3-031, S4-019, S4-020, S4-034: the log lists all checkpoints, including creation and rewind, without contents, in
-/// JSON and in text.
+/// S2-063, S4-D5: a rewind marks what came after as undone on the branch. It stays reachable, and `undo` brings it
+/// back.
+#[test]
+fn a_rewind_marks_later_turns_and_keeps_their_states() {
+    let world = crate::rewind::story();
+    let newest = world.tree();
+    let undone = || {
+        let all = world.checkpoints().into_iter();
+        let undone = all.filter(|c| c.json["taken_out"] == true);
+        undone.map(|c| c.line).collect::<Vec<_>>()
+    };
+    world.ok(["rewind", "t2"]);
+    let later = [
+        "t2: second",
+        "t2 Edit: modify a.txt",
+        "t2 Bash: delete c.txt",
+    ];
+    assert_eq!(undone(), later);
+    world.ok(["rewind", &world.id(later[2]), "--exact"]);
+    assert_same(&world.tree(), &newest);
+    world.ok(["undo"]);
+    assert_eq!(undone(), later);
+    world.ok(["undo"]);
+    assert_eq!(undone(), [""; 0]);
+    assert_same(&world.tree(), &newest);
+}
+
+/// S3-031, S3-047, S4-019, S4-020, S4-034, S4-052, S4-053, S4-L4: the log lists all checkpoints, including creation
+/// and rewind, without contents, in JSON and in text.
 #[test]
 fn log_lists_all_checkpoints() {
     let world = story();

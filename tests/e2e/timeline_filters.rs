@@ -41,7 +41,7 @@ fn two_sessions() -> World {
     world
 }
 
-/// S4-052: each filter alone, and several at once.
+/// Each filter alone, and several at once.
 #[test]
 fn filters_are_combined_with_and() {
     let world = story();

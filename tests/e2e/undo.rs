@@ -3,7 +3,7 @@
 use crate::rewind::{refused, story, with};
 use crate::support::tree::assert_same;
 
-/// U-20: every restore can be undone, each by a new process; `redo` repeats it.
+/// S4-051, S4-D3, U-20: every restore can be undone, each by a new process; `redo` repeats it.
 #[test]
 fn every_restore_can_be_undone_and_redone() {
     let world = story();

@@ -246,7 +246,12 @@ S3-004  uncovered  four
     #[test]
     fn the_lists_are_whole() {
         let table = Table::read(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
-        let all = "S1-001..082,S2-001..097,S3-001..056,S4-001..075,S5-001..153,U-01..30";
+        let all = "S1-001..082,S1-D1..D2,S1-F1..F6,S1-L1..L6,\
+                   S2-001..097,S2-D1..D5,S2-L1..L2,S2-R1..R5,\
+                   S3-001..056,S3-F1..F2,S3-L1..L5,S3-Q1..Q3,\
+                   S4-001..075,S4-D1..D5,S4-L1..L5,\
+                   S5-001..153,S5-D1..D3,S5-F1..F2,S5-L1..L7,S5-Q1,\
+                   U-01..30";
         let (all, known) = (
             ids::ranges(all).unwrap(),
             table.known.keys().copied().collect(),

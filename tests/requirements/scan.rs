@@ -54,7 +54,10 @@ fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Resul
             Some("rs") if !is_orphan(&name, &roots) => {
                 mentions.extend(rust(&shown, &fs::read_to_string(&path)?));
             }
-            Some("py" | "lua" | "ts") if is_test_file(&shown) => {
+            Some("ts") if is_test_file(&shown) => {
+                mentions.extend(typescript(&shown, &fs::read_to_string(&path)?));
+            }
+            Some("py" | "lua") if is_test_file(&shown) => {
                 mentions.extend(other(&shown, &fs::read_to_string(&path)?));
             }
             _ => {}
@@ -117,6 +120,31 @@ fn function(line: &str) -> Option<&str> {
     after
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()
+}
+
+/// TypeScript: the title of each `test(…)` or `it(…)` and the comments directly above it.
+fn typescript(file: &str, text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut comments = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix("//") {
+            comments += comment;
+            comments.push('\n');
+            continue;
+        }
+        if line.starts_with("test(") || line.starts_with("it(") {
+            let ids = ids::in_text(&(comments + line));
+            mentions.extend(ids.into_iter().map(|id| Mention {
+                id,
+                file: file.to_owned(),
+                line: number + 1,
+                test: line.chars().take(80).collect(),
+            }));
+        }
+        comments = String::new();
+    }
+    mentions
 }
 
 /// Other languages: every line of a test file that names an id, in a comment, a title or a function's name.
@@ -196,5 +224,28 @@ pub fn a_third() {}
             "U-07 t.py:3 it('U-07 masks', f)",
         ];
         assert_eq!(places(&other("t.py", text)), expected);
+    }
+
+    #[test]
+    fn typescript_tests_are_read_by_title_and_comment() {
+        let text = "
+// S3-001: of the file
+
+// S3-002, S3-Q1: why
+// U-01
+test('a title', async () => {
+  // S3-003 in passing
+});
+// S3-004
+const x = 1;
+  test(`U-02: ${how}`, f);
+";
+        let expected = [
+            "S3-002 a.spec.ts:6 test('a title', async () => {",
+            "S3-Q1 a.spec.ts:6 test('a title', async () => {",
+            "U-01 a.spec.ts:6 test('a title', async () => {",
+            "U-02 a.spec.ts:11 test(`U-02: ${how}`, f);",
+        ];
+        assert_eq!(places(&typescript("a.spec.ts", text)), expected);
     }
 }

@@ -47,6 +47,7 @@ test.describe(() => {
   });
 });
 
+// S4-067: changed, added and deleted files are listed.
 test('a checkpoint with now: one file from its lens, all files from the palette', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();

@@ -68,6 +68,7 @@ for (const way of ['toast', 'view'] as const) {
   });
 }
 
+// S2-054: a checkpoint on demand, with a label.
 test('the status bar counts, says who is at work, and offers what there is', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   const window = await code.open('a.txt');

@@ -3,6 +3,7 @@ import { expect, test } from './rig/test.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
+// S4-024: the history survives the end of its server.
 test('a server that dies comes back, and what was shown with it', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

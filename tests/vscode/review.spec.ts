@@ -36,6 +36,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
 });
 
+// U-17: the changes of one turn alone.
 test('what the user wrote between the steps of a turn is not the turn’s', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -125,6 +126,7 @@ test('one line, kept and changed again, goes back to what was kept', async ({ wo
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('four', '4'));
 });
 
+// U-21: a byte order mark, CRLF and a missing final newline.
 test('bytes that no editor shows stay as they are', async ({ world, agent, code }) => {
   const before = '\uFEFFone\r\ntwo\r\nthree';
   world.commit({ 'a.txt': before });
@@ -150,6 +152,7 @@ test('bytes that no editor shows stay as they are', async ({ world, agent, code 
   expect(world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
 });
 
+// S3-036: the deleted file is recreated.
 test('a file that is gone comes back from its comparison', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();
@@ -168,6 +171,7 @@ test.describe(() => {
   // git lists its own changes, and draws its own bars
   test.use({ vscode: { settings: { 'git.enabled': false } } });
 
+  // S3-050: a cancelled rewind changes nothing.
   test('in a comparison of all files, and in the list of files', async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT, 'b.txt': TEXT, 'gone.txt': 'gone\n' });
     agent.start();

@@ -5,6 +5,7 @@ import { look } from './rig/look.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
+// S3-033, S3-035, U-20: the edit goes, the created file too, and undo brings both back.
 test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': 'other\n' });
   const window = await code.open('a.txt');
@@ -38,6 +39,7 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   expect(world.read('new.txt')).toBe('new\n');
 });
 
+// S3-050: cancelled, it changes nothing.
 test('a plan can be looked at before it is done', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();
@@ -62,6 +64,7 @@ test('a plan can be looked at before it is done', async ({ world, agent, code })
   expect(world.exists('gone.txt')).toBe(false);
 });
 
+// S3-L2: a rewind does not overwrite what the user typed.
 test('what was typed and not saved stays through a rewind', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -81,6 +84,7 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   expect(world.read('a.txt')).toBe(TEXT.replace('five', 'mine five'));
 });
 
+// U-19: nothing is overwritten before the user decides.
 test('what collides is resolved in the merge editor', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -160,6 +164,7 @@ test('one turn is taken out, and what came later stays', async ({ world, agent, 
   await editor.expectText(TEXT.replace('four', '4'));
 });
 
+// S3-043, S3-056: text and lenses follow a rewind that the editor took no part in.
 test('a rewind from the command line is seen in the editor', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -207,6 +212,7 @@ test('only one session is rewound', async ({ world, agent, code }) => {
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
 });
 
+// U-20: all of it is done, or nothing.
 test('a long rewind says so, and can be called off', async ({ world, agent, code }) => {
   test.slow();
   const many = 3000;

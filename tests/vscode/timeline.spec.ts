@@ -5,6 +5,7 @@ import { look } from './rig/look.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
+// S2-063, S3-051: each turn can be rewound to from its row, and is then marked as taken out.
 test('the timeline follows what happens, and its rows rewind', async ({ world, agent, code }) => {
   world.commit({ 'src/a.txt': TEXT });
   const window = await code.open('src/a.txt');
@@ -86,6 +87,7 @@ test('the timeline is filtered', async ({ world, agent, code }) => {
   await expect(tree.row('tidy up')).toBeVisible();
 });
 
+// S2-069, U-20: undo from the row, and a branch from the end of another.
 test('a row of a rewind undoes it; a branch forks from its end', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -105,6 +107,7 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   expect(world.run('branch', 'list')).toContain('idea');
 });
 
+// S2-069, S2-075, S2-076, S2-084: a switch restores the fork point, and the way back the newest checkpoint.
 test('a fork, a switch to it and back; the graph shows both', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -142,6 +145,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });
 
+// S4-062, U-21: a pipe is reported as not captured, and a tag names a turn.
 test('what was not captured has a badge; a checkpoint has a tag', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

@@ -10,6 +10,7 @@ use super::client::{Client, Editor};
 use crate::oracle::model::{differences, on_disk};
 use crate::support::World;
 use crate::support::rng::Rng;
+use crate::support::tree::assert_same;
 
 fn start(world: &World) -> Client<'_> {
     let mut client = Client::with(world, Editor::Vscode, &json!({ "notifications": true }));
@@ -50,6 +51,38 @@ fn begun() -> World {
     ]);
     world.ok(["checkpoint"]);
     world
+}
+
+/// S2-057: each new checkpoint is announced with its id, label, iteration and branch, as the log has them.
+#[test]
+fn a_new_checkpoint_is_announced_as_the_log_has_it() {
+    let world = begun();
+    let mut client = start(&world);
+    let mut agent = world.agent();
+    agent.prompt("make it 2");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    world.ok(["checkpoint", "-m", "good"]);
+    let mut announced = |line: &str| {
+        let listed = world.checkpoint(line).json;
+        let is_it = |(method, params): &&(String, Value)| {
+            method == "backstitch/didCheckpoint" && params["checkpoint"]["id"] == listed["id"]
+        };
+        client.until(|client| client.notified.iter().any(|told| is_it(&told)));
+        let told = client.notified.iter().find(is_it).expect("it");
+        let told = told.1["checkpoint"].clone();
+        for field in ["id", "label", "iteration", "branch"] {
+            assert_eq!(told[field], listed[field], "{line}: {field}");
+        }
+        told
+    };
+    assert_eq!(announced("t1 Edit: modify a.txt")["iteration"], 1);
+    let good = announced("\"good\"");
+    assert_eq!(
+        (&good["label"], &good["branch"]),
+        (&json!("good"), &json!("main"))
+    );
+    client.leave();
 }
 
 /// A change that no agent reports soon becomes a checkpoint of its own; writes of a rewind do not.
@@ -262,7 +295,8 @@ fn a_diff_compares_with_unsaved_text() {
     client.leave();
 }
 
-/// S3-040, S3-043, S3-044: each interface is notified of the others' operations, and all give the same result.
+/// S3-004, S3-043, S3-044, S3-056: each interface is notified of the others' operations, and all give the same
+/// result.
 #[test]
 fn all_interfaces_agree_and_are_notified() {
     let world = begun();
@@ -299,7 +333,14 @@ fn all_interfaces_agree_and_are_notified() {
             .all(|(_, title, _)| !title.contains("rewind to here")),
         "the agent's line is gone"
     );
+    let by_command_line = world.tree();
     let back = client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(world.read("a.txt"), "one\n2\n", "{back}");
+    client.reload("a.txt");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_same(&world.tree(), &by_command_line);
     client.leave();
 }

@@ -104,8 +104,8 @@ fn a_file_that_is_opened_later_has_lenses() {
     nvim.screen.shows("⟲ rewind to here · turn 2");
 }
 
-/// avante.nvim has no event for a prompt typed into its sidebar, nor for the end of an edit: the plugin wraps its
-/// functions. These stand-ins are built like its own: methods, found through a metatable.
+/// S3-009, U-13: avante.nvim has no event for a prompt typed into its sidebar, nor for the end of an edit: the plugin
+/// wraps its functions. These stand-ins are built like its own: methods, found through a metatable.
 #[test]
 fn a_prompt_typed_into_a_sidebar_is_a_turn() {
     let world = story();

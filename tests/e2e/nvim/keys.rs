@@ -3,6 +3,7 @@
 use super::rig::Neovim;
 use super::{TEXT, story};
 
+/// S3-051: each row of the timeline can be rewound to, reverted, tagged, pinned and forked by a key.
 #[test]
 fn every_key_of_the_timeline() {
     let world = story();

@@ -31,6 +31,7 @@ fn story() -> World {
     world
 }
 
+/// S3-047: each turn is a row with its age and its files below it, and new turns come by themselves.
 #[test]
 fn the_timeline_is_a_tree_that_follows() {
     let world = story();
@@ -70,6 +71,7 @@ fn the_timeline_is_a_tree_that_follows() {
         .until("closed", |screen| !screen.contains("lists the keys"));
 }
 
+/// S3-050, U-20: a plan that is left changes nothing; one that is carried out can be undone and done again.
 #[test]
 fn a_rewind_shows_its_plan_and_is_undone() {
     let world = story();
@@ -131,6 +133,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     world.ok(["verify"]);
 }
 
+/// S3-L2: text that the user has typed stays through a rewind.
 #[test]
 fn a_rewind_merges_into_unsaved_text() {
     let world = story();
@@ -153,6 +156,7 @@ fn a_rewind_merges_into_unsaved_text() {
     world.ok(["verify"]);
 }
 
+/// U-19: an edit of the user on the agent's line is a conflict, which the plan shows.
 #[test]
 fn conflicts_are_the_users_choice() {
     let world = story();
@@ -199,6 +203,7 @@ fn what_collides_can_be_decided_a_second_time() {
     }
 }
 
+/// S2-076, S4-062: commands make checkpoints, tags and branches, and a switch to a new branch restores its fork point.
 #[test]
 fn commands_and_their_completions_work() {
     let world = story();
@@ -269,6 +274,7 @@ fn commands_and_their_completions_work() {
         .shows("no checkpoint `t99`. :Backstitch log lists the checkpoints");
 }
 
+/// S3-043, S3-056: a rewind in one Neovim is shown by another, which takes no part in it.
 #[test]
 fn two_instances_show_each_others_operations() {
     let world = story();
@@ -310,6 +316,7 @@ fn lenses_and_code_actions_do_what_commands_do() {
     nvim.screen.shows("1 change since t1");
 }
 
+/// S3-043: other plugins are told of checkpoints and rewinds, and agents inside Neovim are known as the writers.
 #[test]
 fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
     let world = story();

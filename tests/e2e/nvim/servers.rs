@@ -49,7 +49,7 @@ fn a_repository_in_a_repository_has_one_server() {
     assert_eq!(nvim.lua(&format!("#{CLIENTS}")), 1);
 }
 
-/// A timeline without any file: its server is restarted automatically, and shows what happened meanwhile.
+/// S4-024: A timeline without any file: its server is restarted automatically, and shows what happened meanwhile.
 #[test]
 fn a_server_without_a_file_is_restarted() {
     let world = story();

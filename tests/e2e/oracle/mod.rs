@@ -227,8 +227,8 @@ fn a_rewind_of_a_lone_agent_is_exact() {
     });
 }
 
-/// S2-R5, S3-029, S3-030: old checkpoints are squashed now and then, and every law holds for the rest, also with only
-/// one agent.
+/// S2-R5, S3-030: old checkpoints are squashed now and then, and every law holds for the rest, also with only one
+/// agent.
 #[test]
 fn what_retention_leaves_is_as_it_was() {
     let all = RefCell::new(Counts::default());

@@ -86,8 +86,8 @@ fn a_busy_store_delays_the_agent_only_briefly() {
     world.ok(["verify"]);
 }
 
-/// S4-055: a gap is recorded although another process holds the lock of the gaps. It is read once, although the lock
-/// is still held.
+/// A gap is recorded although another process holds the lock of the gaps. It is read once, although the lock is still
+/// held.
 #[test]
 fn a_gap_is_recorded_while_another_holds_the_gap_lock() {
     let world = begun();

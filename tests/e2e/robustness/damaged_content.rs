@@ -101,7 +101,7 @@ impl Damaged {
     }
 }
 
-/// S3-026: one damaged byte of a pack loses only the content that it belongs to, which is named.
+/// S2-R4, S3-026: one damaged byte of a pack loses only the content that it belongs to, which is named.
 #[test]
 fn a_damaged_byte_in_a_pack_loses_one_content() {
     let damaged = Damaged::begin();

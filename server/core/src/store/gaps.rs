@@ -222,7 +222,7 @@ mod tests {
         gaps
     }
 
-    /// S4-055: a process that dies between the commit and the removal does not import a gap twice.
+    /// A process that dies between the commit and the removal does not import a gap twice.
     #[test]
     fn a_gap_is_taken_once() {
         let dir = tempfile::tempdir().expect("a directory");
