@@ -9,8 +9,9 @@ use rusqlite::{Connection, params};
 
 use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
-use super::record_scan::{self, AFTER, BEFORE, ScanContext, Transition, WriteTxn};
 use super::renames::follow_renames;
+use super::transition::Transition;
+use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use super::{Recorded, open, outcome, reported};
 use crate::content::MAX_MERGE_BYTES;
 use crate::engine::Engine;
@@ -611,14 +612,14 @@ impl ReportedEdit<'_> {
                 is_dir: false,
             };
             let certain =
-                record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
+                calls::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
             let own = transition(path, row.as_ref(), image, &written, certain, made_dirs);
             return Ok(EditOutcome::Part((image != before).then_some(own)));
         }
         let attribution = if exact {
-            record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
+            calls::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
         } else if self.failed || self.opened_now || self.row.presumed {
-            record_scan::by_call(
+            calls::by_call(
                 session,
                 self.row.id,
                 Certainty::Uncertain,
@@ -634,7 +635,7 @@ impl ReportedEdit<'_> {
             } else {
                 (Certainty::Certain, Certainty::Certain)
             };
-            record_scan::by_call(session, self.row.id, s, t)
+            calls::by_call(session, self.row.id, s, t)
         };
         Ok(EditOutcome::All(transition(
             path,

@@ -1,179 +1,28 @@
 //! Records the result of a scan as nodes and changes, in one transaction. Paths whose row changed
 //! since the scan are read again. Follows renames and attributes each change.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use rusqlite::params;
 
-use rusqlite::{Connection, params};
-
-use super::calls::{self, Attribution, Observation, Writer, Writers};
+use super::calls::{self, Attribution, Observation, Writers, by_open_edit};
 use super::renames::follow_renames;
 use super::snapshot::Scanned;
+use super::transition::Transition;
 use super::visibility::Visibility;
-use crate::error::{Error, Result};
-use crate::history::hunks;
-use crate::history::{self, NewChange, NewNode};
-use crate::model::Here;
-use crate::model::{
-    CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileVersion, GitHead, Image, Kind,
-    NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
-};
-use crate::store::tables::buffer;
-use crate::store::{self, Durable};
+use super::write_txn::{ScanContext, WriteTxn};
+use crate::error::Result;
+use crate::history;
+use crate::model::{Coverage, Image, Kind, NodeId, Placed, Reason};
+use crate::store;
 use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
-use crate::worktree::pending_saves::{self, Pending};
+use crate::worktree::pending_saves;
 use crate::worktree::scan::{Findings, Found, Materialized};
 
-/// Hunks are recorded eagerly for nodes with at most this many changes.
-const MAX_EAGER_HUNKS: usize = 32;
-
-/// A write transaction of a root, with everything that recording needs besides the findings.
-pub(crate) struct WriteTxn<'a> {
-    pub conn: &'a Connection,
-    pub dir: &'a std::path::Path,
-    pub root: &'a Root,
-    pub here: Here,
-    pub git: &'a GitHead,
-    /// Files that wait for a save.
-    pub pending: Pending,
-    /// Directory cache of a full walk recorded in this transaction.
-    pub dir_cache_bytes: &'a RefCell<Option<Vec<u8>>>,
-    /// True if watchers of the store are to be notified of this transaction.
-    pub notify: &'a Cell<bool>,
-}
-
-/// Context in which a scan is recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct ScanContext {
-    pub observation: Observation,
-    /// Paths that calls of this session named without a later report.
-    pub unreported: BTreeMap<RelPath, SessionId>,
-    pub coverage: Coverage,
-    /// Leave paths that an open edit call has reserved to that call.
-    pub reserved_stay: bool,
-}
-
-impl ScanContext {
-    pub(crate) fn between() -> Self {
-        Self {
-            observation: Observation::Between,
-            unreported: BTreeMap::new(),
-            coverage: Coverage::default(),
-            reserved_stay: true,
-        }
-    }
-}
-
-/// The transition of one path, ready to be recorded.
-pub(crate) struct Transition {
-    pub file: Option<FileId>,
-    pub before: FileVersion,
-    pub after: FileVersion,
-    pub stat: Option<Stat>,
-    pub since: Option<NodeId>,
-    pub attribution: Attribution,
-    pub made_dirs: u32,
-    pub observed_by: file_state::Observed,
-}
-
 impl WriteTxn<'_> {
-    pub(crate) fn head(&self) -> Result<Option<NodeId>> {
-        history::head(self.conn, self.here.branch)
-    }
-
-    /// Returns the head if it belongs to this branch alone. Otherwise adds a node, since files that
-    /// become visible there concern no other branch.
-    pub(crate) fn unshared_head(&self) -> Result<Option<NodeId>> {
-        let head = self.head()?;
-        let shared = match head {
-            Some(head) => {
-                history::branch_of(self.conn, head)? != self.here.branch
-                    || history::branches::fork_at(self.conn, head)?
-            }
-            None => false,
-        };
-        if !shared {
-            return Ok(head);
-        }
-        let label = Some("first captured");
-        let none = Coverage::default();
-        self.node(Kind::External, None, None, None, label, &none)
-            .map(Some)
-    }
-
-    /// Returns the observation for a change found now. It is `Late` if an earlier scan did not
-    /// finish, or if hooks could not record.
-    pub(crate) fn observation(&self, default: Observation) -> Result<Observation> {
-        let late: i64 = self
-            .conn
-            .prepare_cached("SELECT pending FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?;
-        Ok(match late {
-            0 => default,
-            session => Observation::Late((session > 0).then_some(SessionId(session))),
-        })
-    }
-
-    /// True if the path still matches `image`, as far as its stat tells. A recorder may meanwhile
-    /// have confirmed the recorded state; that confirmation would no longer hold.
-    pub(crate) fn is_unchanged(&self, path: &RelPath, image: &Image, stat: Option<Stat>) -> bool {
-        match (stat, self.root.stat(path)) {
-            (Some(recorded), Some(now)) => recorded.is_that_of(&now),
-            // an image whose stat proves nothing is read again anyway
-            (None, Some(_)) => !image.is_absent(),
-            (None, None) => image.is_absent(),
-            (Some(_), None) => false,
-        }
-    }
-
     /// Stores the content of a found file. `like` is a content that it probably resembles.
     fn store_found(&self, found: &Found, like: Option<&Image>) -> Result<bool> {
         self.store_bytes(&found.path, found.image, found.bytes.as_deref(), like)
-    }
-
-    /// Stores the content of a disk entry.
-    pub(crate) fn store_entry(
-        &self,
-        path: &RelPath,
-        entry: &DiskEntry,
-        like: &Image,
-    ) -> Result<bool> {
-        self.store_bytes(path, entry.image, entry.bytes.as_deref(), Some(like))
-    }
-
-    /// Stores a content. Returns `false` if its bytes were not read and the file no longer has
-    /// them; the next scan finds the new state.
-    fn store_bytes(
-        &self,
-        path: &RelPath,
-        image: Image,
-        bytes: Option<&[u8]>,
-        like: Option<&Image>,
-    ) -> Result<bool> {
-        let like = like.and_then(Image::content);
-        if let Some(bytes) = bytes {
-            store::put(self.conn, self.dir, bytes, like)?;
-            return Ok(true);
-        }
-        let Image::File { content, size, .. } = image else {
-            return Ok(true);
-        };
-        if !image.is_large() || store::has(self.conn, &content)? {
-            return Ok(true);
-        }
-        // the content stored ahead is missing: rare, so read the file here although others wait
-        let Some(file) = self.root.open_file(path) else {
-            return Ok(false);
-        };
-        let all = std::io::Read::take(file, size);
-        match store::put_stream(self.conn, self.dir, all, like) {
-            Ok((stored, _)) => Ok(stored == content),
-            Err(Error::Io { .. }) => Ok(false),
-            Err(e) => Err(e),
-        }
     }
 
     /// Copies the content that git had of a file to the store, unless it was copied already or the
@@ -428,56 +277,6 @@ impl WriteTxn<'_> {
         Ok(node)
     }
 
-    /// Records the gaps that hooks left behind as a node of their own.
-    pub(crate) fn record_gaps(&self) -> Result<Option<store::gaps::TakenGaps>> {
-        let Some(gaps) = store::gaps::take(self.conn, self.dir)? else {
-            return Ok(None);
-        };
-        let mut coverage = Coverage::default();
-        for detail in &gaps.gaps {
-            // gaps have no path that tells them apart
-            if coverage.items.iter().all(|item| item.detail != *detail) {
-                coverage.items.push(CoverageItem {
-                    path: b".".to_vec(),
-                    reason: Reason::Failed,
-                    detail: detail.clone(),
-                });
-            }
-        }
-        if !coverage.items.is_empty() {
-            let label = Some("not recorded");
-            self.node(Kind::External, None, None, None, label, &coverage)?;
-            // the next scan finds the agent's changes of that time, with no known author
-            self.conn
-                .execute("UPDATE root SET pending = -1 WHERE pending = 0", [])?;
-        }
-        Ok(Some(gaps))
-    }
-
-    pub(crate) fn node(
-        &self,
-        kind: Kind,
-        session: Option<SessionId>,
-        turn: Option<TurnId>,
-        call: Option<CallId>,
-        label: Option<&str>,
-        coverage: &Coverage,
-    ) -> Result<NodeId> {
-        let new = NewNode {
-            kind,
-            session,
-            turn,
-            call,
-            label,
-            git: self.git,
-            coverage,
-        };
-        let node = history::insert_node(self.conn, self.here, &new)?;
-        self.notify.set(true);
-        buffer::attach(self.conn, self.dir, self.here.root, node, kind)?;
-        Ok(node)
-    }
-
     /// True if the newest checkpoint reports the same coverage for a scan between calls.
     fn is_already_reported(&self, context: &ScanContext, coverage: &Coverage) -> Result<bool> {
         if !matches!(context.observation, Observation::Between) {
@@ -491,146 +290,6 @@ impl WriteTxn<'_> {
             coverage,
         ))
     }
-
-    /// Records transitions as nodes and updates the file state rows. With `always`, a node is made
-    /// even without transitions.
-    pub(crate) fn record(
-        &self,
-        steps: &[Transition],
-        context: &ScanContext,
-        coverage: &Coverage,
-        always: bool,
-        generation: i64,
-    ) -> Result<Option<NodeId>> {
-        if steps.is_empty() && !always {
-            return Ok(None);
-        }
-        // changes of the call that ends are its step; others come before it, in a node of their own
-        let mut last = None;
-        let owners: BTreeSet<Option<CallId>> =
-            steps.iter().map(|s| s.attribution.origin.call).collect();
-        let end_of = match context.observation {
-            Observation::AtEndOf(writer) => Some(writer.call),
-            _ => None,
-        };
-        let ordered = owners
-            .iter()
-            .copied()
-            .filter(|o| end_of.is_none() || *o != end_of)
-            .chain(
-                end_of
-                    .filter(|_| always || owners.contains(&end_of))
-                    .map(Some),
-            )
-            .collect::<Vec<_>>();
-        let ordered = if ordered.is_empty() {
-            vec![None]
-        } else {
-            ordered
-        };
-        let last_index = ordered.len() - 1;
-        for (index, owner) in ordered.into_iter().enumerate() {
-            let own: Vec<&Transition> = steps
-                .iter()
-                .filter(|s| s.attribution.origin.call == owner)
-                .collect();
-            let head = self.head()?;
-            let (kind, session, turn, call) = if let Some(call) = owner {
-                let (session, turn): (SessionId, Option<TurnId>) = self
-                    .conn
-                    .prepare_cached("SELECT session, turn FROM call WHERE id = ?1")?
-                    .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
-                (Kind::Step, Some(session), turn, Some(call))
-            } else {
-                let (session, turn) = self.common_session(&own)?;
-                (Kind::External, session, turn, None)
-            };
-            let none = Coverage::default();
-            let coverage = if index == last_index { coverage } else { &none };
-            let made = self.node(kind, session, turn, call, None, coverage)?;
-            // with more changes, line-by-line questions are unlikely to follow
-            let eager = own.len() <= MAX_EAGER_HUNKS;
-            for step in own {
-                let change = self.record_step(made, head, step, generation)?;
-                if eager {
-                    hunks::note(self.conn, self.dir, change, &step.before, &step.after)?;
-                }
-            }
-            last = Some(made);
-        }
-        Ok(last)
-    }
-
-    /// Returns the session and turn of changes by an unknown writer, if all of them point to one
-    /// session.
-    fn common_session(&self, own: &[&Transition]) -> Result<(Option<SessionId>, Option<TurnId>)> {
-        let mut sessions = own.iter().map(|s| s.attribution.origin.session);
-        let Some(Some(session)) = sessions.next() else {
-            return Ok((None, None));
-        };
-        if sessions.any(|s| s != Some(session)) {
-            return Ok((None, None));
-        }
-        Ok((Some(session), calls::turn(self.conn, session, None)?))
-    }
-
-    fn record_step(
-        &self,
-        node: NodeId,
-        head: Option<NodeId>,
-        step: &Transition,
-        generation: i64,
-    ) -> Result<ChangeId> {
-        let root = self.here.root;
-        let path = |state: &FileVersion| state.as_ref().map(|p| p.path.clone());
-        let (from, to) = (path(&step.before), path(&step.after));
-        let file = match (step.file, from.as_ref().or(to.as_ref())) {
-            (Some(file), _) => file,
-            (None, Some(at)) if from.is_none() => {
-                match file_state::former_identity(self.conn, root, at)? {
-                    Some(file) => file,
-                    None => file_state::new_file(self.conn, None)?,
-                }
-            }
-            (None, Some(at)) => file_state::identify(self.conn, at, step.since)?,
-            (None, None) => file_state::new_file(self.conn, step.since)?,
-        };
-        let change = NewChange {
-            node,
-            file,
-            before: &step.before,
-            after: &step.after,
-            origin: step.attribution.origin,
-            provisional: step.attribution.provisional,
-            made_dirs: step.made_dirs,
-        };
-        let change = history::insert_edit(self.conn, head, &change)?;
-        for path in [&from, &to].into_iter().flatten() {
-            if self.pending.get(path).is_some() {
-                pending_saves::done(self.conn, root, path)?;
-            }
-        }
-        if from != to
-            && let Some(from) = &from
-        {
-            file_state::remove(self.conn, root, from)?;
-        }
-        match &step.after {
-            Some(placed) => {
-                let row = FileState {
-                    image: placed.image,
-                    file: Some(file),
-                    since: step.since,
-                    generation,
-                    stat: step.stat.unwrap_or(NO_STAT),
-                };
-                file_state::put(self.conn, root, &placed.path, &row, step.observed_by)?;
-                file_state::note_identity(self.conn, root, file, None)?;
-            }
-            None => file_state::note_identity(self.conn, root, file, from.as_ref())?,
-        }
-        Ok(change)
-    }
 }
 
 /// Attribution for changes that a partial scan did not reach: a session id, or -1 for none.
@@ -639,19 +298,6 @@ fn late_author(context: &ScanContext) -> i64 {
         Observation::AtEndOf(writer) => writer.session.0,
         Observation::Unreported(session) | Observation::Late(Some(session)) => session.0,
         Observation::Between | Observation::Late(None) => -1,
-    }
-}
-
-/// Attribution for a change at a path reserved by an edit call that has not reported yet.
-pub(crate) fn by_open_edit(by: Writer) -> Attribution {
-    Attribution {
-        provisional: true,
-        ..by_call(
-            by.session,
-            by.call,
-            Certainty::Uncertain,
-            Certainty::Uncertain,
-        )
     }
 }
 
@@ -699,25 +345,3 @@ fn step(
         observed_by,
     }
 }
-
-/// Attribution to this call.
-pub(crate) fn by_call(
-    session: SessionId,
-    call: CallId,
-    session_c: Certainty,
-    step_c: Certainty,
-) -> Attribution {
-    Attribution {
-        origin: Origin {
-            session: Some(session),
-            call: Some(call),
-            session_certainty: session_c,
-            step_certainty: step_c,
-        },
-        provisional: false,
-    }
-}
-
-/// Durability for commits before a tool runs: content would be lost with the machine otherwise.
-pub(crate) const BEFORE: Durable = Durable::Power;
-pub(crate) const AFTER: Durable = Durable::Process;
