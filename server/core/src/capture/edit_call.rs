@@ -17,7 +17,7 @@ use crate::content::MAX_MERGE_BYTES;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{
-    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
+    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Reason, RelPath, RootId,
 };
 use crate::store;
 use crate::worktree::disk::NO_STAT;
@@ -454,6 +454,7 @@ fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
     failed.map_or(Ok(was_ignored || is_damaged), Err)
 }
 
+/// Returns the transition of a path that was read by its name.
 pub(crate) fn transition(
     path: &RelPath,
     row: Option<&FileState>,
@@ -462,22 +463,15 @@ pub(crate) fn transition(
     attribution: Attribution,
     made_dirs: u32,
 ) -> Transition {
-    let placed = |image: Image| {
-        (!image.is_absent()).then(|| Placed {
-            path: path.clone(),
-            image,
-        })
-    };
-    Transition {
-        file: row.and_then(|r| r.file),
-        since: row.and_then(|r| r.since),
-        before: placed(row.map_or(Image::Absent, |r| r.image)),
-        after: placed(image),
-        stat: entry.stat,
+    let observed_by = file_state::Observed::ByName;
+    Transition::new(
+        path,
+        row,
+        (image, entry.stat),
         attribution,
-        made_dirs: if row.is_some() { 0 } else { made_dirs },
-        observed_by: file_state::Observed::ByName,
-    }
+        made_dirs,
+        observed_by,
+    )
 }
 
 /// An edit call at its end, with its report.

@@ -4,9 +4,11 @@
 pub(crate) mod calls;
 pub(crate) use calls::inactive_before;
 mod cross_root;
+mod decision;
 pub(crate) mod edit_call;
 mod event;
 mod observe;
+mod reconcile;
 mod record_nodes;
 mod record_scan;
 mod renames;
