@@ -7,8 +7,7 @@ use rusqlite::{Connection, Row};
 
 use super::runs::{Owner, Runs};
 use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
-use crate::capture::calls::{self, Observation, Writers};
-use crate::capture::record_scan::by_open_edit;
+use crate::capture::calls::{self, Observation, Writers, by_open_edit};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;

@@ -152,6 +152,37 @@ impl Writers {
     }
 }
 
+/// Attribution to this call.
+pub(crate) fn by_call(
+    session: SessionId,
+    call: CallId,
+    session_c: Certainty,
+    step_c: Certainty,
+) -> Attribution {
+    Attribution {
+        origin: Origin {
+            session: Some(session),
+            call: Some(call),
+            session_certainty: session_c,
+            step_certainty: step_c,
+        },
+        provisional: false,
+    }
+}
+
+/// Attribution for a change at a path reserved by an edit call that has not reported yet.
+pub(crate) fn by_open_edit(by: Writer) -> Attribution {
+    Attribution {
+        provisional: true,
+        ..by_call(
+            by.session,
+            by.call,
+            Certainty::Uncertain,
+            Certainty::Uncertain,
+        )
+    }
+}
+
 /// Returns the session of an event, created at its first one. The session works below this root
 /// from now on.
 pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result<SessionId> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::params;
 
 use super::event::{AgentEvent, Effect, EventKind, ToolCall};
-use super::record_scan::AFTER;
+use super::write_txn::AFTER;
 use super::{calls, edit_call};
 use crate::engine::Engine;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! Edit calls: tools that name the files they write. Owns the images before and after a call, and
 //! checks whether a file holds exactly what the tool reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -9,14 +9,16 @@ use rusqlite::{Connection, params};
 
 use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
-use super::record_scan::{self, AFTER, BEFORE, ScanContext, Transition, WriteTxn};
 use super::renames::follow_renames;
+use super::transition::Transition;
+use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use super::{Recorded, open, outcome, reported};
 use crate::content::MAX_MERGE_BYTES;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{
-    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
+    CallId, Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Reason, RelPath, RootId,
+    SessionId,
 };
 use crate::store;
 use crate::worktree::disk::NO_STAT;
@@ -54,28 +56,16 @@ impl Engine {
                 txn.record_scan(scanned, &ScanContext::between())
             })?;
         }
-        let mut entries = Vec::new();
-        let mut coverage = Coverage::default();
-        let excluding = self.root.excluding();
-        for path in paths {
-            for named in self.named(e, path, excluding.as_ref())? {
-                match named {
-                    NamedPath::Inside(path) => {
-                        let entry = self.disk_entry_stored(&path)?;
-                        let missing = if entry.image.is_absent() {
-                            self.root.missing_parents(&path)
-                        } else {
-                            0
-                        };
-                        entries.push((path, entry, missing));
-                    }
-                    NamedPath::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
-                    NamedPath::Excluded(path) => {
-                        coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
-                    }
-                }
-            }
-        }
+        let (entries, coverage) = self.read_named(e, paths)?;
+        let with_missing_parents = |(path, entry): (RelPath, DiskEntry)| {
+            let missing = if entry.image.is_absent() {
+                self.root.missing_parents(&path)
+            } else {
+                0
+            };
+            (path, entry, missing)
+        };
+        let entries: Vec<_> = entries.into_iter().map(with_missing_parents).collect();
         self.notifying_txn(BEFORE, entries, |txn, entries| {
             let like = entries
                 .iter()
@@ -151,6 +141,7 @@ impl Engine {
         Ok(all)
     }
 
+    /// After a tool that names its files: records their changes, as far as they are the tool's own.
     pub(super) fn after_naming(
         &mut self,
         e: &AgentEvent,
@@ -159,118 +150,91 @@ impl Engine {
         report: &ToolReport,
         failed: bool,
     ) -> Result<Recorded> {
-        let mut entries = BTreeMap::new();
-        let mut uncaptured = Coverage::default();
+        let (entries, uncaptured) = self.read_named(e, paths)?;
+        self.notifying_txn(AFTER, entries, |txn, entries| {
+            let (row, opened_now) = reported(txn, e, call)?;
+            let Some(row) = row else {
+                return Ok(Recorded::default());
+            };
+            let reserved = reserved_by(txn.conn, row.id)?;
+            let entries = with_reserved(txn, entries, &reserved)?;
+            let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
+            let ended = ReportedCall {
+                row: &row,
+                opened_now,
+                report,
+                failed,
+            };
+            // the "before" event has already reported it
+            let coverage = if opened_now {
+                uncaptured
+            } else {
+                Coverage::default()
+            };
+            let work = ended.work(txn, entries, &reserved, coverage)?;
+            calls::close(txn.conn, row.id, seq, outcome(failed))?;
+            Ok(Recorded {
+                node: ended.record(txn, work)?,
+                pending: false,
+            })
+        })
+    }
+
+    /// Reads the named paths that are captured. Returns them with the coverage of the others.
+    fn read_named(
+        &self,
+        e: &AgentEvent,
+        paths: &[PathBuf],
+    ) -> Result<(Vec<(RelPath, DiskEntry)>, Coverage)> {
+        let mut entries = Vec::new();
+        let mut coverage = Coverage::default();
         let excluding = self.root.excluding();
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     NamedPath::Inside(path) => {
                         let entry = self.disk_entry_stored(&path)?;
-                        entries.insert(path, entry);
+                        entries.push((path, entry));
                     }
-                    NamedPath::Outside(path, why) => uncaptured.note(&path, Reason::Outside, why),
+                    NamedPath::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
                     NamedPath::Excluded(path) => {
-                        uncaptured.note(path.bytes(), Reason::Excluded, EXCLUDED)
+                        coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
                     }
                 }
             }
         }
-        self.notifying_txn(AFTER, entries, |txn, mut entries| {
-            let conn = txn.conn;
-            let (row, opened_now) = reported(txn, e, call)?;
-            let Some(row) = row else {
-                return Ok(Recorded::default());
-            };
-            // the "before" event has already reported it
-            let outside = if opened_now {
-                uncaptured
-            } else {
-                Coverage::default()
-            };
-            let mut reserved = BTreeMap::new();
-            let mut select =
-                conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
-            let mut rows = select.query([row.id])?;
-            while let Some(r) = rows.next()? {
-                let path: RelPath = r.get(0)?;
-                if !entries.contains_key(&path) {
-                    entries.insert(
-                        path.clone(),
-                        read_entry(conn, txn.here.root, txn.root, &path)?,
-                    );
-                }
-                reserved.insert(
-                    path,
-                    Reserved {
-                        image: r.get(1)?,
-                        made_dirs: r.get(2)?,
-                    },
-                );
-            }
-            let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
-            let session = row.session;
-            let mut steps = Vec::new();
-            let mut rest = Vec::new();
-            let mut states = FileStates::default();
-            let mut coverage = outside.clone();
-            for (path, entry) in entries {
-                let entry = refresh_entry(txn, &path, entry)?;
-                if let Some(row) = file_state::get(conn, txn.here.root, &path)? {
-                    states.insert(path.clone(), row);
-                }
-                let before = reserved.get(&path).copied();
-                let work = ReportedEdit {
-                    row: &row,
-                    opened_now,
-                    report,
-                    failed,
-                    reserved: before,
-                };
-                match work.step(txn, &path, &entry, &mut coverage)? {
-                    EditOutcome::Nothing => {}
-                    EditOutcome::All(step) => steps.push(step),
-                    EditOutcome::Part(step) => {
-                        steps.extend(step);
-                        rest.push((path, entry));
-                    }
-                }
-            }
-            calls::close(conn, row.id, seq, outcome(failed))?;
-            let own = Writer {
-                call: row.id,
-                session: row.session,
-            };
-            let context = ScanContext {
-                observation: Observation::AtEndOf(own),
-                ..ScanContext::between()
-            };
-            follow_renames(&mut steps, &states);
-            let generation = file_state::next_generation(conn, txn.here.root)?;
-            let news = !coverage.items.is_empty();
-            let node = txn.record(&steps, &context, &coverage, news, generation)?;
-            // any further difference is by an unknown author
-            for (path, entry) in rest {
-                let row = file_state::get(conn, txn.here.root, &path)?;
-                let writers = calls::Writers::default();
-                let attribution = writers.attribute(Observation::Unreported(session));
-                let image =
-                    readable_image(row.as_ref().map_or(Image::Absent, |r| r.image), entry.image);
-                let step = transition(&path, row.as_ref(), image, &entry, attribution, 0);
-                txn.record(
-                    &[step],
-                    &ScanContext::between(),
-                    &Coverage::default(),
-                    false,
-                    generation,
-                )?;
-            }
-            Ok(Recorded {
-                node,
-                pending: false,
-            })
-        })
+        Ok((entries, coverage))
     }
+}
+
+/// Returns the paths that a call has reserved, with their state at its "before" event.
+fn reserved_by(conn: &Connection, call: CallId) -> Result<BTreeMap<RelPath, Reserved>> {
+    let mut select =
+        conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
+    let rows = select.query_map([call], |r| {
+        let reserved = Reserved {
+            image: r.get(1)?,
+            made_dirs: r.get(2)?,
+        };
+        Ok((r.get(0)?, reserved))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Adds the entries of reserved paths that the "after" event does not name.
+fn with_reserved(
+    txn: &WriteTxn<'_>,
+    entries: Vec<(RelPath, DiskEntry)>,
+    reserved: &BTreeMap<RelPath, Reserved>,
+) -> Result<BTreeMap<RelPath, DiskEntry>> {
+    let mut entries: BTreeMap<RelPath, DiskEntry> = entries.into_iter().collect();
+    for path in reserved.keys() {
+        if !entries.contains_key(path) {
+            let entry = read_entry(txn.conn, txn.here.root, txn.root, path)?;
+            entries.insert(path.clone(), entry);
+        }
+    }
+    Ok(entries)
 }
 
 fn read_entry(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<DiskEntry> {
@@ -388,14 +352,8 @@ fn update_record(
         None => attribution,
     };
     let generation = file_state::next_generation(txn.conn, txn.here.root)?;
-    let step = transition(path, row.as_ref(), image, entry, attribution, made_dirs);
-    txn.record(
-        &[step],
-        &ScanContext::between(),
-        &Coverage::default(),
-        false,
-        generation,
-    )
+    let before_call = transition(path, row.as_ref(), image, entry, attribution, made_dirs);
+    record_between(txn, before_call, generation)
 }
 
 /// Adopts a file whose earlier state is unknown. This is no one's change.
@@ -453,6 +411,7 @@ fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
     failed.map_or(Ok(was_ignored || is_damaged), Err)
 }
 
+/// Returns the transition of a path that was read by its name.
 pub(crate) fn transition(
     path: &RelPath,
     row: Option<&FileState>,
@@ -461,31 +420,30 @@ pub(crate) fn transition(
     attribution: Attribution,
     made_dirs: u32,
 ) -> Transition {
-    let placed = |image: Image| {
-        (!image.is_absent()).then(|| Placed {
-            path: path.clone(),
-            image,
-        })
-    };
-    Transition {
-        file: row.and_then(|r| r.file),
-        since: row.and_then(|r| r.since),
-        before: placed(row.map_or(Image::Absent, |r| r.image)),
-        after: placed(image),
-        stat: entry.stat,
+    let observed_by = file_state::Observed::ByName;
+    Transition::new(
+        path,
+        row,
+        (image, entry.stat),
         attribution,
-        made_dirs: if row.is_some() { 0 } else { made_dirs },
-        observed_by: file_state::Observed::ByName,
-    }
+        made_dirs,
+        observed_by,
+    )
 }
 
 /// An edit call at its end, with its report.
-struct ReportedEdit<'a> {
+#[derive(Clone, Copy)]
+struct ReportedCall<'a> {
     row: &'a calls::CallRow,
     /// True if its "before" event never came.
     opened_now: bool,
     report: &'a ToolReport,
     failed: bool,
+}
+
+/// An edit call at its end, at one path.
+struct ReportedEdit<'a> {
+    call: ReportedCall<'a>,
     reserved: Option<Reserved>,
 }
 
@@ -496,82 +454,176 @@ struct Reserved {
     made_dirs: u32,
 }
 
+/// The differences that an edit call leaves behind.
+struct EditWork {
+    /// The work of the call.
+    own: Vec<Transition>,
+    /// Paths with a further difference.
+    rest: Vec<(RelPath, DiskEntry)>,
+    /// The rows before the call's work.
+    rows: FileStates,
+    coverage: Coverage,
+}
+
+impl ReportedCall<'_> {
+    /// Separates the work of the call from other differences at its paths.
+    fn work(
+        &self,
+        txn: &WriteTxn<'_>,
+        entries: BTreeMap<RelPath, DiskEntry>,
+        reserved: &BTreeMap<RelPath, Reserved>,
+        coverage: Coverage,
+    ) -> Result<EditWork> {
+        let mut work = EditWork {
+            own: Vec::new(),
+            rest: Vec::new(),
+            rows: FileStates::default(),
+            coverage,
+        };
+        for (path, entry) in entries {
+            let entry = refresh_entry(txn, &path, entry)?;
+            if let Some(row) = file_state::get(txn.conn, txn.here.root, &path)? {
+                work.rows.insert(path.clone(), row);
+            }
+            let edit = ReportedEdit {
+                call: *self,
+                reserved: reserved.get(&path).copied(),
+            };
+            match edit.outcome(txn, &path, &entry, &mut work.coverage)? {
+                EditOutcome::Nothing => {}
+                EditOutcome::All(transition) => work.own.push(transition),
+                EditOutcome::Part(transition) => {
+                    work.own.extend(transition);
+                    work.rest.push((path, entry));
+                }
+            }
+        }
+        Ok(work)
+    }
+
+    /// Records the work of the call as its step, and further differences after it. Returns the node
+    /// of the step.
+    fn record(&self, txn: &WriteTxn<'_>, mut work: EditWork) -> Result<Option<NodeId>> {
+        let context = ScanContext {
+            observation: Observation::AtEndOf(Writer {
+                call: self.row.id,
+                session: self.row.session,
+            }),
+            ..ScanContext::between()
+        };
+        follow_renames(&mut work.own, &work.rows);
+        let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+        let has_gaps = !work.coverage.items.is_empty();
+        let node = txn.record(&work.own, &context, &work.coverage, has_gaps, generation)?;
+        // any further difference is by an unknown author
+        let unknown = Observation::Unreported(self.row.session);
+        let attribution = Writers::default().attribute(unknown);
+        for (path, entry) in work.rest {
+            let row = file_state::get(txn.conn, txn.here.root, &path)?;
+            let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+            let image = readable_image(before, entry.image);
+            let rest = transition(&path, row.as_ref(), image, &entry, attribution, 0);
+            record_between(txn, rest, generation)?;
+        }
+        Ok(node)
+    }
+}
+
+/// Records a transition that is not the work of a call.
+fn record_between(
+    txn: &WriteTxn<'_>,
+    transition: Transition,
+    generation: i64,
+) -> Result<Option<NodeId>> {
+    let (context, none) = (ScanContext::between(), Coverage::default());
+    txn.record(&[transition], &context, &none, false, generation)
+}
+
+/// Returns the row from which a call started, with pending saves at the path resolved.
+fn row_at_start(
+    txn: &WriteTxn<'_>,
+    path: &RelPath,
+    entry: &DiskEntry,
+) -> Result<Option<FileState>> {
+    let row = file_state::get(txn.conn, txn.here.root, path)?;
+    match txn.pending.get(path) {
+        Some(p) if entry.image == p.wanted => {
+            pending_saves::saved(txn.conn, p.id)?;
+            Ok(row)
+        }
+        Some(_) => txn.withdraw_if_waiting(path, row),
+        None => Ok(row),
+    }
+}
+
+/// Returns the permission bits of the first of two images that is a file.
+fn mode_of(first: Image, second: Image) -> u32 {
+    match (first, second) {
+        (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
+        _ => 0o644,
+    }
+}
+
+/// Stores a text that was on disk for a while. Returns its entry, which no stat proves.
+fn store_text(
+    txn: &WriteTxn<'_>,
+    text: &[u8],
+    mode: u32,
+    like: Option<ContentId>,
+) -> Result<DiskEntry> {
+    let image = Image::File {
+        mode,
+        content: store::put(txn.conn, txn.dir, text, like)?,
+        size: text.len() as u64,
+    };
+    Ok(DiskEntry {
+        image,
+        stat: None,
+        bytes: None,
+        is_dir: false,
+    })
+}
+
+/// Returns the certainty of session and step of a call's change, given the sessions that may have
+/// written the path beside it.
+fn certainty_beside(
+    session: SessionId,
+    concurrent_sessions: &BTreeSet<SessionId>,
+) -> (Certainty, Certainty) {
+    if concurrent_sessions.iter().any(|r| *r != session) {
+        (Certainty::Uncertain, Certainty::Uncertain)
+    } else if concurrent_sessions.contains(&session) {
+        (Certainty::Certain, Certainty::Uncertain)
+    } else {
+        (Certainty::Certain, Certainty::Certain)
+    }
+}
+
 impl ReportedEdit<'_> {
     /// Returns the outcome of the call at one path.
-    fn step(
+    fn outcome(
         &self,
         txn: &WriteTxn<'_>,
         path: &RelPath,
         entry: &DiskEntry,
         coverage: &mut Coverage,
     ) -> Result<EditOutcome> {
-        let conn = txn.conn;
-        let root = txn.here.root;
-        let mut row = file_state::get(conn, root, path)?;
-        if let Some(p) = txn.pending.get(path) {
-            if entry.image == p.disk {
-                return Ok(EditOutcome::Nothing);
-            }
-            if entry.image == p.wanted {
-                pending_saves::saved(conn, p.id)?;
-            } else {
-                row = txn.withdraw_if_waiting(path, row)?;
-            }
+        let waiting = txn.pending.get(path);
+        if waiting.is_some_and(|p| entry.image == p.disk) {
+            return Ok(EditOutcome::Nothing);
         }
+        let mut row = row_at_start(txn, path, entry)?;
         if let Image::Opaque(why) = entry.image {
             coverage.note(path.bytes(), crate::worktree::scan::reason(why), "named");
         }
         if let Some(found_text) = self.found_text(txn, row.as_ref(), entry)? {
-            // the file was written between our reading and the tool's own: not the tool's work
-            let content = store::put(
-                conn,
-                txn.dir,
-                found_text.as_bytes(),
-                row.as_ref().and_then(|r| r.image.content()),
-            )?;
-            let mode = match (row.as_ref().map(|r| r.image), entry.image) {
-                (Some(Image::File { mode, .. }), _) | (_, Image::File { mode, .. }) => mode,
-                _ => 0o644,
-            };
-            let image = Image::File {
-                mode,
-                content,
-                size: found_text.len() as u64,
-            };
-            let attribution = Attribution::USER;
-            let between = DiskEntry {
-                image,
-                stat: None,
-                bytes: None,
-                is_dir: false,
-            };
-            if row.is_none() && self.opened_now {
-                adopt(txn, path, image, None)?;
-            } else {
-                let generation = file_state::next_generation(conn, root)?;
-                let step = transition(path, row.as_ref(), image, &between, attribution, 0);
-                txn.record(
-                    &[step],
-                    &ScanContext::between(),
-                    &Coverage::default(),
-                    false,
-                    generation,
-                )?;
-            }
-            row = file_state::get(conn, root, path)?;
+            self.record_found_text(txn, path, row.as_ref(), entry, &found_text)?;
+            row = file_state::get(txn.conn, txn.here.root, path)?;
         }
         let before = row.as_ref().map_or(Image::Absent, |r| r.image);
         let image = readable_image(before, entry.image);
         if image == before {
-            // Already recorded by another scan. Certain only if the file is exactly what the tool
-            // reported.
-            if let Some(reserved_before) = self.reserved.filter(|r| r.image != before)
-                && self
-                    .reported_text(txn, &reserved_before.image, entry)?
-                    .is_some_and(|reported_text| entry.holds(&reported_text))
-            {
-                calls::confirm(conn, self.row.id)?;
-            }
+            self.confirm_if_exact(txn, before, entry)?;
             return Ok(EditOutcome::Nothing);
         }
         let reported_text = self.reported_text(txn, &before, entry)?;
@@ -581,61 +633,19 @@ impl ReportedEdit<'_> {
         if !txn.store_entry(path, entry, &before)? {
             return Ok(EditOutcome::Nothing);
         }
-        // named only at the end, or excluded until now: its earlier state is unknown
-        let named_at_end = self.reserved.is_none() && !self.opened_now;
-        let may_be_older = named_at_end || self.opened_now && !exact;
-        if row.is_none() && may_be_older && out_of_sight(txn, path)? {
+        if row.is_none() && self.may_be_older(exact) && out_of_sight(txn, path)? {
             adopt(txn, path, image, entry.stat)?;
             return Ok(EditOutcome::Nothing);
         }
-        let session = self.row.session;
         let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
-        if let (Some(reported_text), false, false) =
-            (&reported_text, exact, self.opened_now || self.row.presumed)
-            && matches!(entry.image, Image::File { .. } | Image::Absent)
-        {
-            let mode = match (entry.image, before) {
-                (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
-                _ => 0o644,
-            };
-            let content = store::put(conn, txn.dir, reported_text, before.content())?;
-            let image = Image::File {
-                mode,
-                content,
-                size: reported_text.len() as u64,
-            };
-            let written = DiskEntry {
-                image,
-                stat: None,
-                bytes: None,
-                is_dir: false,
-            };
-            let certain =
-                record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
+        if let Some(reported_text) = reported_text.filter(|_| self.wrote_part(exact, entry)) {
+            let mode = mode_of(entry.image, before);
+            let written = store_text(txn, &reported_text, mode, before.content())?;
+            let (image, certain) = (written.image, self.certain());
             let own = transition(path, row.as_ref(), image, &written, certain, made_dirs);
             return Ok(EditOutcome::Part((image != before).then_some(own)));
         }
-        let attribution = if exact {
-            record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
-        } else if self.failed || self.opened_now || self.row.presumed {
-            record_scan::by_call(
-                session,
-                self.row.id,
-                Certainty::Uncertain,
-                Certainty::Uncertain,
-            )
-        } else {
-            let concurrent_sessions =
-                calls::concurrent_sessions(conn, txn.here.root, self.row, path)?;
-            let (s, t) = if concurrent_sessions.iter().any(|r| *r != session) {
-                (Certainty::Uncertain, Certainty::Uncertain)
-            } else if concurrent_sessions.contains(&session) {
-                (Certainty::Certain, Certainty::Uncertain)
-            } else {
-                (Certainty::Certain, Certainty::Certain)
-            };
-            record_scan::by_call(session, self.row.id, s, t)
-        };
+        let attribution = self.attribution(txn, path, exact)?;
         Ok(EditOutcome::All(transition(
             path,
             row.as_ref(),
@@ -646,6 +656,78 @@ impl ReportedEdit<'_> {
         )))
     }
 
+    /// Records the text that the tool found. The file was written between our reading and the
+    /// tool's own, so this is not the tool's work.
+    fn record_found_text(
+        &self,
+        txn: &WriteTxn<'_>,
+        path: &RelPath,
+        row: Option<&FileState>,
+        entry: &DiskEntry,
+        found_text: &str,
+    ) -> Result<()> {
+        let recorded = row.map_or(Image::Absent, |r| r.image);
+        let mode = mode_of(recorded, entry.image);
+        let between = store_text(txn, found_text.as_bytes(), mode, recorded.content())?;
+        let image = between.image;
+        if row.is_none() && self.call.opened_now {
+            return adopt(txn, path, image, None);
+        }
+        let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+        let by_user = transition(path, row, image, &between, Attribution::USER, 0);
+        record_between(txn, by_user, generation)?;
+        Ok(())
+    }
+
+    /// Makes a change that another scan has recorded certain, if the file is exactly what the tool
+    /// reported.
+    fn confirm_if_exact(&self, txn: &WriteTxn<'_>, now: Image, entry: &DiskEntry) -> Result<()> {
+        let Some(before) = self.reserved.filter(|r| r.image != now) else {
+            return Ok(());
+        };
+        let reported_text = self.reported_text(txn, &before.image, entry)?;
+        if reported_text.is_some_and(|reported_text| entry.holds(&reported_text)) {
+            calls::confirm(txn.conn, self.call.row.id)?;
+        }
+        Ok(())
+    }
+
+    /// True if a file without a row may be older than the call: it was named only at the end, or
+    /// excluded until now.
+    fn may_be_older(&self, exact: bool) -> bool {
+        let named_at_end = self.reserved.is_none() && !self.call.opened_now;
+        named_at_end || self.call.opened_now && !exact
+    }
+
+    /// True if only the reported text is the call's work, and the disk has another one.
+    fn wrote_part(&self, exact: bool, entry: &DiskEntry) -> bool {
+        let has_both_events = !self.call.opened_now && !self.call.row.presumed;
+        !exact && has_both_events && matches!(entry.image, Image::File { .. } | Image::Absent)
+    }
+
+    /// Returns the attribution of a change that is the call's for certain.
+    fn certain(&self) -> Attribution {
+        self.by_call((Certainty::Certain, Certainty::Certain))
+    }
+
+    fn by_call(&self, (session_c, step_c): (Certainty, Certainty)) -> Attribution {
+        let row = self.call.row;
+        calls::by_call(row.session, row.id, session_c, step_c)
+    }
+
+    /// Returns the attribution of the whole difference at a path.
+    fn attribution(&self, txn: &WriteTxn<'_>, path: &RelPath, exact: bool) -> Result<Attribution> {
+        if exact {
+            return Ok(self.certain());
+        }
+        let row = self.call.row;
+        if self.call.failed || self.call.opened_now || row.presumed {
+            return Ok(self.by_call((Certainty::Uncertain, Certainty::Uncertain)));
+        }
+        let concurrent = calls::concurrent_sessions(txn.conn, txn.here.root, row, path)?;
+        Ok(self.by_call(certainty_beside(row.session, &concurrent)))
+    }
+
     /// Returns the text that the tool found, if it differs from the record. Tools report text in
     /// LF, so a file with other line endings proves nothing here.
     fn found_text(
@@ -654,7 +736,13 @@ impl ReportedEdit<'_> {
         row: Option<&FileState>,
         entry: &DiskEntry,
     ) -> Result<Option<String>> {
-        let Some(found) = self.report.found.as_ref().filter(|_| !self.failed) else {
+        let Some(found) = self
+            .call
+            .report
+            .found
+            .as_ref()
+            .filter(|_| !self.call.failed)
+        else {
             return Ok(None);
         };
         if found.contains('\r') || entry.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
@@ -670,7 +758,7 @@ impl ReportedEdit<'_> {
             (_, Image::Symlink { .. }) => return Ok(None),
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
-            (None, _) if self.opened_now => return Ok(Some(found.clone())),
+            (None, _) if self.call.opened_now => return Ok(Some(found.clone())),
             _ => return Ok(None),
         };
         let Some(recorded) = recorded else {
@@ -690,7 +778,7 @@ impl ReportedEdit<'_> {
         before: &Image,
         entry: &DiskEntry,
     ) -> Result<Option<Vec<u8>>> {
-        let (Some(wrote), false) = (&self.report.wrote, self.failed) else {
+        let (Some(wrote), false) = (&self.call.report.wrote, self.call.failed) else {
             return Ok(None);
         };
         if before.is_too_long() || entry.image.is_too_long() {

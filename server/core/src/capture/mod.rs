@@ -4,13 +4,18 @@
 pub(crate) mod calls;
 pub(crate) use calls::inactive_before;
 mod cross_root;
+mod decision;
 pub(crate) mod edit_call;
 mod event;
 mod observe;
-pub(crate) mod record_scan;
+mod reconcile;
+mod record_nodes;
+mod record_scan;
 mod renames;
 mod snapshot;
+pub(crate) mod transition;
 mod visibility;
+pub(crate) mod write_txn;
 
 #[cfg(test)]
 mod cost;
@@ -28,7 +33,7 @@ use crate::store;
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
-use record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
+use write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 
 /// Time limit of a scan in a hook. After it, the hook returns with a partial scan.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);

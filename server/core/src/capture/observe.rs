@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
 use super::snapshot::{self, ScanRequest, Scanned};
+use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::history;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::record_scan::Transition;
+use super::transition::Transition;
 use crate::model::{ContentId, Image};
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state::FileStates;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::record_scan::WriteTxn;
+use super::write_txn::WriteTxn;
 use crate::error::Result;
 use crate::model::{Reason, RelPath};
 use crate::store;

@@ -4,7 +4,8 @@
 use super::EditorLease;
 use crate::capture::calls::{self, Attribution, ToolOutcome, Writer};
 use crate::capture::edit_call::{EXCLUDED, transition};
-use crate::capture::record_scan::{self, AFTER, ScanContext, Transition, WriteTxn};
+use crate::capture::transition::Transition;
+use crate::capture::write_txn::{AFTER, ScanContext, WriteTxn};
 use crate::capture::{AgentEvent, DEADLINE, ToolCall, reported};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -108,7 +109,7 @@ impl Engine {
             let Some(row) = row else { return Ok(None) };
             let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
             let certain =
-                record_scan::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
+                calls::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
             let (mut steps, mut places) = (Vec::new(), Vec::new());
             let mut coverage = Coverage::default();
             for path in &excluded {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::capture::calls::{self, Attribution};
-use crate::capture::record_scan::{AFTER, BEFORE, WriteTxn};
+use crate::capture::write_txn::{AFTER, BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;

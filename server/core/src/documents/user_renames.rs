@@ -2,7 +2,8 @@
 //! pending save continues under the new name.
 
 use crate::capture::calls::Attribution;
-use crate::capture::record_scan::{BEFORE, ScanContext, Transition};
+use crate::capture::transition::Transition;
+use crate::capture::write_txn::{BEFORE, ScanContext};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Placed, RelPath};

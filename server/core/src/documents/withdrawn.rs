@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::capture::calls::Attribution;
-use crate::capture::record_scan::{BEFORE, WriteTxn};
+use crate::capture::write_txn::{BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, NewChange};

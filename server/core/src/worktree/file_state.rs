@@ -14,7 +14,7 @@ use crate::worktree::disk::Stat;
 use crate::worktree::ignore_rules::{self, Excludes};
 
 /// The recorded state of a path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileState {
     pub image: Image,
     pub file: Option<FileId>,

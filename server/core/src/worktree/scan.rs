@@ -107,19 +107,6 @@ pub(crate) fn scan(
     deadline: Option<Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Findings> {
-    let Baseline {
-        known,
-        pending,
-        excludes,
-        others,
-        only,
-        store_contents,
-        clean_index,
-        repositories,
-        work_trees,
-        stale_entries,
-        cancel,
-    } = *against;
     if !root.is_there() {
         return Err(Error::refused(
             format!("the workspace {} is gone", root.path.display()),
@@ -127,121 +114,59 @@ pub(crate) fn scan(
         ));
     }
     crate::fault::point("scan begun");
+    let cancel = against.cancel;
     let is_cancelled = || cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
     let late = || is_cancelled() || deadline.is_some_and(|d| Instant::now() >= d);
-    let scan = Scan {
-        root,
-        store,
-        known,
-        pending,
-        others,
-        store_contents,
-        whole: only.is_none(),
-        dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
-        clean_index,
-        stale_entries,
-        gathered: Mutex::new(Gathered::default()),
-        spilling: AtomicBool::new(false),
-        large: AtomicUsize::new(0),
-        queue: Mutex::new(Queue {
-            dirs: Vec::new(),
-            busy: 0,
-        }),
-        wakeup: Condvar::new(),
-        expired: AtomicBool::new(false),
-        files: AtomicU64::new(0),
-    };
-    let mut path_rules = PathRules::new(root, excludes);
-    let dirs = match only {
-        None => vec![WalkDir {
-            path: Vec::new(),
-            rules: Arc::clone(&path_rules.base),
-        }],
-        Some(touched) => touched
-            .tops()
-            .filter(|dir| !others.iter().any(|other| dir.within(other.bytes())))
-            .filter_map(|dir| path_rules.to(dir))
-            .collect(),
-    };
-    let threads = match only {
-        None => std::thread::available_parallelism().map_or(2, usize::from),
-        Some(_) if dirs.is_empty() => 1,
-        Some(_) => 2,
-    }
-    .min(8);
-    scan.queue
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .dirs = dirs;
-    std::thread::scope(|s| {
-        for _ in 1..threads {
-            s.spawn(|| scan.work(&late, &mut |_| {}));
-        }
-        scan.work(&late, tick);
-    });
-
-    if let Some(clean_index) = clean_index {
+    let scan = Scan::new(root, store, against);
+    let mut path_rules = PathRules::new(root, against.excludes);
+    let dirs = dirs_to_walk(against, &mut path_rules);
+    let threads = thread_count(against.only, &dirs);
+    scan.walk(dirs, threads, &late, tick);
+    if let Some(clean_index) = against.clean_index {
         scan.confirm_clean(clean_index, deadline, threads, &late);
     }
-    let (visited, dirs) = {
-        let mut all = scan.gather();
-        (
-            std::mem::take(&mut all.visited),
-            std::mem::take(&mut all.dirs),
-        )
-    };
-    if visited.len() < known.len() {
-        // known but not visited: gone, or ignored by now and still tracked
-        let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
-        for path in known.keys().filter(|path| !visited.contains(path)) {
-            if scan.expired.load(Ordering::Relaxed) || late() {
-                scan.expired.store(true, Ordering::Relaxed);
-                break;
-            }
-            if others.iter().any(|other| path.within(other.bytes())) {
-                continue;
-            }
-            let stat = root.stat(path);
-            if only.is_none() && stat.is_some() {
-                scan.gather().out.unvisited.push(path.clone());
-            }
-            scan.examine(path.clone(), stat, &|image| root.reread_entry(path, image));
-        }
+    scan.examine_unvisited(&late);
+    if let Some(touched) = against.only {
+        scan.examine_named(touched, &mut path_rules);
     }
-    for path in only.into_iter().flat_map(|touched| &touched.paths) {
-        let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.above(path));
-        let elsewhere = others.iter().any(|other| path.within(other.bytes()));
-        if new && !elsewhere && !path_rules.ignored(path) {
-            let read = |image: &Image| root.reread_entry(path, image);
-            scan.examine(path.clone(), root.stat(path), &read);
-        }
-    }
-    if store_contents {
-        scan.fetch_from_git(repositories, work_trees, &late);
+    if against.store_contents {
+        scan.fetch_from_git(against.repositories, against.work_trees, &late);
     }
     crate::fault::point("scanned");
     if is_cancelled() {
         return Err(Error::CalledOff);
     }
-    let gathered = scan
-        .gathered
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    if let Some(e) = gathered.failed {
-        return Err(e);
+    scan.findings()
+}
+
+/// Returns the directories with which a walk begins.
+fn dirs_to_walk(against: &Baseline<'_>, path_rules: &mut PathRules<'_>) -> Vec<WalkDir> {
+    let Some(touched) = against.only else {
+        return vec![WalkDir {
+            path: Vec::new(),
+            rules: Arc::clone(&path_rules.base),
+        }];
+    };
+    touched
+        .tops()
+        .filter(|dir| !is_in_any(dir, against.others))
+        .filter_map(|dir| path_rules.to(dir))
+        .collect()
+}
+
+/// Returns how many threads walk these directories.
+fn thread_count(only: Option<&ChangedPaths>, dirs: &[WalkDir]) -> usize {
+    match only {
+        None => std::thread::available_parallelism().map_or(2, usize::from),
+        Some(_) if dirs.is_empty() => 1,
+        Some(_) => 2,
     }
-    let mut out = gathered.out;
-    out.found.extend(gathered.large);
-    if gathered.cache_unreliable {
-        out.dir_cache_bytes.clear();
-    }
-    out.partial = scan.expired.load(Ordering::Relaxed);
-    out.pack = gathered.pack.map(PackWriter::seal).transpose()?;
-    out.found.sort_by(|a, b| a.path.cmp(&b.path));
-    out.coverage.items.sort_by(|a, b| a.path.cmp(&b.path));
-    out.coverage.pending = out.partial;
-    out.bare_dirs = bare_dirs(dirs).into_iter().collect::<Vec<_>>().join(&0);
-    Ok(out)
+    .min(8)
+}
+
+/// True if a path is one of these directories or in one.
+fn is_in_any(path: &RelPath, dirs: &[RelPath]) -> bool {
+    dirs.iter().any(|dir| path.within(dir.bytes()))
 }
 
 /// Returns the directories without a file at any depth.
@@ -324,8 +249,8 @@ struct Scan<'a> {
     pending: &'a Pending,
     others: &'a [RelPath],
     store_contents: bool,
-    /// True if the whole tree is walked.
-    whole: bool,
+    /// The only paths to scan. None: the whole tree is walked.
+    only: Option<&'a ChangedPaths>,
     /// The device of the root.
     dev: i64,
     clean_index: Option<&'a CleanIndex>,
@@ -342,6 +267,111 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    /// Returns a scan that has examined nothing yet.
+    fn new(root: &'a Root, store: &'a Path, against: &Baseline<'a>) -> Self {
+        Self {
+            root,
+            store,
+            known: against.known,
+            pending: against.pending,
+            others: against.others,
+            store_contents: against.store_contents,
+            only: against.only,
+            dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
+            clean_index: against.clean_index,
+            stale_entries: against.stale_entries,
+            gathered: Mutex::new(Gathered::default()),
+            spilling: AtomicBool::new(false),
+            large: AtomicUsize::new(0),
+            queue: Mutex::new(Queue {
+                dirs: Vec::new(),
+                busy: 0,
+            }),
+            wakeup: Condvar::new(),
+            expired: AtomicBool::new(false),
+            files: AtomicU64::new(0),
+        }
+    }
+
+    /// Walks these directories and all below them, on several threads.
+    fn walk(
+        &self,
+        dirs: Vec<WalkDir>,
+        threads: usize,
+        late: &(dyn Fn() -> bool + Sync),
+        tick: &mut dyn FnMut(u64),
+    ) {
+        self.queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .dirs = dirs;
+        std::thread::scope(|s| {
+            for _ in 1..threads {
+                s.spawn(|| self.work(late, &mut |_| {}));
+            }
+            self.work(late, tick);
+        });
+    }
+
+    /// Examines the known paths that the walk did not visit: they are gone, or ignored by now and still tracked.
+    fn examine_unvisited(&self, late: &(dyn Fn() -> bool + Sync)) {
+        let visited = std::mem::take(&mut self.gather().visited);
+        if visited.len() >= self.known.len() {
+            return;
+        }
+        let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
+        for path in self.known.keys().filter(|path| !visited.contains(path)) {
+            if self.expired.load(Ordering::Relaxed) || late() {
+                self.expired.store(true, Ordering::Relaxed);
+                break;
+            }
+            if is_in_any(path, self.others) {
+                continue;
+            }
+            let stat = self.root.stat(path);
+            if self.only.is_none() && stat.is_some() {
+                self.gather().out.unvisited.push(path.clone());
+            }
+            let read = |image: &Image| self.root.reread_entry(path, image);
+            self.examine(path.clone(), stat, &read);
+        }
+    }
+
+    /// Examines the named paths that are not known and not in a directory that was walked.
+    fn examine_named(&self, touched: &ChangedPaths, path_rules: &mut PathRules<'_>) {
+        for path in &touched.paths {
+            let new = !self.known.contains_key(path) && !touched.above(path);
+            if new && !is_in_any(path, self.others) && !path_rules.ignored(path) {
+                let read = |image: &Image| self.root.reread_entry(path, image);
+                self.examine(path.clone(), self.root.stat(path), &read);
+            }
+        }
+    }
+
+    /// Returns everything that the scan found, in the order of the paths.
+    fn findings(self) -> Result<Findings> {
+        let gathered = self
+            .gathered
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(e) = gathered.failed {
+            return Err(e);
+        }
+        let mut out = gathered.out;
+        out.found.extend(gathered.large);
+        if gathered.cache_unreliable {
+            out.dir_cache_bytes.clear();
+        }
+        out.partial = self.expired.load(Ordering::Relaxed);
+        out.pack = gathered.pack.map(PackWriter::seal).transpose()?;
+        out.found.sort_by(|a, b| a.path.cmp(&b.path));
+        out.coverage.items.sort_by(|a, b| a.path.cmp(&b.path));
+        out.coverage.pending = out.partial;
+        let bare_dirs = bare_dirs(gathered.dirs);
+        out.bare_dirs = bare_dirs.into_iter().collect::<Vec<_>>().join(&0);
+        Ok(out)
+    }
+
     fn gather(&self) -> MutexGuard<'_, Gathered<'a>> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -409,7 +439,7 @@ impl<'a> Scan<'a> {
         let proving_stat = listed
             .before
             .filter(|stat| !stat.racy && stat.dev == self.dev);
-        let mut record = (self.whole && self.store_contents)
+        let mut record = (self.only.is_none() && self.store_contents)
             .then(|| DirRecord::new(&dir.path, proving_stat.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;
@@ -477,12 +507,6 @@ impl<'a> Scan<'a> {
         below
     }
 
-    /// True if a file was too large for a limit that has been raised since.
-    fn fits_now(&self, known: &FileState, stat: &Stat) -> bool {
-        let size = u64::try_from(stat.size).unwrap_or(u64::MAX);
-        known.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&known.image)
-    }
-
     /// Examines one path that is on disk or in the known tree. Returns the stat that proves the path unchanged once
     /// this scan is recorded; None: no stat proves it.
     fn examine(
@@ -495,10 +519,9 @@ impl<'a> Scan<'a> {
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
             self.gather().out.linked.push(path.clone());
         }
-        if let (Some(known), Some(now)) = (known, &stat)
-            && known.stat.proves(now)
-            && !self.fits_now(known, now)
-            && !self.stale_entries.contains(&path)
+        let limit = |image: &Image| self.root.limit(image);
+        let is_stale = || self.stale_entries.contains(&path);
+        if let Some(known) = known.filter(|known| is_proven(known, stat.as_ref(), limit, is_stale))
         {
             if let Image::Opaque(why) = known.image {
                 self.gather()
@@ -508,11 +531,8 @@ impl<'a> Scan<'a> {
             }
             return stat;
         }
-        if known.is_none()
-            && let (Some(clean_index), Some(now)) = (self.clean_index, &stat)
-            && u64::try_from(now.size).is_ok_and(|size| size <= self.root.limit(&Image::Absent))
-            // rules are needed again and again
-            && path.split().1 != ignore_rules::FILE
+        if let (Some(clean_index), Some(now)) = (self.clean_index, &stat)
+            && may_be_vouched_for(&path, known, now, limit)
             && let Some(candidate) = clean_index.candidate(&path, now)
         {
             self.gather().candidates.push(candidate);
@@ -561,26 +581,19 @@ impl<'a> Scan<'a> {
             .map(|(bytes, id)| Packed::new(id, bytes));
         let mut all = self.gather();
         if let Image::Opaque(why) = entry.image {
-            let changed = before == entry.image
-                && known
-                    .zip(entry.stat)
-                    .is_some_and(|(known, now)| !known.stat.is_that_of(&now));
-            all.out.coverage.note(
-                path.bytes(),
-                reason(why),
-                if changed { "changed" } else { "" },
-            );
-            // an unreadable file keeps its last recorded state
-            let kept = before.content().is_some() || matches!(before, Image::InGit { .. });
-            if why != Opaque::TooLarge && kept {
+            all.out
+                .coverage
+                .note(path.bytes(), reason(why), opaque_detail(known, &entry));
+        }
+        match image_change(before, entry.image) {
+            ImageChange::Unreadable => return None,
+            ImageChange::None => {
+                all.out
+                    .stat_updates
+                    .extend(entry.stat.map(|stat| (path, stat)));
                 return None;
             }
-        }
-        if entry.image == before {
-            all.out
-                .stat_updates
-                .extend(entry.stat.map(|stat| (path, stat)));
-            return None;
+            ImageChange::Changed => {}
         }
         let stat = entry.stat.filter(|stat| !stat.racy);
         if version {
@@ -603,6 +616,64 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// True if the stat on disk proves that a known path is unchanged. `limit` is the size up to which the content of an
+/// image is captured.
+fn is_proven(
+    known: &FileState,
+    now: Option<&Stat>,
+    limit: impl Fn(&Image) -> u64,
+    is_stale: impl FnOnce() -> bool,
+) -> bool {
+    let Some(now) = now.filter(|now| known.stat.proves(now)) else {
+        return false;
+    };
+    // the limit may have been raised since
+    let size = u64::try_from(now.size).unwrap_or(u64::MAX);
+    let fits_now = known.image == Image::Opaque(Opaque::TooLarge) && size <= limit(&known.image);
+    !fits_now && !is_stale()
+}
+
+/// True if git's index may vouch for the content of a path, so that it need not be read.
+fn may_be_vouched_for(
+    path: &RelPath,
+    known: Option<&FileState>,
+    now: &Stat,
+    limit: impl Fn(&Image) -> u64,
+) -> bool {
+    known.is_none()
+        && u64::try_from(now.size).is_ok_and(|size| size <= limit(&Image::Absent))
+        // rules are needed again and again
+        && path.split().1 != ignore_rules::FILE
+}
+
+/// Change of a path since it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ImageChange {
+    None,
+    Changed,
+    /// The file cannot be read now, and keeps its recorded content.
+    Unreadable,
+}
+
+/// Compares the image of a path on disk with the recorded one.
+fn image_change(before: Image, now: Image) -> ImageChange {
+    let has_content = before.content().is_some() || matches!(before, Image::InGit { .. });
+    match now {
+        Image::Opaque(why) if why != Opaque::TooLarge && has_content => ImageChange::Unreadable,
+        now if now == before => ImageChange::None,
+        _ => ImageChange::Changed,
+    }
+}
+
+/// Returns the detail of the coverage of a path whose content is not captured: it changed, as far as the stat tells.
+fn opaque_detail(known: Option<&FileState>, entry: &DiskEntry) -> &'static str {
+    let changed = known
+        .zip(entry.stat)
+        .is_some_and(|(known, now)| known.image == entry.image && !known.stat.is_that_of(&now));
+    if changed { "changed" } else { "" }
+}
+
+/// Returns the reason that is reported for a content that was not captured.
 pub(crate) fn reason(why: Opaque) -> Reason {
     match why {
         Opaque::TooLarge => Reason::TooLarge,
