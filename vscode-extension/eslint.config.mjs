@@ -10,7 +10,7 @@ export default tseslint.config(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/consistent-type-definitions": "off",
       "@typescript-eslint/switch-exhaustiveness-check": "error",
-      // of node's own test runner, which waits for its tests by itself
+      // tests of node's own test runner, which waits for its tests by itself
       "@typescript-eslint/no-floating-promises": [
         "error",
         { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] },

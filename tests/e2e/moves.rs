@@ -26,7 +26,7 @@ enum Call {
 }
 use Call::{Shell, Write};
 
-/// What moves away, and how something equal takes its place.
+/// A file or directory that moves away, and the way in which something equal takes its place.
 const MOVES: [(&str, &[Call]); 20] = [
     (
         "an empty file moves across directories, written again",

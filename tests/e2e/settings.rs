@@ -62,7 +62,7 @@ fn the_nearest_source_wins() {
         .configure("codeLens = \"off\"\n[capture]\nexclude = [\"far\"]\nmaxFileSize = \"1 MiB\"\n");
     world.write(FILE, "# ours\n[capture]\nexclude = [\n  \"near\",\n]\n");
     let now = settings(&world);
-    // what the user excludes stays excluded
+    // the user's excludes stay in force
     let near =
         json!({ "value": ["near", "far"], "source": "file", "file": own_path(&world), "line": 3 });
     assert_eq!(now["capture.exclude"], near);

@@ -371,7 +371,7 @@ fn with(world: &World, program: &Path, args: &[&str]) -> Output {
     finish(world.command(program).args(args), b"")
 }
 
-/// What the hooks of the user's settings run: one command.
+/// Returns the one command that the hooks of the user's settings run.
 fn command(world: &World) -> String {
     let settings = fs::read(world.home.join(".claude/settings.json")).expect("settings");
     let all = hooks(&serde_json::from_slice(&settings).expect("JSON"));

@@ -103,12 +103,12 @@ code_server() (
   echo '{"private":true}' | tee "$DEST/node/package.json" > "$DEST/package.json"
   quiet_npm install --prefix "$DEST/node" "$node@$NODE_MAJOR"
   node=$DEST/node/node_modules/$node
-  # what is built is built for this Node.js, with the headers that it brings
+  # native modules are built for this Node.js, with the headers that it brings
   PATH=$node/bin:$PATH npm_config_nodedir=$node
   export PATH npm_config_nodedir
   quiet_npm install --prefix "$DEST" --ignore-scripts "code-server@$CODE_SERVER_VERSION"
   server=$DEST/node_modules/code-server
-  # what its own postinstall.sh does, of the native modules only those without which it does not start
+  # this does the work of its own postinstall.sh, of the native modules only those without which it does not start
   cd "$server/lib/vscode"
   quiet_npm install --omit=dev --ignore-scripts
   quiet_npm rebuild @vscode/spdlog node-pty

@@ -68,7 +68,7 @@ pub(crate) fn check(dir: &Path, root: &Path) -> Result<Ownership> {
         return Ok(Ownership::Stamped);
     };
     if !meta.is_dir() {
-        // who opens it has the better words
+        // opening it gives the clearer error
         return Ok(Ownership::Unstamped);
     }
     for path in [dir.to_path_buf(), dir.join("store.db")] {

@@ -198,7 +198,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What is written as JSON can be read.
+    /// Checks that all JSON in rows can be read.
     fn verify_lists(&self, out: &mut Verified) -> Result<()> {
         let conn = &self.store.conn;
         let mut select = conn.prepare("SELECT id FROM node ORDER BY id")?;

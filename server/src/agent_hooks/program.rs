@@ -18,7 +18,7 @@ use super::{home, on_path};
 /// The folder of our extension begins with this, wherever an editor keeps extensions: `PUBLISHER.NAME-VERSION`.
 const EXTENSION: &str = "backstitch.backstitch-";
 
-/// What is wrong with the program of a hook.
+/// Problem with the program of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     Missing(PathBuf),
@@ -63,7 +63,7 @@ impl Trouble {
         }
     }
 
-    /// What is wrong, as the end of a sentence about the hooks.
+    /// Describes the problem, as the end of a sentence about the hooks.
     pub fn said(&self) -> String {
         let path = self.program().display();
         match self {
@@ -212,7 +212,7 @@ fn is_to_replace(own: &Path, kept: &Path) -> bool {
     }
 }
 
-/// What a program answers to `--version`.
+/// Returns the output of a program for `--version`.
 fn said_version(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command

@@ -48,7 +48,7 @@ const OTHER_PROMPT: &str = "Leave the names; only note the limits";
 const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
 
 /// Lines that the user adds by hand, each below the first line of a file. The agent's second turn edits the
-/// ensure_same files further down.
+/// same files further down.
 const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: reviewed.\n");
 const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
 
@@ -151,7 +151,7 @@ impl Demo<'_> {
         self.backstitch(&["blame", UNITS_FILE, "-L", &lines])
     }
 
-    /// Shows the lenses of the ensure_same file, from the language server.
+    /// Shows the lenses of the same file, from the language server.
     fn in_an_editor(&mut self) -> Result<()> {
         let root = self.scratch.workspace().canonicalize()?;
         let mut server = Command::new(std::env::current_exe()?);
@@ -360,7 +360,7 @@ impl Demo<'_> {
             ColorChoice::Never
         };
         let mut stdout = AutoStream::new(std::io::stdout().lock(), choice);
-        // Flush at once, because the commands write to the ensure_same stdout.
+        // Flush at once, because the commands write to the same stdout.
         writeln!(stdout, "{text}")?;
         Ok(stdout.flush()?)
     }

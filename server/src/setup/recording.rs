@@ -31,7 +31,7 @@ pub struct AgentRecording {
     pub on: bool,
     /// Why it is off, or will be.
     pub reason: Option<String>,
-    /// What the user can do about it.
+    /// The next step for the user.
     pub fix: Option<String>,
     pub repair: Option<Repair>,
     /// The place to repair is a project's.
@@ -98,7 +98,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         .places
         .iter()
         .filter(|place| place.trouble.is_some());
-    // what stops the recording comes first
+    // problems that stop the recording come first
     let bad = bad.min_by_key(|place| works(place)).cloned();
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();

@@ -80,7 +80,7 @@ impl World {
         let fail = |e: backstitch_core::Error| -> Checked<Outcome> {
             match e.kind() {
                 ErrorKind::Refused | ErrorKind::NotFound => Ok(Outcome::Refused(None)),
-                // of several nodes, one may be the revert of another
+                // one of several nodes may be the revert of another
                 ErrorKind::Usage if matches!(&request.goal, Goal::Revert(n) if n.len() > 1) => {
                     Ok(Outcome::Refused(None))
                 }

@@ -32,7 +32,7 @@ fn is_named(output: &Output, row: &str) {
     assert!(said.contains("damaged"), "{output}");
 }
 
-/// What a restore that was cut off takes out cannot be read: nothing of it is recorded as if it were nothing, and the
+/// The list of edits of an interrupted restore cannot be read: nothing of it is recorded as if it were nothing, and the
 /// files are as before it.
 #[test]
 fn the_journal_of_a_restore() {
@@ -75,7 +75,7 @@ fn the_journal_of_a_restore() {
     panic!("{seen} were open");
 }
 
-/// What a user chose of a rewind says which checkpoints belong together: `gc` lets none of them go.
+/// The selection of a partial rewind says which checkpoints belong together: `gc` lets none of them go.
 #[test]
 fn what_a_part_of_a_rewind_moved() {
     for column in ["taken_out", "put_back"] {
@@ -93,7 +93,7 @@ fn what_a_part_of_a_rewind_moved() {
     }
 }
 
-/// What was not captured, the rules of the last look, and what a checkpoint stands for.
+/// Coverage, the rules of the last scan, and what a checkpoint stands for.
 #[test]
 fn what_is_known_of_looks() {
     for (sql, row, command) in [

@@ -1,4 +1,4 @@
-//! What an agent sends to its hook.
+//! Payloads of an agent to its hook.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

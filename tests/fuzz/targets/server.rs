@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_target};
 
-// What leads out of its world is not tried, nor kept.
+// Inputs that lead out of its world are not tried or kept.
 fuzz_target!(|input: &[u8]| -> Corpus {
     if backstitch::fuzz::wire::whole(input) {
         Corpus::Keep

@@ -1,7 +1,7 @@
 // The tests' own `test`: a world, an agent at work in it, and a window of VS Code on it. Each worker keeps the servers that
 // it has started: a test that wants the same extensions, trust and search path as one before it gets the same server.
 //
-// What VS Code is to start with is said by `test.use({ vscode: { theme: 'light' } })`.
+// The start settings of VS Code are given by `test.use({ vscode: { theme: 'light' } })`.
 import { expect, test as base } from '@playwright/test';
 import { Agent } from './agent.ts';
 import { extension } from './places.ts';

@@ -11,9 +11,9 @@ export interface CodeOptions {
   /** Beside and over `defaults`. */
   settings: Record<string, unknown>;
   theme: 'dark' | 'light' | 'contrast' | 'contrast light';
-  /** Whether the folder is trusted; one that is not opens in Restricted Mode. */
+  /** True if the folder is trusted; an untrusted one opens in Restricted Mode. */
   trusted: boolean;
-  /** Whether the server's binary is found on the search path. */
+  /** True if the server's binary is found on the search path. */
   server: 'on PATH' | 'missing';
 }
 
@@ -26,7 +26,7 @@ const themes = {
   'contrast light': 'Default High Contrast Light',
 };
 
-/** What keeps everything quiet that is not under test. */
+/** Settings that keep everything quiet that is not under test. */
 const defaults = {
   'workbench.startupEditor': 'none',
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
@@ -134,7 +134,7 @@ export class Code {
     return JSON.stringify(this.chosen, null, 2);
   }
 
-  /** What code-server, the extension host and the extensions' output channels said since this window was opened. */
+  /** Output of code-server, the extension host and the extensions' output channels said since this window was opened. */
   logs(): Record<string, string> {
     const logs: Record<string, string> = { 'code-server.log': this.server.log };
     const below = path.join(this.server.user, 'logs');

@@ -2,7 +2,7 @@
 
 import { execFile } from "node:child_process";
 
-/** What it prints. Fails with its words where it fails. */
+/** Returns its output. Fails with its message. */
 export function run(program: string, args: string[], cwd?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { cwd }, (error, stdout, stderr) => {

@@ -156,7 +156,7 @@ impl Key {
         })
     }
 
-    /// What holds where the workspace's own file says this and `own` holds without it. That file may come with a
+    /// Returns the value in force if the workspace's own file sets this and `own` is in force without it. That file may come with a
     /// clone, and an agent can write it: it may have less recorded, more kept, and no edit of the user's taken out.
     /// Err: why it is not heeded.
     pub(super) fn heeded(
@@ -177,7 +177,7 @@ impl Key {
                     "a file in a workspace may have less recorded, never more; set it in your own config.toml",
                 );
             }
-            // of two patterns that match, the later one decides: that is the user's
+            // the later of two matching patterns decides: that is the user's
             (Self::Exclude, Some(Patterns(own)), Patterns(said)) => {
                 let mut all = said.clone();
                 all.extend(own.iter().cloned());

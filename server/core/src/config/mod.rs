@@ -211,7 +211,7 @@ impl Config {
         Some(format!("{}:{line}", layer.file.as_ref()?.display()))
     }
 
-    /// What is excluded without the workspace's own file.
+    /// Returns the exclude patterns without those of the workspace's own file.
     pub(crate) fn exclude_of_user(&self) -> Vec<String> {
         match self.of_user(Key::Exclude).0 {
             Some(Setting::Patterns(all)) => all,
@@ -256,7 +256,7 @@ impl Config {
             .collect()
     }
 
-    /// What the workspace's own file says and may not.
+    /// Returns the lines of the workspace's own file that it may not set.
     fn unheeded(&self) -> Vec<(PathBuf, Fault)> {
         let layer = &self.layers[WORKSPACE];
         let Some(file) = &layer.file else {

@@ -455,7 +455,7 @@ impl Engine {
     }
 }
 
-/// What the record of a switch needs, read before its write transaction.
+/// Data for the record of a switch, read before its write transaction.
 struct SwitchRecord {
     op: OpId,
     here: Here,

@@ -180,7 +180,7 @@ impl FromSql for Certainty {
     }
 }
 
-/// Reads a column of JSON; `row` names it. What cannot be read is damage, and not as good as nothing.
+/// Reads a column of JSON; `row` names it. An unreadable value is damage, never the same as an empty one.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(
     conn: &rusqlite::Connection,
     row: impl FnOnce() -> String,
