@@ -2,6 +2,9 @@
 //!
 //! One test binary, one module per feature; `support` holds the fixture. No test sleeps: each waits for an event.
 
+// a story is told in one function
+#![allow(clippy::too_many_lines)]
+
 mod attribution;
 mod blame;
 mod branch_graph;
