@@ -475,3 +475,145 @@ pub(crate) fn concurrent_sessions(
     )?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Writer = writer(1, 1);
+    /// Another call of the same session.
+    const MATE: Writer = writer(2, 1);
+    /// A call of another session.
+    const OTHER: Writer = writer(3, 2);
+
+    const fn writer(call: i64, session: i64) -> Writer {
+        Writer {
+            call: CallId(call),
+            session: SessionId(session),
+        }
+    }
+
+    fn writers(calls: &[Writer], background: &[i64]) -> Writers {
+        Writers {
+            calls: calls.to_vec(),
+            background: background.iter().copied().map(SessionId).collect(),
+        }
+    }
+
+    /// An attribution in short: session, call, and the certainty of both.
+    fn short(attribution: Attribution) -> String {
+        let Origin {
+            session,
+            call,
+            session_certainty,
+            step_certainty,
+        } = attribution.origin;
+        let id = |name: &str, id: Option<i64>| id.map_or("-".into(), |id| format!("{name}{id}"));
+        let provisional = if attribution.provisional {
+            " provisional"
+        } else {
+            ""
+        };
+        format!(
+            "{} {} {session_certainty:?} {step_certainty:?}{provisional}",
+            id("s", session.map(|s| s.0)),
+            id("c", call.map(|c| c.0)),
+        )
+    }
+
+    /// Writers, the attribution at the end of `OWN`, and the attribution between calls.
+    type Case = (
+        &'static [Writer],
+        &'static [i64],
+        &'static str,
+        &'static str,
+    );
+
+    const CERTAIN: &str = "s1 c1 Certain Certain";
+    const GROUP: &str = "s1 c1 Certain Group";
+    const STEP_UNKNOWN: &str = "s1 c1 Certain Uncertain";
+    const UNCERTAIN: &str = "s1 c1 Uncertain Uncertain";
+
+    const USER: &str = "- - Certain Certain";
+    const ANYONE: &str = "- - Uncertain Uncertain";
+    const SESSION_1: &str = "s1 - Uncertain Uncertain";
+    const SESSION_2: &str = "s2 - Uncertain Uncertain";
+    const CALL_1: &str = "s1 c1 Uncertain Uncertain provisional";
+    const CALL_2: &str = "s1 c2 Uncertain Uncertain provisional";
+    const CALL_3: &str = "s2 c3 Uncertain Uncertain provisional";
+
+    const CASES: &[Case] = &[
+        (&[], &[], CERTAIN, USER),
+        (&[], &[1], STEP_UNKNOWN, SESSION_1),
+        (&[], &[2], UNCERTAIN, SESSION_2),
+        (&[], &[1, 2], UNCERTAIN, ANYONE),
+        (&[OWN], &[], CERTAIN, CALL_1),
+        (&[OWN], &[1], STEP_UNKNOWN, SESSION_1),
+        (&[OWN], &[2], UNCERTAIN, ANYONE),
+        (&[OWN], &[1, 2], UNCERTAIN, ANYONE),
+        (&[MATE], &[], GROUP, CALL_2),
+        (&[MATE], &[1], STEP_UNKNOWN, SESSION_1),
+        (&[MATE], &[2], UNCERTAIN, ANYONE),
+        (&[MATE], &[1, 2], UNCERTAIN, ANYONE),
+        (&[OTHER], &[], UNCERTAIN, CALL_3),
+        (&[OTHER], &[1], UNCERTAIN, ANYONE),
+        (&[OTHER], &[2], UNCERTAIN, SESSION_2),
+        (&[OTHER], &[1, 2], UNCERTAIN, ANYONE),
+        (&[OWN, MATE], &[], GROUP, CALL_1),
+        (&[OWN, MATE], &[1], STEP_UNKNOWN, SESSION_1),
+        (&[OWN, MATE], &[2], UNCERTAIN, ANYONE),
+        (&[OWN, MATE], &[1, 2], UNCERTAIN, ANYONE),
+        (&[OWN, OTHER], &[], UNCERTAIN, ANYONE),
+        (&[OWN, OTHER], &[1], UNCERTAIN, ANYONE),
+        (&[OWN, OTHER], &[2], UNCERTAIN, ANYONE),
+        (&[OWN, OTHER], &[1, 2], UNCERTAIN, ANYONE),
+        (&[MATE, OTHER], &[], UNCERTAIN, ANYONE),
+        (&[MATE, OTHER], &[1], UNCERTAIN, ANYONE),
+        (&[MATE, OTHER], &[2], UNCERTAIN, ANYONE),
+        (&[MATE, OTHER], &[1, 2], UNCERTAIN, ANYONE),
+        (&[OWN, MATE, OTHER], &[], UNCERTAIN, ANYONE),
+        (&[OWN, MATE, OTHER], &[1], UNCERTAIN, ANYONE),
+        (&[OWN, MATE, OTHER], &[2], UNCERTAIN, ANYONE),
+        (&[OWN, MATE, OTHER], &[1, 2], UNCERTAIN, ANYONE),
+    ];
+
+    #[test]
+    fn a_change_at_the_end_of_a_call_is_as_certain_as_the_call_was_alone() {
+        for (calls, background, at_end, _) in CASES {
+            let found = writers(calls, background).attribute(Observation::AtEndOf(OWN));
+            assert_eq!(
+                short(found),
+                *at_end,
+                "{calls:?}, background {background:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_change_between_calls_is_the_users_only_if_nobody_else_writes() {
+        for (calls, background, _, between) in CASES {
+            let found = writers(calls, background).attribute(Observation::Between);
+            assert_eq!(
+                short(found),
+                *between,
+                "{calls:?}, background {background:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_unreported_or_late_change_is_uncertain_whoever_else_writes() {
+        for (calls, background, ..) in CASES {
+            let writers = writers(calls, background);
+            let attribute = |found| short(writers.attribute(found));
+            assert_eq!(attribute(Observation::Unreported(SessionId(1))), SESSION_1);
+            assert_eq!(attribute(Observation::Late(Some(SessionId(2)))), SESSION_2);
+            assert_eq!(attribute(Observation::Late(None)), ANYONE);
+        }
+    }
+
+    #[test]
+    fn a_change_at_a_path_of_an_open_edit_call_waits_for_its_report() {
+        assert_eq!(short(by_open_edit(OWN)), CALL_1);
+    }
+}

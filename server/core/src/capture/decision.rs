@@ -178,3 +178,285 @@ pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Obser
         ))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CallId, ContentId, FileId, Opaque, SessionId};
+    use crate::worktree::disk::NO_STAT;
+
+    const EDIT: Writer = Writer {
+        call: CallId(7),
+        session: SessionId(3),
+    };
+
+    fn path(s: &str) -> RelPath {
+        RelPath::new(s).expect("a plain path")
+    }
+
+    fn file(text: &str) -> Image {
+        Image::File {
+            mode: 0o644,
+            content: ContentId::of(text.as_bytes()),
+            size: text.len() as u64,
+        }
+    }
+
+    fn row(image: Image, file: Option<i64>) -> FileState {
+        FileState {
+            image,
+            file: file.map(FileId),
+            since: None,
+            generation: 1,
+            stat: NO_STAT,
+        }
+    }
+
+    /// A new file `a.txt` in sight of the last scan.
+    fn created() -> PathFacts {
+        PathFacts {
+            path: path("a.txt"),
+            image: file("found"),
+            stat: Some(NO_STAT),
+            row: None,
+            reserved: None,
+            stored: true,
+            was_out_of_sight: false,
+            made_dirs: 2,
+            waiting: None,
+        }
+    }
+
+    /// A changed file `a.txt`.
+    fn changed() -> PathFacts {
+        PathFacts {
+            row: Some(row(file("recorded"), Some(5))),
+            ..created()
+        }
+    }
+
+    /// A file whose outcome was never saved, and which now has a third text.
+    fn waiting(based_on_disk: bool) -> PathFacts {
+        let save = PendingSave {
+            id: 1,
+            path: path("a.txt"),
+            operation: None,
+            disk: file("on disk"),
+            wanted: file("recorded"),
+            editor: "Helix".into(),
+            pid: 1,
+            time: 0,
+        };
+        PathFacts {
+            waiting: Some(Waiting {
+                save,
+                based_on_disk,
+            }),
+            ..changed()
+        }
+    }
+
+    /// Decides between calls, with nobody else at work.
+    fn between(facts: PathFacts) -> Decision {
+        within(facts, &ScanContext::between(), Observation::Between)
+    }
+
+    fn within(facts: PathFacts, context: &ScanContext, overall: Observation) -> Decision {
+        let authors = Authors {
+            context,
+            overall,
+            writers: Writers::default(),
+        };
+        decide(facts, &authors, Observed::ByWalk)
+    }
+
+    fn recorded(decision: Decision) -> Transition {
+        match decision {
+            Decision::Record(transition) => *transition,
+            other => panic!("not recorded: {other:?}"),
+        }
+    }
+
+    fn image(version: &crate::model::FileVersion) -> Option<Image> {
+        version.as_ref().map(|placed| placed.image)
+    }
+
+    fn postponed(at: &str, applied_rules: Option<Image>) -> Decision {
+        Decision::Postpone(Postponed {
+            path: path(at),
+            applied_rules,
+        })
+    }
+
+    #[test]
+    fn a_new_file_is_recorded_with_the_directories_made_for_it() {
+        let transition = recorded(between(created()));
+        assert_eq!((transition.before, transition.file), (None, None));
+        assert_eq!(image(&transition.after), Some(file("found")));
+        assert_eq!(transition.made_dirs, 2);
+        assert_eq!(transition.attribution, Attribution::USER);
+        assert_eq!(transition.observed_by, Observed::ByWalk);
+    }
+
+    #[test]
+    fn a_changed_file_keeps_its_identity() {
+        let transition = recorded(between(changed()));
+        assert_eq!(image(&transition.before), Some(file("recorded")));
+        assert_eq!(image(&transition.after), Some(file("found")));
+        assert_eq!(transition.file, Some(FileId(5)));
+        assert_eq!(transition.made_dirs, 0);
+    }
+
+    #[test]
+    fn a_deleted_file_has_no_version_after() {
+        let transition = recorded(between(PathFacts {
+            image: Image::Absent,
+            stat: None,
+            ..changed()
+        }));
+        assert_eq!(image(&transition.before), Some(file("recorded")));
+        assert_eq!(transition.after, None);
+    }
+
+    #[test]
+    fn a_file_that_the_last_scan_could_not_see_is_adopted() {
+        let decision = between(PathFacts {
+            was_out_of_sight: true,
+            ..created()
+        });
+        let adopted = Adopted {
+            path: path("a.txt"),
+            image: file("found"),
+            stat: Some(NO_STAT),
+        };
+        assert_eq!(decision, Decision::Adopt(adopted));
+        // a file with a row was seen
+        recorded(between(PathFacts {
+            was_out_of_sight: true,
+            ..changed()
+        }));
+    }
+
+    #[test]
+    fn a_content_that_became_small_enough_to_capture_is_nobodys_change() {
+        let too_large = |file| PathFacts {
+            row: Some(row(Image::Opaque(Opaque::TooLarge), file)),
+            ..created()
+        };
+        let unreported = Observation::Unreported(SessionId(3));
+        let context = ScanContext::between();
+        let decision = within(too_large(None), &context, unreported);
+        assert!(matches!(decision, Decision::Adopt(_)), "{decision:?}");
+        // its history goes on
+        let transition = recorded(within(too_large(Some(5)), &context, unreported));
+        assert_eq!(transition.attribution, Attribution::USER);
+        // another stat: the file was changed, too
+        let transition = recorded(within(
+            PathFacts {
+                stat: Some(Stat { size: 1, ..NO_STAT }),
+                ..too_large(None)
+            },
+            &context,
+            unreported,
+        ));
+        assert_eq!(transition.attribution.origin.session, Some(SessionId(3)));
+    }
+
+    #[test]
+    fn a_content_that_is_gone_waits_for_the_next_scan() {
+        let decision = between(PathFacts {
+            stored: false,
+            ..changed()
+        });
+        assert_eq!(decision, postponed("a.txt", None));
+    }
+
+    #[test]
+    fn a_reserved_path_is_left_to_its_call() {
+        let reserved = |at: &str, stored| PathFacts {
+            path: path(at),
+            reserved: Some(EDIT),
+            stored,
+            ..changed()
+        };
+        assert_eq!(between(reserved("a.txt", false)), postponed("a.txt", None));
+        // this scan has applied the new rules all the same
+        let rules = "d/.gitignore";
+        let expected = postponed(rules, Some(file("found")));
+        assert_eq!(between(reserved(rules, true)), expected);
+        assert_eq!(between(reserved(rules, false)), postponed(rules, None));
+    }
+
+    #[test]
+    fn a_reserved_path_is_the_calls_provisionally_if_it_does_not_stay() {
+        let context = ScanContext {
+            reserved_stay: false,
+            unreported: [(path("a.txt"), SessionId(9))].into(),
+            ..ScanContext::between()
+        };
+        let facts = PathFacts {
+            reserved: Some(EDIT),
+            ..changed()
+        };
+        let transition = recorded(within(facts, &context, Observation::Between));
+        assert_eq!(transition.attribution, by_open_edit(EDIT));
+    }
+
+    #[test]
+    fn a_path_that_an_unreported_call_named_is_its_sessions() {
+        let context = ScanContext {
+            unreported: [(path("a.txt"), SessionId(9))].into(),
+            ..ScanContext::between()
+        };
+        let at_end = Observation::AtEndOf(EDIT);
+        let named = recorded(within(changed(), &context, at_end));
+        let expected = Writers::default().attribute(Observation::Unreported(SessionId(9)));
+        assert_eq!(named.attribution, expected);
+        let other = PathFacts {
+            path: path("b.txt"),
+            ..changed()
+        };
+        let other = recorded(within(other, &context, at_end));
+        assert_eq!(other.attribution, Writers::default().attribute(at_end));
+    }
+
+    #[test]
+    fn an_outcome_is_withdrawn_if_the_text_was_written_over_that_of_the_disk() {
+        let agent = Observation::AtEndOf(EDIT);
+        let context = ScanContext::between();
+        for (facts, overall) in [
+            (waiting(false), agent),
+            (waiting(true), Observation::Between),
+        ] {
+            let Decision::Withdraw(withdrawal) = within(facts, &context, overall) else {
+                panic!("not withdrawn");
+            };
+            assert_eq!(withdrawal.row, row(file("recorded"), Some(5)));
+            let written = Written {
+                image: file("found"),
+                stat: Some(NO_STAT),
+                attribution: Writers::default().attribute(overall),
+            };
+            assert_eq!(withdrawal.written, Some(written));
+        }
+    }
+
+    #[test]
+    fn a_users_edit_of_the_outcome_is_recorded_after_it() {
+        let transition = recorded(between(waiting(false)));
+        assert_eq!(image(&transition.before), Some(file("recorded")));
+        assert_eq!(image(&transition.after), Some(file("found")));
+    }
+
+    #[test]
+    fn a_disk_with_its_old_text_has_no_change_beside_the_withdrawal() {
+        let decision = between(PathFacts {
+            image: file("on disk"),
+            ..waiting(true)
+        });
+        let Decision::Withdraw(withdrawal) = decision else {
+            panic!("not withdrawn: {decision:?}");
+        };
+        assert_eq!(withdrawal.written, None);
+    }
+}

@@ -859,3 +859,46 @@ fn in_style_of(like: &[u8], text: &str) -> Vec<u8> {
         text.as_bytes().to_vec()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_beside_other_sessions_is_uncertain() {
+        use Certainty::{Certain, Uncertain};
+        let beside = |sessions: &[i64]| {
+            let sessions = sessions.iter().copied().map(SessionId).collect();
+            certainty_beside(SessionId(1), &sessions)
+        };
+        assert_eq!(beside(&[]), (Certain, Certain));
+        assert_eq!(beside(&[1]), (Certain, Uncertain));
+        assert_eq!(beside(&[2]), (Uncertain, Uncertain));
+        assert_eq!(beside(&[1, 2]), (Uncertain, Uncertain));
+    }
+
+    #[test]
+    fn an_unreadable_file_keeps_its_recorded_content() {
+        let content = Image::File {
+            mode: 0o644,
+            content: ContentId::of(b"text"),
+            size: 4,
+        };
+        let (unreadable, large) = (
+            Image::Opaque(Opaque::Unreadable),
+            Image::Opaque(Opaque::TooLarge),
+        );
+        assert_eq!(readable_image(content, unreadable), content);
+        assert_eq!(readable_image(content, large), large);
+        assert_eq!(readable_image(Image::Absent, unreadable), unreadable);
+        assert_eq!(readable_image(content, Image::Absent), Image::Absent);
+    }
+
+    #[test]
+    fn a_reported_text_gets_the_line_endings_of_its_file() {
+        assert_eq!(in_style_of(b"a\r\nb\r\n", "x\ny\n"), b"x\r\ny\r\n");
+        assert_eq!(in_style_of(b"a\r\nb\n", "x\ny\n"), b"x\ny\n");
+        assert_eq!(in_style_of(b"no line ending", "x\n"), b"x\n");
+        assert_eq!(in_style_of(b"a\r\n", "x\r\ny\n"), b"x\r\ny\n");
+    }
+}

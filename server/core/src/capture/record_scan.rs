@@ -361,3 +361,74 @@ fn has_reportable_gaps(coverage: &Coverage) -> bool {
                 || i.detail == "named"
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::calls::Writer;
+    use crate::model::{CallId, SessionId};
+
+    fn with_gap(reason: Reason, detail: &str) -> Coverage {
+        let mut coverage = Coverage::default();
+        coverage.note(b"a", reason, detail);
+        coverage
+    }
+
+    #[test]
+    fn changes_that_a_partial_scan_did_not_reach_are_those_of_its_session() {
+        let at = |observation| {
+            late_author(&ScanContext {
+                observation,
+                ..ScanContext::between()
+            })
+        };
+        let session = SessionId(4);
+        let call = CallId(9);
+        assert_eq!(at(Observation::AtEndOf(Writer { call, session })), 4);
+        assert_eq!(at(Observation::Unreported(session)), 4);
+        assert_eq!(at(Observation::Late(Some(session))), 4);
+        assert_eq!(at(Observation::Late(None)), -1);
+        assert_eq!(at(Observation::Between), -1);
+    }
+
+    #[test]
+    fn a_gap_makes_a_checkpoint_if_something_was_missed() {
+        for reason in [Reason::Failed, Reason::Outside, Reason::Excluded] {
+            assert!(has_reportable_gaps(&with_gap(reason, "")), "{reason:?}");
+        }
+        for reason in [Reason::TooLarge, Reason::Unreadable, Reason::Special] {
+            assert!(!has_reportable_gaps(&with_gap(reason, "")), "{reason:?}");
+            for detail in ["changed", "named"] {
+                assert!(has_reportable_gaps(&with_gap(reason, detail)), "{reason:?}");
+            }
+        }
+        let pending = Coverage {
+            pending: true,
+            ..Coverage::default()
+        };
+        assert!(has_reportable_gaps(&pending));
+        assert!(!has_reportable_gaps(&Coverage::default()));
+    }
+
+    #[test]
+    fn a_root_reports_something_new_if_its_gaps_or_its_pending_scan_differ() {
+        let coverage = with_gap(Reason::TooLarge, "");
+        let before = |coverage: &Coverage| RootBefore {
+            scanned: Some(1),
+            pending: 0,
+            coverage: serde_json::to_string(coverage).expect("JSON"),
+        };
+        let captured_more = Coverage {
+            captured: 8,
+            ..coverage.clone()
+        };
+        assert!(!before(&coverage).differs_from(0, &captured_more));
+        assert!(before(&coverage).differs_from(4, &coverage));
+        assert!(before(&coverage).differs_from(0, &Coverage::default()));
+        let damaged = RootBefore {
+            coverage: "{".into(),
+            ..before(&coverage)
+        };
+        assert!(damaged.differs_from(0, &coverage));
+    }
+}

@@ -463,3 +463,259 @@ pub(crate) fn new_file(conn: &Connection, since: Option<NodeId>) -> Result<FileI
         .execute([since])?;
     Ok(FileId(conn.last_insert_rowid()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ContentId;
+    use crate::worktree::disk::NO_STAT;
+
+    const ROOT: RootId = RootId(1);
+    const OTHER: RootId = RootId(2);
+    const STAT: Stat = Stat {
+        size: 4,
+        mtime: 1,
+        ctime: 2,
+        btime: 3,
+        dev: 4,
+        inode: 5,
+        mode: 0o100_644,
+        racy: false,
+        linked: false,
+    };
+
+    /// A store with two roots.
+    fn store() -> Connection {
+        let conn = crate::store::migrate::in_memory();
+        conn.execute_batch("INSERT INTO root (id, path) VALUES (1, x'2f61'), (2, x'2f62')")
+            .expect("roots");
+        conn
+    }
+
+    fn path(s: &str) -> RelPath {
+        RelPath::new(s).expect("a plain path")
+    }
+
+    fn file(text: &str) -> Image {
+        Image::File {
+            mode: 0o644,
+            content: ContentId::of(text.as_bytes()),
+            size: text.len() as u64,
+        }
+    }
+
+    fn state(image: Image) -> FileState {
+        FileState {
+            image,
+            file: None,
+            since: None,
+            generation: 1,
+            stat: STAT,
+        }
+    }
+
+    fn put_walked(conn: &Connection, root: RootId, at: &str, known: &FileState) {
+        put(conn, root, &path(at), known, Observed::ByWalk).expect("put");
+    }
+
+    fn read_row(conn: &Connection, at: &str) -> Option<FileState> {
+        row(conn, ROOT, &path(at)).expect("read")
+    }
+
+    /// The unverified paths, after a walk of the generation before all rows.
+    fn unverified_paths(conn: &Connection) -> Vec<String> {
+        conn.execute("UPDATE root SET strays = 1", []).expect("set");
+        let paths = unverified(conn, ROOT).expect("read").expect("filled");
+        let text = |path: &RelPath| String::from_utf8_lossy(path.bytes()).into_owned();
+        paths.iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written() {
+        let conn = store();
+        let images = [
+            file("a"),
+            Image::Symlink {
+                content: ContentId::of(b"target"),
+            },
+            Image::Opaque(Opaque::TooLarge),
+            Image::InGit {
+                mode: 0o755,
+                size: 4,
+                object: gix_hash::ObjectId::null(gix_hash::Kind::Sha1),
+            },
+        ];
+        for (at, image) in images.into_iter().enumerate() {
+            let at = at.to_string();
+            put_walked(&conn, ROOT, &at, &state(image));
+            assert_eq!(read_row(&conn, &at), Some(state(image)));
+        }
+        assert_eq!(all(&conn, ROOT).expect("read").len(), images.len());
+        assert!(any(&conn, ROOT).expect("read"));
+        assert!(!any(&conn, OTHER).expect("read"));
+        let backed = all_git_backed(&conn, ROOT).expect("read");
+        assert_eq!(backed, [(path("3"), images[3])]);
+    }
+
+    #[test]
+    fn a_stat_is_updated_only_in_the_row_that_was_scanned() {
+        let conn = store();
+        put_walked(&conn, ROOT, "a", &state(file("a")));
+        let newer = Stat { mtime: 9, ..STAT };
+        update_stat(&conn, ROOT, &path("a"), 0, &newer).expect("updated");
+        assert_eq!(read_row(&conn, "a").expect("a row").stat, STAT);
+        update_stat(&conn, ROOT, &path("a"), 1, &newer).expect("updated");
+        assert_eq!(read_row(&conn, "a").expect("a row").stat, newer);
+        assert_eq!(unverified_paths(&conn), Vec::<String>::new());
+        update_stat(&conn, ROOT, &path("a"), 1, &NO_STAT).expect("updated");
+        assert_eq!(unverified_paths(&conn), ["a"]);
+    }
+
+    #[test]
+    fn paths_that_no_walk_visited_are_unverified() {
+        let conn = store();
+        put_walked(&conn, ROOT, "walked", &state(file("a")));
+        put(
+            &conn,
+            ROOT,
+            &path("walked"),
+            &state(file("b")),
+            Observed::ByName,
+        )
+        .expect("put");
+        put(
+            &conn,
+            ROOT,
+            &path("named"),
+            &state(file("a")),
+            Observed::ByName,
+        )
+        .expect("put");
+        let unproven = FileState {
+            stat: NO_STAT,
+            ..state(file("a"))
+        };
+        put_walked(&conn, ROOT, "unproven", &unproven);
+        put_walked(&conn, ROOT, "removed", &state(file("a")));
+        remove(&conn, ROOT, &path("removed")).expect("removed");
+        assert_eq!(read_row(&conn, "removed"), None);
+        assert_eq!(unverified_paths(&conn), ["named", "removed", "unproven"]);
+    }
+
+    #[test]
+    fn a_walk_verifies_the_paths_marked_before_it_began() {
+        let conn = store();
+        assert_eq!(unverified(&conn, ROOT).expect("read"), None);
+        let begun = next_generation(&conn, ROOT).expect("begun");
+        put(
+            &conn,
+            ROOT,
+            &path("before"),
+            &state(file("a")),
+            Observed::ByName,
+        )
+        .expect("put");
+        mark_unverified(&conn, ROOT, &path("during")).expect("marked");
+        let recorded = next_generation(&conn, ROOT).expect("recorded");
+        record_walk(&conn, ROOT, begun, &[path("ignored")], recorded).expect("recorded");
+        assert_eq!(unverified_paths(&conn), ["during", "ignored"]);
+        assert_eq!(last_walk(&conn, ROOT).expect("read"), Some(recorded));
+    }
+
+    #[test]
+    fn a_directory_holds_only_the_paths_below_it() {
+        let conn = store();
+        for at in ["d/a", "d/e/b", "d.txt", "d-/c", "d0"] {
+            put_walked(&conn, ROOT, at, &state(file("a")));
+        }
+        let count = |dir| count_below(&conn, ROOT, &path(dir)).expect("counted");
+        assert_eq!((count("d"), count("d/e"), count("f")), (2, 1, 0));
+        let known = |dir| directory_known(&conn, ROOT, &path(dir)).expect("read");
+        assert!(known("d/e") && known("d-"));
+        assert!(!known("d.txt") && !known("d0") && !known("e"));
+        let mut touched = ChangedPaths::default();
+        touched.trees.insert(path("d"));
+        touched.paths.insert(path("d.txt"));
+        let mut rows: Vec<RelPath> = some(&conn, ROOT, &touched)
+            .expect("read")
+            .into_keys()
+            .collect();
+        rows.sort();
+        assert_eq!(rows, ["d.txt", "d/a", "d/e/b"].map(path));
+    }
+
+    #[test]
+    fn the_rules_of_the_last_scan_outlive_their_row() {
+        let conn = store();
+        let text = serde_json::to_string(&Excludes::default()).expect("JSON");
+        conn.execute("UPDATE root SET excludes = ?1", [text])
+            .expect("set");
+        let rules = path("d/.gitignore");
+        put_walked(&conn, ROOT, "d/.gitignore", &state(file("old")));
+        let at_scan = || {
+            let excludes = excludes(&conn, ROOT).expect("read").expect("rules");
+            excludes.content_at_scan(&rules, || Some(ContentId::of(b"recorded")))
+        };
+        // no row yet when the scan ran
+        assert_eq!(at_scan(), None);
+        conn.execute(
+            "UPDATE root SET excludes = ?1",
+            [serde_json::to_string(&Excludes::default()).expect("JSON")],
+        )
+        .expect("set");
+        put_walked(&conn, ROOT, "d/.gitignore", &state(file("new")));
+        assert_eq!(at_scan(), Some(ContentId::of(b"old")));
+        remove(&conn, ROOT, &rules).expect("removed");
+        assert_eq!(at_scan(), Some(ContentId::of(b"old")));
+    }
+
+    #[test]
+    fn an_identity_returns_with_its_path() {
+        let conn = store();
+        let file = new_file(&conn, None).expect("a file");
+        let former = |at| former_identity(&conn, ROOT, &path(at)).expect("read");
+        note_identity(&conn, ROOT, file, Some(&path("a"))).expect("noted");
+        assert_eq!(former("a"), Some(file));
+        note_identity(&conn, ROOT, file, Some(&path("b"))).expect("noted");
+        assert_eq!((former("a"), former("b")), (None, Some(file)));
+        note_identity(&conn, ROOT, file, None).expect("noted");
+        assert_eq!(former("b"), None);
+    }
+
+    #[test]
+    fn an_unchanged_file_is_the_same_file_in_every_root() {
+        let conn = store();
+        for root in [ROOT, OTHER] {
+            put_walked(&conn, root, "a", &state(file("a")));
+            put_walked(&conn, root, "b", &state(file("a")));
+        }
+        let id = identify(&conn, &path("a"), None).expect("identified");
+        for root in [ROOT, OTHER] {
+            let file = |at| {
+                let row = row(&conn, root, &path(at)).expect("read");
+                row.expect("a row").file
+            };
+            assert_eq!((file("a"), file("b")), (Some(id), None));
+        }
+    }
+
+    #[test]
+    fn a_content_is_revealed_if_only_the_limit_was_raised() {
+        let known = state(Image::Opaque(Opaque::TooLarge));
+        assert!(known.is_revealed(file("a"), Some(&STAT)));
+        assert!(!known.is_revealed(file("a"), Some(&Stat { mtime: 9, ..STAT })));
+        assert!(!known.is_revealed(file("a"), None));
+        assert!(!known.is_revealed(Image::Absent, Some(&STAT)));
+        assert!(!state(file("b")).is_revealed(file("a"), Some(&STAT)));
+    }
+
+    #[test]
+    fn a_file_is_found_by_inode_and_birth_time() {
+        let conn = store();
+        put_walked(&conn, ROOT, "a", &state(file("a")));
+        let at = |stat: &Stat| path_of(&conn, ROOT, stat).expect("read");
+        assert_eq!(at(&Stat { mtime: 9, ..STAT }), Some(path("a")));
+        assert_eq!(at(&Stat { inode: 6, ..STAT }), None);
+        assert_eq!(at(&Stat { btime: 0, ..STAT }), None);
+    }
+}

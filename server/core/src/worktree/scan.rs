@@ -681,3 +681,158 @@ pub(crate) fn reason(why: Opaque) -> Reason {
         Opaque::Special => Reason::Special,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ContentId;
+
+    const STAT: Stat = Stat {
+        size: 100,
+        mtime: 1,
+        ctime: 2,
+        btime: 3,
+        dev: 4,
+        inode: 5,
+        mode: 0o100_644,
+        racy: false,
+        linked: false,
+    };
+    const TOO_LARGE: Image = Image::Opaque(Opaque::TooLarge);
+    const UNREADABLE: Image = Image::Opaque(Opaque::Unreadable);
+
+    fn path(s: &str) -> RelPath {
+        RelPath::new(s).expect("a plain path")
+    }
+
+    fn file(text: &str) -> Image {
+        Image::File {
+            mode: 0o644,
+            content: ContentId::of(text.as_bytes()),
+            size: text.len() as u64,
+        }
+    }
+
+    fn in_git() -> Image {
+        Image::InGit {
+            mode: 0o644,
+            size: 4,
+            object: gix_hash::ObjectId::null(gix_hash::Kind::Sha1),
+        }
+    }
+
+    fn row(image: Image, stat: Stat) -> FileState {
+        FileState {
+            image,
+            file: None,
+            since: None,
+            generation: 1,
+            stat,
+        }
+    }
+
+    #[test]
+    fn a_known_path_is_proven_by_an_equal_stat() {
+        let proven =
+            |known: &FileState, now: Option<&Stat>| is_proven(known, now, |_| 1000, || false);
+        let known = row(file("a"), STAT);
+        assert!(proven(&known, Some(&STAT)));
+        assert!(!proven(&known, None));
+        for other in [
+            Stat { size: 101, ..STAT },
+            Stat { mtime: 0, ..STAT },
+            Stat { ctime: 0, ..STAT },
+            Stat { inode: 0, ..STAT },
+            Stat {
+                mode: 0o100_755,
+                ..STAT
+            },
+        ] {
+            assert!(!proven(&known, Some(&other)), "{other:?}");
+        }
+        let racy = row(file("a"), Stat { racy: true, ..STAT });
+        assert!(!proven(&racy, Some(&STAT)));
+    }
+
+    #[test]
+    fn a_file_whose_git_object_is_stale_is_not_proven() {
+        let known = row(in_git(), STAT);
+        assert!(!is_proven(&known, Some(&STAT), |_| 1000, || true));
+        assert!(is_proven(&known, Some(&STAT), |_| 1000, || false));
+    }
+
+    #[test]
+    fn a_file_that_fits_a_raised_limit_is_read() {
+        let known = row(TOO_LARGE, STAT);
+        for (limit, expected) in [(99, true), (100, false), (101, false)] {
+            let proven = is_proven(&known, Some(&STAT), |_| limit, || false);
+            assert_eq!(proven, expected, "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn git_vouches_for_new_files_within_the_limit_that_hold_no_rules() {
+        let may = |at: &str, known: Option<&FileState>, limit: u64| {
+            may_be_vouched_for(&path(at), known, &STAT, |_| limit)
+        };
+        assert!(may("d/a.txt", None, 100));
+        assert!(!may("d/a.txt", None, 99));
+        assert!(!may("d/.gitignore", None, 100));
+        assert!(!may("d/a.txt", Some(&row(file("a"), STAT)), 100));
+    }
+
+    #[test]
+    fn an_image_changed_unless_it_is_equal_or_cannot_be_read() {
+        use ImageChange::{Changed, None, Unreadable};
+        for (before, now, expected) in [
+            (file("a"), file("a"), None),
+            (file("a"), file("b"), Changed),
+            (file("a"), Image::Absent, Changed),
+            (Image::Absent, file("a"), Changed),
+            (Image::Absent, Image::Absent, None),
+            (file("a"), UNREADABLE, Unreadable),
+            (in_git(), UNREADABLE, Unreadable),
+            (file("a"), Image::Opaque(Opaque::Special), Unreadable),
+            (file("a"), TOO_LARGE, Changed),
+            (TOO_LARGE, TOO_LARGE, None),
+            (UNREADABLE, UNREADABLE, None),
+            (Image::Absent, UNREADABLE, Changed),
+            (TOO_LARGE, UNREADABLE, Changed),
+        ] {
+            assert_eq!(image_change(before, now), expected, "{before:?}, {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_content_that_is_not_captured_is_reported_as_changed_with_its_stat() {
+        let entry = |image, stat| DiskEntry {
+            image,
+            stat,
+            bytes: None,
+            is_dir: false,
+        };
+        let known = row(TOO_LARGE, STAT);
+        let grown = Stat { size: 200, ..STAT };
+        let detail = |known, image, stat| opaque_detail(known, &entry(image, stat));
+        assert_eq!(detail(Some(&known), TOO_LARGE, Some(grown)), "changed");
+        assert_eq!(detail(Some(&known), TOO_LARGE, Some(STAT)), "");
+        assert_eq!(detail(Some(&known), TOO_LARGE, None), "");
+        assert_eq!(detail(Some(&known), UNREADABLE, Some(grown)), "");
+        assert_eq!(detail(None, TOO_LARGE, Some(grown)), "");
+    }
+
+    #[test]
+    fn a_directory_is_bare_if_no_file_is_below_it() {
+        let dirs = [
+            ("", false),
+            ("a", false),
+            ("a/b", false),
+            ("a/b/c", true),
+            ("a/d", false),
+            ("e", false),
+        ];
+        let dirs = dirs.map(|(dir, holds)| (dir.as_bytes().to_vec(), holds));
+        let bare: Vec<Vec<u8>> = bare_dirs(dirs.to_vec()).into_iter().collect();
+        assert_eq!(bare, [b"a/d".to_vec(), b"e".to_vec()]);
+    }
+}
