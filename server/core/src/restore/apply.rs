@@ -615,10 +615,8 @@ mod tests {
         LineOutcome::of(&path, step, recovering)
     }
 
-    fn surprise() -> Result<ExchangeStep> {
-        Ok(ExchangeStep::Surprise(
-            "was changed by another process".into(),
-        ))
+    fn surprise() -> ExchangeStep {
+        ExchangeStep::Surprise("was changed by another process".into())
     }
 
     #[test]
@@ -634,7 +632,7 @@ mod tests {
     #[test]
     fn a_recovery_skips_the_path_that_another_process_changed() {
         let why = "was changed by another process".to_owned();
-        assert_eq!(outcome(surprise(), true), LineOutcome::Skipped(why));
+        assert_eq!(outcome(Ok(surprise()), true), LineOutcome::Skipped(why));
         let error = outcome(Err(Error::CalledOff), true);
         assert_eq!(error, LineOutcome::Skipped(Error::CalledOff.to_string()));
     }
@@ -645,7 +643,7 @@ mod tests {
             LineOutcome::Failed(failure) => failure,
             other => panic!("{other:?}"),
         };
-        let by_writer = failed(surprise());
+        let by_writer = failed(Ok(surprise()));
         assert!(by_writer.by_writer);
         assert_eq!(by_writer.why, "a.txt was changed by another process");
         let by_error = failed(Err(Error::CalledOff));
