@@ -1,5 +1,5 @@
-//! The program that hooks run: where it lies, if that place outlives an update, and the copy that does. Owns that copy;
-//! writes no settings.
+//! The program that hooks run: its place, the check that an update does not delete it, and the copy that stays. Owns that
+//! copy; writes no settings.
 //!
 //! An editor's extension lies in a folder that is named after its version, and that the editor deletes with the next
 //! update. Hooks must not name a program in there. Setup copies such a program to `DATA/backstitch/bin` and names the copy.
@@ -18,7 +18,7 @@ use super::{home, on_path};
 /// The folder of our extension begins with this, wherever an editor keeps extensions: `PUBLISHER.NAME-VERSION`.
 const EXTENSION: &str = "backstitch.backstitch-";
 
-/// What is wrong with the program of a hook.
+/// A problem of the program of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     Missing(PathBuf),
@@ -53,7 +53,7 @@ impl Trouble {
         matches!(self, Self::Missing(_) | Self::NotExecutable(_))
     }
 
-    /// True if nobody needs to be asked before it is repaired: the place is one of our own.
+    /// True if it can be repaired without a question: the place is one of our own.
     pub fn is_ours(&self) -> bool {
         match self {
             Self::InExtension(_) | Self::Outdated(_) => true,
@@ -63,7 +63,7 @@ impl Trouble {
         }
     }
 
-    /// What is wrong, as the end of a sentence about the hooks.
+    /// Describes the problem, as the end of a sentence about the hooks.
     pub fn said(&self) -> String {
         let path = self.program().display();
         match self {
@@ -85,7 +85,8 @@ pub fn fix(agent: &str, of_project: bool) -> String {
     format!("`backstitch setup {agent} --repair{scope}` has them run a program that exists")
 }
 
-/// The trouble with the program that this command runs; none where there is none, or it cannot be told.
+/// Returns the problem of the program that this command runs; None if there is none, or if only the shell knows the
+/// program.
 pub fn trouble(command: &str) -> Option<Trouble> {
     let path = named(command)?;
     let meta = match fs::metadata(&path) {
@@ -103,8 +104,8 @@ pub fn trouble(command: &str) -> Option<Trouble> {
     outdated.then_some(Trouble::Outdated(path))
 }
 
-/// The program that a shell command runs: an absolute path, or a name that is looked for on the path. None where only
-/// the shell can tell.
+/// Returns the program that a shell command runs: an absolute path, or a name that is searched for on the path. None if
+/// only the shell knows it.
 pub fn named(command: &str) -> Option<PathBuf> {
     let word = first_word(command)?;
     if let Some(below) = word.strip_prefix("~/") {
@@ -117,7 +118,7 @@ pub fn named(command: &str) -> Option<PathBuf> {
     on_path(&word).or(Some(PathBuf::from(word)))
 }
 
-/// The first word of a shell command without its quotes. None where something in it is expanded.
+/// Returns the first word of a shell command without its quotes; None if the shell expands something in it.
 fn first_word(command: &str) -> Option<String> {
     let mut word = String::new();
     let mut quote = None;
@@ -135,7 +136,7 @@ fn first_word(command: &str) -> Option<String> {
     (!word.is_empty() && quote.is_none()).then_some(word)
 }
 
-/// The program that hooks are to run: this one, or the copy of it where this one does not outlive an update.
+/// Returns the program that hooks are to run: this one, or its copy if an update deletes this one.
 pub fn for_hooks() -> Result<PathBuf> {
     let own = this()?;
     if !is_in_extension(&own) {
@@ -145,7 +146,7 @@ pub fn for_hooks() -> Result<PathBuf> {
         .context("the home directory is unknown; XDG_DATA_HOME can name a place for the program")
 }
 
-/// The same, with the copy made or brought up to date.
+/// Like `for_hooks`; also makes or updates the copy.
 pub fn prepared() -> Result<PathBuf> {
     let program = for_hooks()?;
     if program != this()? {
@@ -154,7 +155,7 @@ pub fn prepared() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Brings the copy up to date with this program. False if it is not older.
+/// Updates the copy to this program. Returns false if it is not older.
 pub fn refresh(kept: &Path) -> Result<bool> {
     if !is_to_replace(&this()?, kept) {
         return Ok(false);
@@ -172,7 +173,7 @@ fn kept_place() -> Option<PathBuf> {
     Some(backstitch_core::data_dir()?.join("bin").join(name))
 }
 
-/// Copies this program there, whole or not at all, unless what is there is newer or the same.
+/// Copies this program to that place, whole or not at all, unless the program there is newer or the same.
 fn keep(place: &Path) -> Result<()> {
     let own = this()?;
     if place.exists() && !is_to_replace(&own, place) {
@@ -191,12 +192,12 @@ fn keep(place: &Path) -> Result<()> {
         .with_context(doing)?;
     io::copy(&mut from, &mut file).with_context(doing)?;
     file.as_file().sync_all().with_context(doing)?;
-    // a running program is not written over: its name goes to the new file
+    // a running program cannot be overwritten: the new file takes its name
     file.persist(place).with_context(doing)?;
     Ok(())
 }
 
-/// True if the kept program makes way for this one: it is older, does not say its version, or is another build of it.
+/// True if this program replaces the kept one: that is older, prints no version, or is another build of this version.
 fn is_to_replace(own: &Path, kept: &Path) -> bool {
     if own == kept {
         return false;
@@ -212,7 +213,7 @@ fn is_to_replace(own: &Path, kept: &Path) -> bool {
     }
 }
 
-/// What a program answers to `--version`.
+/// Returns the output of a program for `--version`.
 fn said_version(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command
@@ -228,7 +229,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     size(one) == size(other) && fs::read(one).ok() == fs::read(other).ok()
 }
 
-/// `1.2.3`; one with more behind it, as `1.2.3-rc.1`, comes before it.
+/// A version such as `1.2.3`; a pre-release such as `1.2.3-rc.1` comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Version {
     numbers: [u32; 3],
@@ -251,7 +252,8 @@ impl std::str::FromStr for Version {
     }
 }
 
-/// True of `…/backstitch.backstitch-VERSION/bin/PROGRAM`, there or not, and of a program in another folder of an extension.
+/// True for `…/backstitch.backstitch-VERSION/bin/PROGRAM`, even if it does not exist, and for a program in the folder of
+/// another extension.
 fn is_in_extension(program: &Path) -> bool {
     let Some(bin) = program.parent().filter(|dir| dir.ends_with("bin")) else {
         return false;

@@ -1,5 +1,5 @@
-//! If each agent is recorded: its hooks are there, and run a program that exists. Owns the judgement and its words;
-//! `repair` has hooks that run no program, or one that will go, run one that stays.
+//! Checks that each agent is recorded: its hooks exist, and run a program that exists. Owns the check and its texts;
+//! `repair` changes hooks whose program is missing or will be deleted.
 
 use std::path::{Path, PathBuf};
 
@@ -16,30 +16,30 @@ use crate::settings_file::JsonSettings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     settings: PathBuf,
-    /// It is one of the project's, not the user's.
+    /// True for a file of the project, false for one of the user.
     of_project: bool,
     command: String,
     trouble: Option<Trouble>,
 }
 
-/// How it stands with one agent.
+/// Result of the check of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRecording {
     pub agent: &'static str,
     /// How the agent was found on this machine.
     pub found: Option<String>,
     pub on: bool,
-    /// Why it is off, or will be.
+    /// Reason why it is off, or will be.
     pub reason: Option<String>,
-    /// What the user can do about it.
+    /// Advice to the user.
     pub fix: Option<String>,
     pub repair: Option<Repair>,
-    /// The place to repair is a project's.
+    /// True if the file to repair is the project's.
     of_project: bool,
     places: Vec<Place>,
 }
 
-/// How much a repair changes that is the user's own.
+/// Consent that a repair needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// The hooks run a program in a place of our own: no question is needed.
@@ -48,7 +48,7 @@ pub enum Repair {
     Ask,
 }
 
-/// Each agent that is found on this machine, or has hooks of ours, with the project's settings beside the user's.
+/// Checks each agent that is found on this machine or has hooks of ours, in the settings of the project and of the user.
 pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
     let found = agent_hooks::found();
     let name = agents::claude_code::NAME;
@@ -98,7 +98,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         .places
         .iter()
         .filter(|place| place.trouble.is_some());
-    // what stops the recording comes first
+    // a problem that stops the recording comes first
     let bad = bad.min_by_key(|place| works(place)).cloned();
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();
@@ -128,7 +128,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
     recording
 }
 
-/// The different commands of our hooks in a settings file.
+/// Returns the distinct commands of our hooks in a settings file.
 fn places(settings: &Path, of_project: bool) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for (_, command) in agent_hooks::hooks_in(settings).unwrap_or_default() {
@@ -145,8 +145,8 @@ fn places(settings: &Path, of_project: bool) -> Vec<Place> {
     places
 }
 
-/// Has the hooks of an agent run a program that exists, in each settings file of the scope where they do not. Files without
-/// hooks of ours are left alone.
+/// Repairs the hooks of an agent that run no existing program, in each settings file of the scope. Files without hooks of
+/// ours stay unchanged.
 pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<SetupResult>> {
     let files = match request.project {
         Some(root) => agent_hooks::settings_of_project(root),
@@ -198,7 +198,7 @@ pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<Setu
     Ok(all)
 }
 
-/// The facts, for JSON.
+/// Returns the result as JSON.
 pub fn facts(recording: &AgentRecording) -> Value {
     let place = |place: &Place| {
         json!({
