@@ -168,7 +168,7 @@ fn problems_of_a_store_are_named() {
     world.write("noise.bin", Rng::new(5).bytes(1_200_000));
     world.ok(["checkpoint"]);
     let output = examine(&world, VERSION);
-    complains(&output, "warning", "no number of days");
+    complains(&output, "warning", "not a number of days");
     complains(&output, "warning", "of its limit of");
     world.remove(".backstitch.toml");
 

@@ -97,7 +97,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
         assert!(again.stdout.contains("already set up"), "{again}");
         assert_eq!(fs::read_to_string(&settings).expect("there"), written);
         let out = world.ok(args.iter().chain(&["--uninstall"]));
-        assert!(out.stdout.contains("taken out"), "{out}");
+        assert!(out.stdout.contains("hooks removed"), "{out}");
         assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
         let nothing = world.ok(args.iter().chain(&["--uninstall"]));
         assert!(nothing.stdout.contains("no hooks to remove"), "{nothing}");
