@@ -1,5 +1,5 @@
-//! The program that hooks run: its place, the check that an update does not delete it, and the copy that stays. Owns that
-//! copy; writes no settings.
+//! The program that hooks run: its place, the check that an update does not delete it, and the copy that stays. Owns
+//! that copy; writes no settings.
 //!
 //! An editor's extension lies in a folder that is named after its version, and that the editor deletes with the next
 //! update. Hooks must not name a program in there. Setup copies such a program to `DATA/backstitch/bin` and names the copy.
@@ -252,8 +252,8 @@ impl std::str::FromStr for Version {
     }
 }
 
-/// True for `…/backstitch.backstitch-VERSION/bin/PROGRAM`, even if it does not exist, and for a program in the folder of
-/// another extension.
+/// True for `…/backstitch.backstitch-VERSION/bin/PROGRAM`, even if it does not exist, and for a program in the folder
+/// of another extension.
 fn is_in_extension(program: &Path) -> bool {
     let Some(bin) = program.parent().filter(|dir| dir.ends_with("bin")) else {
         return false;

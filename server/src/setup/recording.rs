@@ -48,7 +48,8 @@ pub enum Repair {
     Ask,
 }
 
-/// Checks each agent that is found on this machine or has hooks of ours, in the settings of the project and of the user.
+/// Checks each agent that is found on this machine or has hooks of ours, in the settings of the project and
+/// of the user.
 pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
     let found = agent_hooks::found();
     let name = agents::claude_code::NAME;
@@ -145,8 +146,8 @@ fn places(settings: &Path, of_project: bool) -> Vec<Place> {
     places
 }
 
-/// Repairs the hooks of an agent that run no existing program, in each settings file of the scope. Files without hooks of
-/// ours stay unchanged.
+/// Repairs the hooks of an agent that run no existing program, in each settings file of the scope. Files without hooks
+/// of ours stay unchanged.
 pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<SetupResult>> {
     let files = match request.project {
         Some(root) => agent_hooks::settings_of_project(root),
