@@ -141,7 +141,7 @@ pub fn is_invalid_json(error: &anyhow::Error) -> bool {
     error.root_cause().is::<serde_json::Error>()
 }
 
-/// The program that hooks are to run. A copy of it is made where that is needed, unless this is for show.
+/// Returns the program that hooks are to run. Makes a copy of it if one is needed, unless the settings are only printed.
 fn hooks_program(print: bool) -> Result<PathBuf> {
     if print {
         program::for_hooks()
@@ -150,12 +150,12 @@ fn hooks_program(print: bool) -> Result<PathBuf> {
     }
 }
 
-/// The command that the agent is to run at each event.
+/// Returns the command that the agent is to run at each event.
 fn command(agent: &str, program: &Path) -> Result<String> {
     Ok(format!("{} hook {agent}", quoted(&text(program)?)))
 }
 
-/// This very program.
+/// Returns the path of this program.
 fn binary() -> Result<String> {
     text(&std::env::current_exe().context("this program's own path")?)
 }
