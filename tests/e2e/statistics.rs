@@ -139,7 +139,11 @@ fn clear_removes_the_history_and_keeps_the_files() {
         json!([])
     );
     let none = World::new();
-    assert!(none.ok(["clear"]).stdout.contains("there is nothing to delete"));
+    assert!(
+        none.ok(["clear"])
+            .stdout
+            .contains("there is nothing to delete")
+    );
     assert!(!none.state.join("backstitch").exists());
 }
 
