@@ -33,7 +33,10 @@ end
 local function ways(verb, arguments, planned)
   local all = {}
   if verb == 'rewind' and not planned.exact then
-    table.insert(all, { key = 'e', label = 'restore everything: also discards your own edits', instead = { exact = true } })
+    table.insert(
+      all,
+      { key = 'e', label = 'restore everything: also discards your own edits', instead = { exact = true } }
+    )
   elseif verb == 'rewind' then
     table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
   end
@@ -42,7 +45,10 @@ local function ways(verb, arguments, planned)
     is_uncertain = is_uncertain or gap.kind == 'uncertain'
   end
   if is_uncertain and arguments.uncertain ~= 'take' then
-    table.insert(all, { key = 'u', label = 'include changes whose author is uncertain', instead = { uncertain = 'take' } })
+    table.insert(
+      all,
+      { key = 'u', label = 'include changes whose author is uncertain', instead = { uncertain = 'take' } }
+    )
   end
   if verb == 'switch' and not arguments.carry and #(planned.uncarried or {}) > 0 then
     table.insert(all, { key = 'y', label = 'take your own edits along', instead = { carry = true } })
