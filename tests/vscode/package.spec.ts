@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Agent } from './rig/agent.ts';
 import { backstitch, extension } from './rig/places.ts';
+import { Server } from './rig/server.ts';
 import { expect, test } from './rig/test.ts';
 import { Code, plain as usual } from './rig/vscode.ts';
 import type { World } from './rig/world.ts';
@@ -57,47 +58,51 @@ test.describe(() => {
   });
 });
 
-/** The folders of the extension, by their names. */
-function folders(world: World): string[] {
-  const all = fs.readdirSync(world.dir('extensions'));
-  return all.filter((name) => name.startsWith('backstitch.backstitch-')).sort();
-}
+test('hooks go on after an update of the extension', async ({ world, page }) => {
+  // servers of its own: the update removes an extension
+  const start = (name: string, extension: string) =>
+    new Server(world.place, name, { extensions: [extension], trusted: true, server: 'missing' });
+  const options = { ...usual, server: 'missing' as const };
+  world.commit({ 'a.txt': 'one\n' });
+  fs.mkdirSync(path.join(world.home, '.claude'), { recursive: true });
+
+  const before = start('before-the-update', whole);
+  const old = new Code(world, page, before, options);
+  const window = await old.open('a.txt');
+  await window.run('Backstitch: Set Up Agents…');
+  await expect(window.quick.item('claude-code')).toBeVisible();
+  await window.quick.accept();
+  await expect(window.notifications.toast('Set up: claude-code')).toBeVisible();
+  const kept = path.join(world.place.dir('data'), 'backstitch/bin/backstitch');
+  expect(world.hookCommand()).toBe(`${kept} hook claude-code`);
+  await old.end();
+  await before.end();
+  // VS Code does so some time after an update
+  fs.rmSync(before.extensions, { recursive: true, force: true });
+
+  const after = start('after-the-update', newer);
+  const next = new Code(world, page, after, options);
+  try {
+    const updated = await next.open('a.txt');
+    const folders = fs.readdirSync(after.extensions).filter((name) => name.startsWith('backstitch.'));
+    expect(folders).toEqual([expect.stringContaining('99.0.0')]);
+    expect(world.promptByHook('after the update')).toBe(0);
+    await updated.activity.open('Backstitch');
+    const tree = updated.tree('Timeline');
+    await expect(tree.row('after the update')).toBeVisible();
+    await expect(tree.message).toHaveText('Recording: on (claude-code)');
+  } finally {
+    await next.end();
+    await after.end();
+  }
+});
 
 test.describe(() => {
   test.use({ extension: whole, vscode: { server: 'missing' } });
 
-  test('hooks go on after an update of the extension', async ({ world, page, code }) => {
-    world.commit({ 'a.txt': 'one\n' });
-    world.dir('home/.claude');
-    const window = await code.open('a.txt');
-    await window.run('Backstitch: Set Up Agents…');
-    await expect(window.quick.item('claude-code')).toBeVisible();
-    await window.quick.accept();
-    await expect(window.notifications.toast('Set up: claude-code')).toBeVisible();
-    const kept = path.join(world.dir('data'), 'backstitch/bin/backstitch');
-    expect(world.hookCommand()).toBe(`${kept} hook claude-code`);
-    await code.end();
-
-    const [old] = folders(world);
-    const next = new Code(world, page, [newer], { ...usual, server: 'missing' });
-    try {
-      const updated = await next.open('a.txt');
-      // VS Code does so some time after it has started
-      fs.rmSync(path.join(world.dir('extensions'), old!), { recursive: true, force: true });
-      expect(folders(world)).toEqual([expect.stringContaining('99.0.0')]);
-      expect(world.promptByHook('after the update')).toBe(0);
-      await updated.activity.open('Backstitch');
-      const tree = updated.tree('Timeline');
-      await expect(tree.row('after the update')).toBeVisible();
-      await expect(tree.message).toHaveText('Recording: on (claude-code)');
-    } finally {
-      await next.end();
-    }
-  });
-
   test('hooks that an older version left in its folder are repaired', async ({ world, code }) => {
     world.commit({ 'a.txt': 'one\n' });
-    const gone = path.join(world.dir('extensions'), 'backstitch.backstitch-0.0.9-linux-x64/bin/backstitch');
+    const gone = path.join(world.base, 'extensions/backstitch.backstitch-0.0.9-linux-x64/bin/backstitch');
     world.hookProgram(gone);
     expect(world.promptByHook('lost')).toBe(127);
     const window = await code.open('a.txt');

@@ -12,6 +12,8 @@ export type ServerOptions = Pick<CodeOptions, 'trusted' | 'server'> & { extensio
 export class Server {
   /** The folder of the user's data. */
   readonly user: string;
+  /** The folder of the installed extensions. */
+  readonly extensions: string;
   /** Fails where it does not start. */
   readonly address: Promise<string>;
   log = '';
@@ -22,8 +24,8 @@ export class Server {
   /** Starts it; `address` waits until it answers. */
   constructor(place: Place, name: string, { extensions, trusted, server }: ServerOptions) {
     this.user = place.dir(`${name}/user`);
-    const installed = place.dir(`${name}/extensions`);
-    for (const extension of extensions) install(extension, installed);
+    this.extensions = place.dir(`${name}/extensions`);
+    for (const extension of extensions) install(extension, this.extensions);
 
     const nowhere = 'http://127.0.0.1:9';
     const gallery = { serviceUrl: nowhere, itemUrl: nowhere, resourceUrlTemplate: nowhere };
@@ -31,7 +33,7 @@ export class Server {
       codeServer,
       [
         ...['--auth', 'none', '--bind-addr', '127.0.0.1:0'],
-        ...['--user-data-dir', this.user, '--extensions-dir', installed],
+        ...['--user-data-dir', this.user, '--extensions-dir', this.extensions],
         ...['--disable-telemetry', '--disable-update-check', '--disable-proxy', '--ignore-last-opened'],
         '--disable-getting-started-override',
         // a window that is closed does not come back
