@@ -102,7 +102,6 @@ impl Engine {
         };
         let mut kept = Vec::new();
         let mut rows = Vec::new();
-        let moment = self.store.reading()?;
         for followed in self.followed(head, selection)? {
             let Some(file) = self.shown(&followed, selection, head)? else {
                 continue;
@@ -115,7 +114,6 @@ impl Engine {
             rows.push((followed, accepted));
             kept.push(file);
         }
-        drop(moment);
         let (branch, dir) = (self.here.branch, &self.store.dir);
         self.store.write(Durable::Process, |conn| {
             for (followed, accepted) in &rows {
@@ -148,7 +146,6 @@ impl Engine {
             return Ok(Vec::new());
         };
         let mut rows = Vec::new();
-        let moment = self.store.reading()?;
         for followed in self.followed(head, selection)? {
             let Some(row) = followed.row.filter(|row| row.change.0 > 0) else {
                 continue;
@@ -159,7 +156,6 @@ impl Engine {
             };
             rows.push((followed.file, earlier));
         }
-        drop(moment);
         let branch = self.here.branch;
         self.store.write(Durable::Process, |conn| {
             for (file, earlier) in &rows {
@@ -188,7 +184,6 @@ impl Engine {
         let Some(head) = self.head()? else {
             return Ok(Vec::new());
         };
-        let _moment = self.store.reading()?;
         let mut files = Vec::new();
         for followed in self.followed(head, selection)? {
             files.extend(self.shown(&followed, selection, head)?);
@@ -199,7 +194,8 @@ impl Engine {
 
     /// Returns the selected files that agents changed on the chain of `head`, with their reviewed states.
     fn followed(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<Followed>> {
-        let conn = &self.store.conn;
+        let _moment = self.store.reading()?;
+        let (conn, here) = (&self.store.conn, self.here.branch);
         let ancestry = Ancestry::new(conn);
         let line = ancestry.line(head)?;
         let mut select = conn.prepare_cached(
@@ -217,8 +213,10 @@ impl Engine {
         }
         let mut all = Vec::new();
         for file in files {
-            let row = reviewed::rows(conn, file)?.into_iter();
-            let row = row.into_iter().find(|row| line.has(row.branch, row.node));
+            let rows = reviewed::rows(conn, file)?.into_iter();
+            // the head of a branch without nodes of its own is a node of another branch
+            let counts = |row: &ReviewedRow| row.branch == here || line.has(row.branch, row.node);
+            let row = rows.into_iter().find(counts);
             let mut changes = Vec::new();
             for (change, set) in history::changes_with_sets(conn, file)? {
                 if line.has(history::branch_of(conn, change.node)?, change.node) {
