@@ -223,12 +223,12 @@ impl Engine {
                     changes.push((change, set));
                 }
             }
-            let (after, start) = match row.as_ref().filter(|row| row.change.0 > 0) {
-                Some(row) => (row.change, row.state.clone()),
-                None => {
-                    let first = history::version(conn, file, SetHash::EMPTY)?;
-                    (ChangeId(0), first.flatten())
-                }
+            let kept = row.as_ref().filter(|row| row.change.0 > 0);
+            let (after, start) = if let Some(row) = kept {
+                (row.change, row.state.clone())
+            } else {
+                let first = history::version(conn, file, SetHash::EMPTY)?;
+                (ChangeId(0), first.flatten())
             };
             let reviewed = self.replay(Reviewed::recorded(start), after, &changes)?;
             let current = history::state_at(&ancestry, file, head)?;

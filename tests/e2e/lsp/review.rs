@@ -51,6 +51,8 @@ fn files_and_hunks_are_kept_and_taken_back() {
         hunks(&client.ok("backstitch/review", one)),
         ["t2 second: 8"]
     );
+    // the text with this hunk alone is nowhere else in the history
+    world.ok(["gc"]);
     let file = client.ok("backstitch/review", json!({ "uri": uri }));
     assert_eq!(hunks(&file), ["t1 first: 2"]);
     client.ok("backstitch/review", json!({ "uri": uri, "action": "keep" }));
