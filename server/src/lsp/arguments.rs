@@ -167,8 +167,7 @@ impl ArgumentKind {
 /// Returns the required arguments.
 fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
-        "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
-        "backstitch/review" if given.get("lines").is_some() => &["uri"],
+        "backstitch.rewind" | "backstitch/review" if given.get("lines").is_some() => &["uri"],
         "backstitch/content" | "backstitch/blame" => &["uri"],
         "backstitch/checkpoint" => &["rev"],
         "backstitch/diff" => &["from"],
