@@ -668,6 +668,56 @@ export interface RevertParams {
   confirm?: boolean | null;
 }
 
+/** Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each file back. */
+export type ReviewAction = "none" | "keep" | "unkeep";
+
+/** A file with unreviewed work, from the state that the user has reviewed to the current state. */
+export interface ReviewFile {
+  path: Text;
+  kind: ChangeKind;
+  /** The reviewed path, if the file was renamed since. */
+  from?: Text;
+  /** Number of lines. */
+  added: number;
+  removed: number;
+  binary: boolean;
+  /** Number of hunks. */
+  unreviewed: number;
+  /** Left out if the request names no file. */
+  hunks?: ReviewHunk[];
+}
+
+/** An unreviewed hunk. A range is its first line, from 1, and its line count; an empty range stands before that line. */
+export interface ReviewHunk {
+  old: [number, number];
+  new: [number, number];
+  removed: Text[];
+  added: Text[];
+  agent: string | null;
+  session: string | null;
+  /** For example `t4`; of several turns the newest. */
+  turn: string | null;
+  prompt: string | null;
+  checkpoint: string | null;
+}
+
+/** The workspace to use; not needed if only one is open. */
+export interface ReviewParams {
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. */
+  workspace?: string | null;
+  /** The default is `none`. */
+  action?: ReviewAction | null;
+  /** Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`. */
+  lines?: [number, number] | null;
+}
+
+/** The work of agents that is not reviewed, by path. An answer to `keep` has what was marked as reviewed. */
+export interface ReviewResult {
+  files: ReviewFile[];
+}
+
 /** The workspace to use; not needed if only one is open. */
 export interface RewindParams {
   /** A document of the workspace. */
@@ -933,6 +983,7 @@ export interface Requests {
   "backstitch/content": { params: DocumentParams; result: ContentResult };
   "backstitch/blame": { params: DocumentParams; result: BlameResult };
   "backstitch/sessions": { params: Where; result: SessionsResult };
+  "backstitch/review": { params: ReviewParams; result: ReviewResult };
   "backstitch/turnBegin": { params: TurnBeginParams; result: TurnResult };
   "backstitch/applyEdit": { params: ApplyEditParams; result: ApplyEditResult };
   "backstitch/turnEnd": { params: TurnEndParams; result: TurnResult };

@@ -5,7 +5,8 @@ use std::path::Path;
 use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
 use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan};
 use backstitch_core::{
-    BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave,
+    BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave, ReviewAuthor,
+    ReviewFile, ReviewHunk,
 };
 use backstitch_protocol::{
     Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
@@ -171,6 +172,46 @@ pub fn change_kind(what: PathChange) -> ChangeKind {
         PathChange::Delete => ChangeKind::Delete,
         PathChange::Rename => ChangeKind::Rename,
         PathChange::Mode => ChangeKind::Mode,
+    }
+}
+
+/// Returns a file with unreviewed work. `with_hunks`: with its hunks, not only their number.
+pub fn review_file(file: &ReviewFile, with_hunks: bool) -> backstitch_protocol::ReviewFile {
+    let (old, new) = (&file.delta.old, &file.delta.new);
+    let (path, from) = render::place(old, new);
+    let count = |lines: fn(&ReviewHunk) -> usize| file.hunks.iter().map(lines).sum();
+    backstitch_protocol::ReviewFile {
+        path: text(path),
+        kind: change_kind(PathChange::of(old, new)),
+        from: from.map(text),
+        added: count(|hunk| hunk.added.len()),
+        removed: count(|hunk| hunk.removed.len()),
+        binary: file.binary,
+        unreviewed: file.hunks.len(),
+        hunks: with_hunks.then(|| file.hunks.iter().map(review_hunk).collect()),
+    }
+}
+
+fn review_hunk(hunk: &ReviewHunk) -> backstitch_protocol::ReviewHunk {
+    let lines = |lines: &[Vec<u8>]| -> Vec<Text> {
+        let lines = lines.iter();
+        let lines = lines.map(|line| text(line.strip_suffix(b"\n").unwrap_or(line)));
+        lines.collect()
+    };
+    let author = hunk.author.as_ref();
+    let turn = |author: &ReviewAuthor| author.turn.clone();
+    backstitch_protocol::ReviewHunk {
+        old: (hunk.old.start + 1, hunk.old.len()),
+        new: (hunk.new.start + 1, hunk.new.len()),
+        removed: lines(&hunk.removed),
+        added: lines(&hunk.added),
+        agent: author.map(|author| author.agent.clone()),
+        session: author.map(|author| author.session.clone()),
+        turn: author
+            .and_then(turn)
+            .map(|(number, _)| format!("t{number}")),
+        prompt: author.and_then(turn).map(|(_, prompt)| prompt),
+        checkpoint: author.map(|author| author.node.to_string()),
     }
 }
 

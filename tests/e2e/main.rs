@@ -30,6 +30,7 @@ mod oracle;
 mod payloads;
 mod real_claude;
 mod revert;
+mod review;
 mod rewind;
 mod rewind_safety;
 mod robustness;

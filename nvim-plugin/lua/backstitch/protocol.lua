@@ -474,6 +474,43 @@
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
 
+---Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each file back.
+---@alias backstitch.ReviewAction "none"|"keep"|"unkeep"
+
+---A file with unreviewed work, from the state that the user has reviewed to the current state.
+---@class backstitch.ReviewFile
+---@field path backstitch.Text
+---@field kind backstitch.ChangeKind
+---@field from? backstitch.Text The reviewed path, if the file was renamed since.
+---@field added integer Number of lines.
+---@field removed integer
+---@field binary boolean
+---@field unreviewed integer Number of hunks.
+---@field hunks? backstitch.ReviewHunk[] Left out if the request names no file.
+
+---An unreviewed hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
+---@class backstitch.ReviewHunk
+---@field old [integer, integer]
+---@field new [integer, integer]
+---@field removed backstitch.Text[]
+---@field added backstitch.Text[]
+---@field agent string|nil
+---@field session string|nil
+---@field turn string|nil For example `t4`; of several turns the newest.
+---@field prompt string|nil
+---@field checkpoint string|nil
+
+---The workspace to use; not needed if only one is open.
+---@class backstitch.ReviewParams
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field action? backstitch.ReviewAction|nil The default is `none`.
+---@field lines? [integer, integer]|nil Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
+
+---The work of agents that is not reviewed, by path. An answer to `keep` has what was marked as reviewed.
+---@class backstitch.ReviewResult
+---@field files backstitch.ReviewFile[]
+
 ---The workspace to use; not needed if only one is open.
 ---@class backstitch.RewindParams
 ---@field uri? string|nil A document of the workspace.
@@ -647,6 +684,7 @@
 ---@field ["backstitch/content"] { params: backstitch.DocumentParams, result: backstitch.ContentResult }
 ---@field ["backstitch/blame"] { params: backstitch.DocumentParams, result: backstitch.BlameResult }
 ---@field ["backstitch/sessions"] { params: backstitch.Where, result: backstitch.SessionsResult }
+---@field ["backstitch/review"] { params: backstitch.ReviewParams, result: backstitch.ReviewResult }
 ---@field ["backstitch/turnBegin"] { params: backstitch.TurnBeginParams, result: backstitch.TurnResult }
 ---@field ["backstitch/applyEdit"] { params: backstitch.ApplyEditParams, result: backstitch.ApplyEditResult }
 ---@field ["backstitch/turnEnd"] { params: backstitch.TurnEndParams, result: backstitch.TurnResult }

@@ -10,10 +10,10 @@ use crate::{
     ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
     CommandFailed, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult, DocumentParams,
     FailureData, ForkParams, ForkResult, NewCheckpointParams, PinParams, PinResult, PlanParams,
-    PlanResult, RedoParams, RestoreResult, RevertParams, RewindParams, SessionsResult,
-    ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams, TagParams,
-    TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams,
-    TurnResult, UndoParams, Where,
+    PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult, RewindParams,
+    SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams,
+    TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams,
+    TurnEndParams, TurnResult, UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -161,6 +161,7 @@ pub const REQUESTS: &[RequestSpec] = &[
     request::<DocumentParams, ContentResult>("backstitch/content"),
     request::<DocumentParams, BlameResult>("backstitch/blame"),
     request::<Where, SessionsResult>("backstitch/sessions"),
+    request::<ReviewParams, ReviewResult>("backstitch/review"),
     request::<TurnBeginParams, TurnResult>("backstitch/turnBegin"),
     request::<ApplyEditParams, ApplyEditResult>("backstitch/applyEdit"),
     request::<TurnEndParams, TurnResult>("backstitch/turnEnd"),

@@ -219,6 +219,44 @@ shape! {
         pub added: Vec<(usize, usize, usize)>,
     }
 
+    /// The work of agents that is not reviewed, by path. An answer to `keep` has what was marked as reviewed.
+    pub struct ReviewResult {
+        pub files: Vec<ReviewFile>,
+    }
+
+    /// A file with unreviewed work, from the state that the user has reviewed to the current state.
+    pub struct ReviewFile {
+        pub path: Text,
+        pub kind: ChangeKind,
+        /// The reviewed path, if the file was renamed since.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from: Option<Text>,
+        /// Number of lines.
+        pub added: usize,
+        pub removed: usize,
+        pub binary: bool,
+        /// Number of hunks.
+        pub unreviewed: usize,
+        /// Left out if the request names no file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hunks: Option<Vec<ReviewHunk>>,
+    }
+
+    /// An unreviewed hunk. A range is its first line, from 1, and its line count; an empty range stands before that
+    /// line.
+    pub struct ReviewHunk {
+        pub old: (usize, usize),
+        pub new: (usize, usize),
+        pub removed: Vec<Text>,
+        pub added: Vec<Text>,
+        pub agent: Option<String>,
+        pub session: Option<String>,
+        /// For example `t4`; of several turns the newest.
+        pub turn: Option<String>,
+        pub prompt: Option<String>,
+        pub checkpoint: Option<String>,
+    }
+
     /// Author of each line of a document, unsaved text included.
     pub struct BlameResult {
         /// Version of the document; null if it has no recorded history.

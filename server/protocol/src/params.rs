@@ -251,6 +251,17 @@ params! {
         pub to: Option<String>,
     }
 
+    pub struct ReviewParams {
+        /// Restricted to one file, or one directory, if `uri` is given.
+        #[serde(flatten)]
+        pub place: Where,
+        /// The default is `none`.
+        #[cfg_attr(test, schemars(with = "Option<ReviewAction>"))]
+        pub action: Option<String>,
+        /// Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
+        pub lines: Option<(usize, usize)>,
+    }
+
     pub struct TurnBeginParams {
         #[serde(flatten)]
         pub place: Where,
@@ -296,6 +307,14 @@ names! {
         #[serde(rename = "latestTurn")]
         LatestTurn,
         Off,
+    }
+
+    /// Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each
+    /// file back.
+    pub enum ReviewAction {
+        None,
+        Keep,
+        Unkeep,
     }
 
     pub enum Restoring {

@@ -161,6 +161,19 @@ pub enum CliCommand {
             time, agent, session, session_certainty, step_certainty, turn, prompt, tool, iteration, subagent.")
     )]
     Blame(BlameArgs),
+    /// Show the work of agents that you have not reviewed yet, and mark it as reviewed
+    #[command(after_help = "Examples:\n  \
+            backstitch review                       files that agents changed since you last looked\n  \
+            backstitch review src/main.rs           its hunks, with turn and prompt\n  \
+            backstitch review src/main.rs --keep    mark it as reviewed\n  \
+            backstitch review --keep                mark everything as reviewed\n  \
+            backstitch review src/main.rs --unkeep  take the last --keep back\n\n\
+            Your own edits and rewound changes are never listed. A file that was never kept is compared with its \
+            state before the first recorded change.\n\n\
+            JSON: `files`, each with path, kind, from, added, removed, binary, unreviewed (the number of hunks), \
+            and hunks: old and new as [first line from 1, count], removed, added, agent, session, turn, prompt, \
+            checkpoint.")]
+    Review(ReviewArgs),
     /// Restore files to the state before a turn or at a checkpoint; your own edits stay
     #[command(
         after_help = format!("Examples:\n  \
@@ -610,6 +623,19 @@ pub struct BlameArgs {
     /// Show only these lines: from,to or from,+count or from
     #[arg(short = 'L', value_name = "LINES")]
     pub lines: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// Files or directories [default: all]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<OsString>,
+    /// Mark the current state as reviewed
+    #[arg(long, conflicts_with = "unkeep")]
+    pub keep: bool,
+    /// Take the last --keep of each file back
+    #[arg(long)]
+    pub unkeep: bool,
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ pub mod out;
 mod plan;
 
 mod restore;
+mod review;
 mod settings;
 mod show;
 mod stats;
@@ -86,6 +87,7 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
         CliCommand::Log(_) => Some(log::nothing),
         CliCommand::Oplog => Some(store::no_operations),
         CliCommand::Stats => Some(stats::nothing),
+        CliCommand::Review(_) => Some(review::nothing),
         CliCommand::Clear(_) => Some(stats::nothing_to_clear),
         CliCommand::Branch(options) if options.lists() => Some(branch::only_main),
         CliCommand::Tag(options) if options.name.is_none() && options.delete.is_none() => {
@@ -123,6 +125,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
             unsaved: Some(number),
         } => show::cat_unsaved(context, &rev, &path, number),
         CliCommand::Blame(options) => blame::run(context, &options),
+        CliCommand::Review(options) => review::run(context, &options),
         CliCommand::Rewind(options) => restore::rewind(context, &options),
         CliCommand::Revert(options) => restore::revert(context, &options),
         CliCommand::Undo(options) => restore::undo(context, &options),

@@ -77,6 +77,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         ],
         "backstitch/checkpoint" => [&["rev"], none],
         "backstitch/diff" => [&["from", "to"], none],
+        "backstitch/review" => [&["action", "lines"], none],
         "backstitch/turnBegin" => [&["agent", "session", "prompt"], none],
         "backstitch/turnEnd" => [&["agent", "session"], none],
         "backstitch/applyEdit" => [&["agent", "session", "label", "edit"], none],
@@ -166,7 +167,7 @@ impl ArgumentKind {
 /// Returns the required arguments.
 fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
-        "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
+        "backstitch.rewind" | "backstitch/review" if given.get("lines").is_some() => &["uri"],
         "backstitch/content" | "backstitch/blame" => &["uri"],
         "backstitch/checkpoint" => &["rev"],
         "backstitch/diff" => &["from"],

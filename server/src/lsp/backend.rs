@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
-    DocumentParams, FailureKind, FailureMessage, TimelineParams, TurnBeginParams, TurnEndParams,
-    TurnResult, Where,
+    DocumentParams, FailureKind, FailureMessage, ReviewParams, TimelineParams, TurnBeginParams,
+    TurnEndParams, TurnResult, Where,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
@@ -62,6 +62,7 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
         .custom_method("backstitch/plan", Backend::plan)
         .custom_method("backstitch/blame", Backend::blame)
         .custom_method("backstitch/sessions", Backend::sessions)
+        .custom_method("backstitch/review", Backend::review)
         .custom_method("backstitch/turnBegin", Backend::turn_begin)
         .custom_method("backstitch/turnEnd", Backend::turn_end)
         .custom_method("backstitch/applyEdit", Backend::apply_edit)
@@ -354,6 +355,11 @@ impl Backend {
                 Err(tower_lsp::jsonrpc::Error::internal_error())
             }
         }
+    }
+
+    async fn review(&self, params: ReviewParams) -> Result<Value> {
+        let answer = requests::review(&self.server, params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
     async fn sessions(&self, params: Where) -> Result<Value> {

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use backstitch_core::model::Kind;
-use backstitch_core::{By, LogFilter};
+use backstitch_core::{By, Engine, LogFilter, ReviewSelection};
 use backstitch_protocol::{
     AgentSession, AgentTurn, BlameResult, BlameRun, ChangedFile, CheckpointParams,
-    CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, SessionsResult, Text,
-    TimelineParams, TimelineResult, Where, Words, WrittenBy,
+    CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, ReviewParams, ReviewResult,
+    SessionsResult, Text, TimelineParams, TimelineResult, Where, Words, WrittenBy,
 };
 use serde_json::Value;
 
@@ -218,6 +218,39 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
         iteration: work.and_then(|w| w.iteration),
         start: run.start - 1,
         count: run.count,
+    }
+}
+
+/// Returns the work of agents that is not reviewed, or marks it as reviewed.
+pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewResult> {
+    let handle = targets::workspace_handle(server, &params.place)?;
+    let path = params
+        .place
+        .uri
+        .as_deref()
+        .map(|uri| targets::path(&handle, uri));
+    let path = path.transpose()?;
+    let work = match params.action.as_deref() {
+        None | Some("none") => Engine::review,
+        Some("keep") => Engine::keep_reviewed,
+        Some("unkeep") => Engine::unkeep_reviewed,
+        Some(other) => return Err(Failure::usage(refusal::no_action(other))),
+    };
+    let with_hunks = path.is_some();
+    let selection = ReviewSelection {
+        paths: path.into_iter().collect(),
+        lines: params.lines.map(|(first, end)| first..end),
+    };
+    let answered = handle.act(false, move |WriteAccess { engine, .. }| {
+        let files = work(engine, &selection)?;
+        let files = files.iter();
+        Ok(files
+            .map(|file| to_protocol::review_file(file, with_hunks))
+            .collect())
+    });
+    match answered.await {
+        Err(backstitch_core::Error::NoStore(_)) => Ok(ReviewResult { files: Vec::new() }),
+        answered => Ok(ReviewResult { files: answered? }),
     }
 }
 

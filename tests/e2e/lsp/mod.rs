@@ -13,6 +13,7 @@ mod pending_saves;
 mod protocol_docs;
 mod renames;
 mod restore_over_unsaved;
+mod review;
 mod rewinds;
 mod settings;
 mod text_format;

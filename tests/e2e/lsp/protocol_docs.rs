@@ -193,6 +193,8 @@ fn every_answer_matches_its_types() {
     client.ok("backstitch/diff", json!({"from": "t1"}));
     client.ok("backstitch/plan", json!({"rev": "t1"}));
     client.ok("backstitch/sessions", json!({}));
+    let file = client.uri("a.txt");
+    client.ok("backstitch/review", json!({ "uri": file }));
     let document = json!({"uri": client.uri("a.txt")});
     client.ok("backstitch/blame", document);
     let root = world.path("").canonicalize().expect("a root");

@@ -138,6 +138,7 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         "SELECT wanted FROM journal_edit WHERE wanted IS NOT NULL",
         "SELECT disk FROM pending_save",
         "SELECT wanted FROM pending_save",
+        "SELECT image FROM reviewed WHERE image IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;
         for image in select.query_map([], |r| r.get::<_, Image>(0))? {

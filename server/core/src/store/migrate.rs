@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 14] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -23,6 +23,7 @@ const STEPS: [&str; 13] = [
     include_str!("schema/011.sql"),
     include_str!("schema/012.sql"),
     include_str!("schema/013.sql"),
+    include_str!("schema/014.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch

@@ -2,4 +2,5 @@
 
 pub(crate) mod buffer;
 pub(crate) mod editor;
+pub(crate) mod reviewed;
 pub(crate) mod root;

@@ -1,0 +1,160 @@
+//! Moves of the reviewed state through the changes of a file. Pure.
+//!
+//! The difference between the reviewed text and the current text is the agents' work that nobody has reviewed. A change of
+//! the user is taken over into the reviewed text, so that it is no part of that difference.
+
+use std::ops::Range;
+
+use crate::diff::{LineChange, line_changes, lines};
+use crate::merge::{Favor, merge3};
+
+/// Returns the reviewed text after the user changed `before` into `after`.
+pub(super) fn carried(reviewed: &[u8], before: &[u8], after: &[u8]) -> Vec<u8> {
+    let merged = merge3(before, reviewed, after, Favor::Ours);
+    if merged.conflicts.is_empty() {
+        return merged.bytes;
+    }
+    by_lines(reviewed, before, after)
+}
+
+/// The same if the user changed lines of agents that are not reviewed. Lines that the user wrote are reviewed then, the
+/// remaining lines of the agent are not. Lines that the agent replaced stay in the reviewed text as long as one of the
+/// agent's lines remains.
+fn by_lines(reviewed: &[u8], before: &[u8], after: &[u8]) -> Vec<u8> {
+    let pending = line_changes(reviewed, before);
+    let own = line_changes(before, after);
+    let (reviewed, after_lines) = (lines(reviewed), lines(after));
+    let before = lines(before);
+    let survives = |line: usize| !own.iter().any(|change| change.old.contains(&line));
+    let mut text = Vec::new();
+    let mut push = |some: &[&[u8]]| some.iter().for_each(|line| text.extend_from_slice(line));
+    for at in 0..=before.len() {
+        for change in own.iter().filter(|change| change.old.start == at) {
+            push(&after_lines[change.new.clone()]);
+        }
+        let hunk = pending.iter().find(|hunk| {
+            if hunk.new.is_empty() {
+                hunk.new.start == at
+            } else {
+                hunk.new.clone().find(|line| survives(*line)) == Some(at)
+            }
+        });
+        if let Some(hunk) = hunk {
+            let replaced = |change: &LineChange| change.old.start < at && at < change.old.end;
+            if !own.iter().any(replaced) {
+                push(&reviewed[hunk.old.clone()]);
+            }
+        }
+        let is_pending = pending.iter().any(|hunk| hunk.new.contains(&at));
+        if at < before.len() && survives(at) && !is_pending {
+            push(&before[at..=at]);
+        }
+    }
+    text
+}
+
+/// Returns the hunks that are not reviewed.
+pub(super) fn pending(reviewed: &[u8], current: &[u8]) -> Vec<LineChange> {
+    line_changes(reviewed, current)
+}
+
+/// True if a hunk is at one of these lines of the current text. A deletion is at its neighbouring lines.
+pub(super) fn is_at(hunk: &LineChange, lines: &Range<usize>) -> bool {
+    if hunk.new.is_empty() {
+        lines.start <= hunk.new.start && hunk.new.start <= lines.end
+    } else {
+        hunk.new.start < lines.end && lines.start < hunk.new.end
+    }
+}
+
+/// Returns the reviewed text once the hunks at these lines of the current text are accepted, too.
+pub(super) fn accepted(reviewed: &[u8], current: &[u8], at_lines: &Range<usize>) -> Vec<u8> {
+    let hunks = pending(reviewed, current);
+    let (old, new) = (lines(reviewed), lines(current));
+    let mut text = Vec::new();
+    let mut next = 0;
+    for hunk in hunks.iter().filter(|hunk| is_at(hunk, at_lines)) {
+        text.extend(old[next..hunk.old.start].concat());
+        text.extend(new[hunk.new.clone()].concat());
+        next = hunk.old.end;
+    }
+    text.extend(old[next..].concat());
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(lines: &str) -> Vec<u8> {
+        lines.chars().flat_map(|c| [c as u8, b'\n']).collect()
+    }
+
+    fn shown(text: &[u8]) -> String {
+        String::from_utf8_lossy(text).replace('\n', "")
+    }
+
+    fn carry(reviewed: &str, before: &str, after: &str) -> String {
+        shown(&carried(&text(reviewed), &text(before), &text(after)))
+    }
+
+    #[test]
+    fn a_change_of_the_user_elsewhere_is_reviewed() {
+        // the agent made B of b; the user made D of d
+        assert_eq!(carry("abcd", "aBcd", "aBcD"), "abcD");
+    }
+
+    #[test]
+    fn lines_of_the_user_within_new_lines_of_the_agent_are_reviewed() {
+        assert_eq!(carry("ab", "aVWXYb", "aVwXYb"), "awb");
+        // the rest is the agent's still
+        let left = pending(&text("awb"), &text("aVwXYb"));
+        let left: Vec<Range<usize>> = left.into_iter().map(|hunk| hunk.new).collect();
+        assert_eq!(left, [1..2, 3..5]);
+    }
+
+    #[test]
+    fn a_line_of_the_agent_that_the_user_replaced_is_reviewed() {
+        assert_eq!(carry("abc", "aBc", "axc"), "axc");
+        assert_eq!(carry("abc", "aBc", "ac"), "ac");
+    }
+
+    #[test]
+    fn a_line_that_the_agent_replaced_stays_until_nothing_of_the_agent_is_left() {
+        assert_eq!(carry("abc", "aVWc", "aVxc"), "abxc");
+        assert_eq!(carry("abc", "aVWc", "axyc"), "axyc");
+    }
+
+    #[test]
+    fn a_deletion_of_the_agent_stays_unreviewed() {
+        assert_eq!(carry("abcd", "acd", "acdx"), "abcdx");
+        assert_eq!(carry("abcd", "acd", "abcd"), "abcd", "taken back");
+    }
+
+    #[test]
+    fn hunks_at_lines_are_accepted() {
+        let (old, new) = (text("abcde"), text("aBcdxe"));
+        let accept = |lines| shown(&accepted(&old, &new, &lines));
+        assert_eq!(accept(1..2), "aBcde");
+        assert_eq!(accept(4..5), "abcdxe");
+        assert_eq!(accept(0..6), "aBcdxe");
+        assert_eq!(accept(2..3), "abcde", "no hunk is there");
+        assert_eq!(shown(&accepted(&old, &text("abde"), &(2..3))), "abde");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_invented(
+            reviewed in "[abc]{0,12}", before in "[abcx]{0,12}", after in "[abcxy]{0,12}",
+        ) {
+            let (r, b, a) = (text(&reviewed), text(&before), text(&after));
+            prop_assert_eq!(&carried(&b, &b, &a), &a);
+            prop_assert_eq!(&carried(&r, &b, &b), &r);
+            prop_assert_eq!(&by_lines(&b, &b, &a), &a);
+            prop_assert_eq!(&accepted(&r, &b, &(0..usize::MAX)), &b);
+            prop_assert_eq!(&accepted(&r, &b, &(99..99)), &r);
+        }
+    }
+}

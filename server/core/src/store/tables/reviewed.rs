@@ -1,0 +1,81 @@
+//! Table `reviewed`: the state of each file that the user has reviewed. Rows are only added; the newest one on the chain
+//! of a node counts there.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::Result;
+use crate::model::{BranchId, ChangeId, FileId, FileVersion, NodeId};
+use crate::store::{now, state_columns, state_from};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReviewedRow {
+    pub id: i64,
+    pub file: FileId,
+    /// The branch and its head when the user reviewed the file.
+    pub branch: BranchId,
+    pub node: NodeId,
+    /// The file's newest change at that moment; 0: nothing is reviewed.
+    pub change: ChangeId,
+    /// The state that the user accepted.
+    pub state: FileVersion,
+    /// The row that counts again when this one is taken back.
+    pub earlier: Option<i64>,
+}
+
+/// A row to add.
+#[derive(Clone, Debug)]
+pub(crate) struct NewReviewed<'a> {
+    pub file: FileId,
+    pub branch: BranchId,
+    pub node: NodeId,
+    pub change: ChangeId,
+    pub state: &'a FileVersion,
+    pub earlier: Option<i64>,
+}
+
+const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier";
+
+fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
+    Ok(ReviewedRow {
+        id: r.get(0)?,
+        file: r.get(1)?,
+        branch: r.get(2)?,
+        node: r.get(3)?,
+        change: r.get(4)?,
+        state: state_from(r, 5)?,
+        earlier: r.get(7)?,
+    })
+}
+
+/// Returns the rows of a file, newest first.
+pub(crate) fn rows(conn: &Connection, file: FileId) -> Result<Vec<ReviewedRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM reviewed WHERE file = ?1 ORDER BY id DESC");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map([file], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn row(conn: &Connection, id: i64) -> Result<Option<ReviewedRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM reviewed WHERE id = ?1");
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_row([id], read).optional()?)
+}
+
+pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
+    let (path, image) = state_columns(new.state);
+    conn.prepare_cached(
+        "INSERT INTO reviewed (file, branch, node, change, path, image, earlier, time)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+    )?
+    .execute(params![
+        new.file,
+        new.branch,
+        new.node,
+        new.change,
+        path,
+        image,
+        new.earlier,
+        now()
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! `review`: the work of agents that the user has not reviewed yet.
+
+use backstitch_core::{ReviewFile, ReviewHunk, ReviewSelection};
+use serde_json::json;
+
+use super::args;
+use super::context::CommandContext;
+use super::error::CliResult;
+use super::files;
+use super::line::TextLine;
+use super::out::{self, Out};
+use crate::render::{self, CYAN, DIM, GREEN, PLAIN, Paint, PathChange, RED};
+use crate::to_protocol;
+
+/// Prints the answer for a workspace without unreviewed work.
+pub fn nothing(out: &Out) -> CliResult<()> {
+    if out.json {
+        return out::answer(json!({ "files": [] }));
+    }
+    out.text("Nothing to review\n")
+}
+
+pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResult<()> {
+    let paths = context.paths(&options.paths)?;
+    for path in &paths {
+        context.require(path)?;
+    }
+    let with_hunks = !paths.is_empty();
+    let selection = ReviewSelection { paths, lines: None };
+    let engine = &mut context.engine;
+    let found = if options.keep {
+        engine.keep_reviewed(&selection)?
+    } else if options.unkeep {
+        engine.unkeep_reviewed(&selection)?
+    } else {
+        engine.review(&selection)?
+    };
+    let out = context.out;
+    if out.json {
+        let found = found.iter();
+        let found: Vec<_> = found.map(|f| to_protocol::review_file(f, true)).collect();
+        return out::answer(json!({ "files": found }));
+    }
+    if found.is_empty() {
+        return nothing(out);
+    }
+    if options.keep {
+        let count = render::plural(found.len(), "file is", "files are");
+        return out.remark(&format!("{count} reviewed now; --unkeep takes it back\n"));
+    }
+    out.text(&table(&found, out.paint))?;
+    if with_hunks {
+        for file in &found {
+            out.bytes(&hunks(file, out.paint))?;
+        }
+    }
+    Ok(())
+}
+
+fn name(file: &ReviewFile) -> String {
+    let (path, from) = render::place(&file.delta.old, &file.delta.new);
+    files::name(path, from)
+}
+
+/// Returns a row for each file, and the total.
+fn table(found: &[ReviewFile], paint: Paint) -> String {
+    let width = files::name_width(found.iter().map(name), paint);
+    let mut text = String::new();
+    let (mut added, mut removed, mut count) = (0, 0, 0);
+    for file in found {
+        let what = PathChange::of(&file.delta.old, &file.delta.new);
+        let lines = |lines: fn(&ReviewHunk) -> usize| file.hunks.iter().map(lines).sum::<usize>();
+        let (plus, minus) = (lines(|h| h.added.len()), lines(|h| h.removed.len()));
+        added += plus;
+        removed += minus;
+        count += file.hunks.len();
+        let hunks = match file.hunks.len() {
+            0 => String::new(),
+            hunks => render::plural(hunks, "hunk", "hunks"),
+        };
+        let line = TextLine::new()
+            .plain("  ")
+            .add(what.style(), what.letter().to_string())
+            .plain("  ")
+            .column(PLAIN, &render::cut(&name(file), width), width + 2)
+            .column(DIM, &hunks, 10);
+        text.push_str(&files::with_counts(line, file.binary, (plus, minus)).draw(paint));
+    }
+    let of_files = render::plural(found.len(), "file", "files");
+    let of_hunks = render::plural(count, "hunk", "hunks");
+    let sum = paint.counts(added, removed);
+    text.push_str(format!("  {of_files}, {of_hunks} to review  {sum}").trim_end());
+    text.push('\n');
+    text
+}
+
+/// Returns the hunks of a file, each with its first line, turn and prompt.
+fn hunks(file: &ReviewFile, paint: Paint) -> Vec<u8> {
+    let mut text = Vec::new();
+    for hunk in &file.hunks {
+        let place = format!("\n{}:{}", name(file), hunk.new.start + 1);
+        text.extend(paint.on(CYAN, &place).bytes());
+        if let Some(author) = &hunk.author {
+            let who = match &author.turn {
+                Some((number, prompt)) => {
+                    let prompt = render::clean(prompt);
+                    format!("  t{number} {}", render::cut(&prompt, 60))
+                }
+                None => format!("  {}", render::clean(&author.agent)),
+            };
+            text.extend(paint.on(DIM, &who).bytes());
+        }
+        text.push(b'\n');
+        for (sign, style, lines) in [(b'-', RED, &hunk.removed), (b'+', GREEN, &hunk.added)] {
+            for line in lines {
+                let line = line.strip_suffix(b"\n").unwrap_or(line);
+                if paint.color {
+                    text.extend(style.render().to_string().bytes());
+                }
+                text.push(sign);
+                text.extend_from_slice(line);
+                if paint.color {
+                    text.extend(style.render_reset().to_string().bytes());
+                }
+                text.push(b'\n');
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,224 @@
+//! `review`: the work of agents since the user last looked, across later turns, the user's edits, renames, branches and
+//! rewinds.
+
+use serde_json::Value;
+
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+/// Two files, changed by an agent in one turn.
+fn start() -> World {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.edit("b.txt", "two", "2");
+    agent.stop();
+    world
+}
+
+fn word<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or_default()
+}
+
+/// Returns a line for each file and hunk of an answer: `modify a.txt`, `t1 2: two > 2`.
+fn shown(answer: &Value) -> Vec<String> {
+    let texts = |hunk: &Value, side: &str| -> String {
+        let lines = hunk[side].as_array().expect("lines").iter();
+        let lines: Vec<&str> = lines.map(|line| line.as_str().expect("text")).collect();
+        lines.join(",")
+    };
+    let mut all = Vec::new();
+    for file in answer["files"].as_array().expect("files") {
+        let from = match word(file, "from") {
+            "" => String::new(),
+            from => format!(" from {from}"),
+        };
+        all.push(format!(
+            "{} {}{from}",
+            word(file, "kind"),
+            word(file, "path")
+        ));
+        for hunk in file["hunks"].as_array().expect("hunks") {
+            let (removed, added) = (texts(hunk, "removed"), texts(hunk, "added"));
+            let line = &hunk["new"][0];
+            all.push(format!(
+                "{} {line}: {removed} > {added}",
+                word(hunk, "turn")
+            ));
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn review<'a>(world: &World, args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    shown(&world.json(["review"].into_iter().chain(args)))
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn a_kept_file_is_listed_again_with_new_work_only() {
+    let world = start();
+    let first = [
+        "modify a.txt",
+        "t1 2: two > 2",
+        "modify b.txt",
+        "t1 2: two > 2",
+    ];
+    assert_eq!(review(&world, []), first);
+    assert_eq!(review(&world, ["a.txt", "--keep"]), first[..2]);
+    assert_eq!(review(&world, []), first[2..]);
+    let mut agent = world.agent();
+    agent.prompt("second");
+    agent.edit("a.txt", "five", "5");
+    agent.stop();
+    let second = ["modify a.txt", "t2 5: five > 5"];
+    assert_eq!(review(&world, ["a.txt"]), second);
+    assert_eq!(review(&world, []), [&second[..], &first[2..]].concat());
+    let text = world.ok(["review"]).stdout;
+    for part in ["M  a.txt", "M  b.txt", "2 files, 2 hunks to review"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    let text = world.ok(["review", "a.txt"]).stdout;
+    for part in ["a.txt:5  t2 second", "-five\n+5\n"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    world.ok(["review", "--keep"]);
+    assert_eq!(world.ok(["review"]).stdout, "Nothing to review\n");
+    // one step back, then another
+    assert_eq!(review(&world, ["a.txt", "--unkeep"]), second);
+    let both = ["modify a.txt", "t1 2: two > 2", "t2 5: five > 5"];
+    assert_eq!(review(&world, ["a.txt", "--unkeep"]), both);
+    assert_eq!(review(&world, ["a.txt", "--unkeep"]), both);
+}
+
+#[test]
+fn edits_of_the_user_are_reviewed() {
+    let world = start();
+    world.write("a.txt", world.read("a.txt").replace("nine", "mine"));
+    assert_eq!(review(&world, ["a.txt"]), ["modify a.txt", "t1 2: two > 2"]);
+    // the user's own version of the agent's line
+    world.write("a.txt", world.read("a.txt").replace("2\n", "II\n"));
+    assert_eq!(review(&world, ["a.txt"]), NONE);
+    let mut agent = world.agent();
+    agent.prompt("lines");
+    agent.edit("a.txt", "five\n", "five\nA\nB\nC\n");
+    agent.edit("b.txt", "nine\n", "");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("B\n", "mine, too\n"));
+    world.write("b.txt", world.read("b.txt").replace("one\n", "1\n"));
+    let left = [
+        "modify a.txt",
+        "t2 6:  > A",
+        "t2 8:  > C",
+        "modify b.txt",
+        "t1 2: two > 2",
+        "t2 9: nine > ",
+    ];
+    assert_eq!(review(&world, []), left);
+}
+
+#[test]
+fn new_deleted_and_renamed_files() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "b\n"), ("c.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("files");
+    agent.write("new.txt", "new\n");
+    agent.bash("rm b.txt && mv c.txt d.txt");
+    agent.edit("d.txt", "two", "2");
+    agent.stop();
+    let all = [
+        "delete b.txt",
+        "t1 1: b > ",
+        "rename d.txt from c.txt",
+        "t1 2: two > 2",
+        "create new.txt",
+        "t1 1:  > new",
+    ];
+    assert_eq!(review(&world, []), all);
+    assert_eq!(review(&world, ["b.txt", "c.txt", "--keep"]), all[..4]);
+    assert_eq!(review(&world, []), all[4..]);
+    agent.prompt("more");
+    agent.edit("d.txt", "five", "5");
+    agent.bash("rm new.txt");
+    agent.stop();
+    assert_eq!(review(&world, []), ["modify d.txt", "t2 5: five > 5"]);
+    // the user's rename
+    world.sh("mv d.txt e.txt").expect_code(0);
+    assert_eq!(review(&world, []), ["modify e.txt", "t2 5: five > 5"]);
+}
+
+#[test]
+fn a_rewound_change_is_not_listed_until_it_is_undone() {
+    let world = start();
+    let first = ["modify a.txt", "t1 2: two > 2"];
+    world.ok(["review", "b.txt", "--keep"]);
+    let mut agent = world.agent();
+    agent.prompt("second");
+    agent.edit("a.txt", "five", "5");
+    agent.edit("b.txt", "five", "5");
+    agent.stop();
+    let before = review(&world, []);
+    assert_eq!(before.len(), 5, "{before:?}");
+    world.ok(["rewind", "t2", "--yes"]);
+    assert_eq!(review(&world, []), first);
+    // the reviewed change is rewound, too
+    world.ok(["rewind", "t1", "--yes"]);
+    assert_eq!(review(&world, []), NONE);
+    world.ok(["undo", "--yes"]);
+    assert_eq!(review(&world, []), first);
+    world.ok(["undo", "--yes"]);
+    assert_eq!(review(&world, []), before);
+}
+
+#[test]
+fn a_branch_has_its_own_reviews_and_those_before_its_fork() {
+    let world = start();
+    world.ok(["review", "a.txt", "--keep"]);
+    world.ok(["fork", "@", "idea", "--switch"]);
+    let second = ["modify b.txt", "t1 2: two > 2"];
+    assert_eq!(review(&world, []), second);
+    world.ok(["review", "--keep"]);
+    assert_eq!(review(&world, []), NONE);
+    assert_eq!(
+        review(&world, ["a.txt", "--unkeep"]),
+        ["modify a.txt", "t1 2: two > 2"]
+    );
+    world.ok(["switch", "main", "--yes"]);
+    assert_eq!(review(&world, []), second);
+    world.ok(["switch", "idea", "--yes"]);
+    assert_eq!(review(&world, []), ["modify a.txt", "t1 2: two > 2"]);
+}
+
+#[test]
+fn gc_keeps_what_is_reviewed() {
+    let world = start();
+    world.ok(["review", "a.txt", "--keep"]);
+    let mut agent = world.agent();
+    for line in ["three", "four", "five"] {
+        agent.prompt(line);
+        agent.edit("a.txt", line, &line.to_uppercase());
+        agent.stop();
+    }
+    let lines = |all: Vec<String>| -> Vec<String> {
+        let line = |text: &String| text.split_once(' ').map(|(_, line)| line.to_owned());
+        all.iter().filter_map(line).collect()
+    };
+    let before = lines(review(&world, []));
+    world.ok(["gc", "--keep", "1", "--keep-days", "0"]);
+    assert_eq!(lines(review(&world, [])), before);
+    world.ok(["verify"]);
+}
+
+#[test]
+fn a_workspace_without_history_has_nothing_to_review() {
+    let world = World::new();
+    assert_eq!(world.ok(["review"]).stdout, "Nothing to review\n");
+    assert_eq!(review(&world, []), NONE);
+    let world = start();
+    let output = world.run(["review", "none.txt"]).expect_code(3);
+    assert!(output.stderr.contains("none.txt"), "{output}");
+}
