@@ -931,16 +931,27 @@ export interface Requests {
 
 /** Commands of `workspace/executeCommand`, with their one argument. */
 export interface Commands {
+  /** Rewind… */
   "backstitch.rewind": { params: RewindParams; result: RestoreResult | CommandFailed };
+  /** Undo the Last Rewind */
   "backstitch.undo": { params: UndoParams; result: RestoreResult | CommandFailed };
+  /** Redo the Rewind */
   "backstitch.redo": { params: RedoParams; result: RestoreResult | CommandFailed };
+  /** Revert Turn or Step… */
   "backstitch.revert": { params: RevertParams; result: RestoreResult | CommandFailed };
+  /** Fork… */
   "backstitch.fork": { params: ForkParams; result: ForkResult | CommandFailed };
+  /** Switch to Branch… */
   "backstitch.switch": { params: SwitchParams; result: RestoreResult | CommandFailed };
+  /** Tag… */
   "backstitch.tag": { params: TagParams; result: TagResult | CommandFailed };
+  /** Pin */
   "backstitch.pin": { params: PinParams; result: PinResult | CommandFailed };
+  /** Make a Checkpoint */
   "backstitch.checkpoint": { params: NewCheckpointParams; result: Checkpoint | CommandFailed };
+  /** Compare with Now… */
   "backstitch.diff": { params: ShowDiffParams; result: DiffResult | CommandFailed };
+  /** Show the Timeline */
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };
 }
 

@@ -1,5 +1,4 @@
----@meta _
--- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Types and names of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
 -- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 ---@class backstitch.Action
@@ -660,3 +659,27 @@
 ---@field ["backstitch/didRewind"] backstitch.DidRewind
 ---@field ["backstitch/timelineChanged"] backstitch.TimelineChanged
 ---@field ["backstitch/status"] backstitch.Status
+
+return {
+  --- The server's commands.
+  commands = {
+    'backstitch.rewind',
+    'backstitch.undo',
+    'backstitch.redo',
+    'backstitch.revert',
+    'backstitch.fork',
+    'backstitch.switch',
+    'backstitch.tag',
+    'backstitch.pin',
+    'backstitch.checkpoint',
+    'backstitch.diff',
+    'backstitch.timeline',
+  },
+  --- Notifications from the server.
+  notifications = {
+    'backstitch/didCheckpoint',
+    'backstitch/didRewind',
+    'backstitch/timelineChanged',
+    'backstitch/status',
+  },
+}

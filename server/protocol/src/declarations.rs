@@ -252,3 +252,24 @@ fn checked_arguments_match_the_types() {
         }
     }
 }
+
+/// The extension for VS Code has every command, under the title that the catalogue gives it.
+#[test]
+fn vs_code_has_every_command() {
+    let read = |name: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vscode-extension");
+        let text = fs::read_to_string(path.join(name)).expect("the extension's manifest");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let (manifest, titles) = (read("package.json"), read("package.nls.json"));
+    let all = manifest["contributes"]["commands"]
+        .as_array()
+        .expect("commands");
+    for command in COMMANDS {
+        let key = command.name.replacen("backstitch", "command", 1);
+        let own = all.iter().find(|own| own["command"] == command.name);
+        let title = own.map(|own| own["title"].clone());
+        assert_eq!(title, Some(format!("%{key}%").into()), "{}", command.name);
+        assert_eq!(titles[&key], command.title, "{key}");
+    }
+}
