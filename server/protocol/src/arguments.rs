@@ -162,14 +162,14 @@ pub trait Params: DeserializeOwned {
     fn fields() -> Vec<Field>;
 
     /// Reads what a client sent. Null counts as left out, for the whole object and for each field.
-    fn parse(given: Value) -> Result<Self, ArgumentError> {
+    fn parse(given: Value) -> Result<Self, Box<ArgumentError>> {
         let fields = Self::fields();
         let read = checked(given, &fields, Self::RULES).and_then(|given| {
             serde_json::from_value(given).map_err(|error| Problem::Unreadable(error.to_string()))
         });
-        read.map_err(|problem| ArgumentError {
-            problem,
-            known: fields.into_iter().map(|field| field.name).collect(),
+        read.map_err(|problem| {
+            let known = fields.into_iter().map(|field| field.name).collect();
+            Box::new(ArgumentError { problem, known })
         })
     }
 }

@@ -176,7 +176,7 @@ macro_rules! requests {
 
         impl CustomRequest {
             /// Returns None if no request has this method.
-            pub fn parse(method: &str, params: Value) -> Option<Result<Self, ArgumentError>> {
+            pub fn parse(method: &str, params: Value) -> Option<Result<Self, Box<ArgumentError>>> {
                 Some(match method {
                     $($method => <$params>::parse(params).map(Self::$variant),)*
                     _ => return None,
@@ -207,7 +207,7 @@ macro_rules! commands {
 
         impl Command {
             /// Returns None if no command has this name.
-            pub fn parse(name: &str, arguments: Value) -> Option<Result<Self, ArgumentError>> {
+            pub fn parse(name: &str, arguments: Value) -> Option<Result<Self, Box<ArgumentError>>> {
                 Some(match name {
                     $($name => <$params>::parse(arguments).map(Self::$variant),)*
                     _ => return None,
@@ -215,6 +215,7 @@ macro_rules! commands {
             }
 
             /// Returns the workspace that the arguments name.
+            #[must_use]
             pub fn place(&self) -> Where {
                 match self {
                     $(Self::$variant(params) => params.place(),)*

@@ -74,6 +74,7 @@ macro_rules! params {
         } }
 
         impl $name {
+            #[must_use]
             pub fn place(&self) -> Where {
                 Where {
                     uri: self.uri.clone(),
@@ -109,6 +110,7 @@ macro_rules! params {
         } }
 
         impl $name {
+            #[must_use]
             pub fn choices(&self) -> Choices {
                 Choices {
                     scope: text(self.scope.as_ref()),
