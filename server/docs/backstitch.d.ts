@@ -61,12 +61,16 @@ export interface Applied {
 }
 
 export interface ApplyEditParams {
-  edit: WorkspaceEdit;
-  /** The tool's name. */
-  label?: string | null;
   /** The default is the turn that has begun, if it is the only one. `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
+  /** The tool's name. */
+  label?: string | null;
+  edit: WorkspaceEdit;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export interface ApplyEditResult {
@@ -194,14 +198,12 @@ export interface Checkpoint {
   unsaved: Unsaved[];
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface CheckpointParams {
+  rev: string;
   /** A document of the workspace. */
   uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
-  /** Required. */
-  rev?: string;
 }
 
 /** A node of the history: the state after its own changes. */
@@ -316,16 +318,15 @@ export interface DidRewind {
   checkpoint: string;
 }
 
-/** The workspace to use; not needed if only one is open. */
+/** Restricted to one file if `uri` is given. */
 export interface DiffParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
-  /** Required. */
-  from?: string;
+  from: string;
   /** A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`. */
   to?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** Differences between two revisions, or between a revision and the disk. */
@@ -347,6 +348,8 @@ export interface DocumentEdit {
 /** A document. */
 export interface DocumentParams {
   uri: string;
+  /** Not used: the document names its workspace. */
+  workspace?: string | null;
 }
 
 /** A running language server. */
@@ -375,12 +378,7 @@ export interface FailureMessage {
   hint: string | null;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface ForkParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** Asks the user if left out. */
   rev?: string | null;
   /** A name is generated if left out. */
@@ -388,9 +386,13 @@ export interface ForkParams {
   /** Directory for a separate copy of the files. */
   into?: string | null;
   /** Switches to the new branch, too. */
-  switch?: boolean;
+  switch?: boolean | null;
   /** Asks the user if neither a name nor a directory is given. The default is true. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export interface ForkResult {
@@ -440,15 +442,14 @@ export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash"
 
 export type Lenses = "all" | "session" | "latestTurn" | "off";
 
-/** The workspace to use; not needed if only one is open. */
 export interface NewCheckpointParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   label?: string | null;
   /** A longer description. */
   description?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export type NotKept = "too_large" | "unreadable" | "special";
@@ -483,16 +484,15 @@ export interface Origin {
   step_certainty: Certainty;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface PinParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** The default is `@`. */
   rev?: string | null;
   /** false: `gc` may remove it when it is old. The default is true. */
   pinned?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export interface PinResult {
@@ -524,30 +524,26 @@ export interface Plan {
 
 /** Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required. */
 export interface PlanParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   rev?: string | null;
   turn?: string | null;
   step?: string | null;
   op?: string | null;
   /** Plans to undo the last operation. */
-  undo?: boolean;
+  undo?: boolean | null;
   /** Plans to redo the operation that was undone last. */
-  redo?: boolean;
+  redo?: boolean | null;
+  branch?: string | null;
+  carry?: boolean | null;
   /** True if the answer has the texts of the files. */
   texts?: boolean | null;
-  branch?: string | null;
-  carry?: boolean;
   /** Only `code` for now. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -558,6 +554,10 @@ export interface PlanParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** A plan as `backstitch/plan` answers it. */
@@ -602,20 +602,15 @@ export interface PlannedText {
 /** State of the recorder, which watches the files of the workspace. */
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
-/** The workspace to use; not needed if only one is open. */
 export interface RedoParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -626,6 +621,10 @@ export interface RedoParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export type Resolution = "markers" | "current" | "target" | "left";
@@ -639,12 +638,7 @@ export interface RestoreSettings {
 
 export type Restoring = "merge" | "exact";
 
-/** The workspace to use; not needed if only one is open. */
 export interface RevertParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** Asks the user if both `turn` and `step` are left out. */
   turn?: string | null;
   step?: string | null;
@@ -653,9 +647,9 @@ export interface RevertParams {
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -666,10 +660,11 @@ export interface RevertParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
-
-/** Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each file back. */
-export type ReviewAction = "none" | "keep" | "unkeep";
 
 /** A file with unreviewed work, from the state that the user has reviewed to the current state. */
 export interface ReviewFile {
@@ -701,16 +696,15 @@ export interface ReviewHunk {
   checkpoint: string | null;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface ReviewParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
-  /** The default is `none`. */
-  action?: ReviewAction | null;
+  /** `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given. */
+  action?: string | null;
   /** Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`. */
   lines?: [number, number] | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** The work of agents that is not reviewed, by path. An answer to `keep` has what was marked as reviewed. */
@@ -718,12 +712,7 @@ export interface ReviewResult {
   files: ReviewFile[];
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface RewindParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** Asks the user if left out. */
   rev?: string | null;
   /** Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
@@ -733,9 +722,9 @@ export interface RewindParams {
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -746,6 +735,10 @@ export interface RewindParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** Agent sessions, newest first. */
@@ -753,25 +746,25 @@ export interface SessionsResult {
   sessions: AgentSession[];
 }
 
-/** The workspace to use; not needed if only one is open. */
+/** Restricted to one file if `uri` is given. */
 export interface ShowDiffParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** The default is `@`. */
   rev?: string | null;
   /** The default is the disk. */
   rev2?: string | null;
   /** Shows what this turn itself changed, instead of `rev` and `rev2`. */
   turn?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
-/** The workspace to use; not needed if only one is open. */
+/** Restricted to one file if `uri` is given. */
 export interface ShowTimelineParams {
   /** A document of the workspace. */
   uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
 }
 
@@ -801,24 +794,19 @@ export interface StoreSettings {
   dir?: string | null;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface SwitchParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** Asks the user if left out. */
   branch?: string | null;
   /** Takes the user's own edits along. */
-  carry?: boolean;
+  carry?: boolean | null;
   /** Only `code` for now. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -829,18 +817,21 @@ export interface SwitchParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
-}
-
-/** The workspace to use; not needed if only one is open. */
-export interface TagParams {
   /** A document of the workspace. */
   uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
+}
+
+export interface TagParams {
   /** Offers some names if left out. */
   name?: string | null;
   /** The default is `@`. */
   rev?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export interface TagResult {
@@ -859,12 +850,8 @@ export interface TimelineChanged {
   workspace: Text;
 }
 
-/** The workspace to use; not needed if only one is open. */
+/** Restricted to checkpoints that changed one file if `uri` is given. */
 export interface TimelineParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** The default is 200. */
   limit?: number | null;
   /** Returns only checkpoints older than this one: the next page. */
@@ -876,7 +863,11 @@ export interface TimelineParams {
   /** Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix. */
   text?: string | null;
   branch?: string | null;
-  allBranches?: boolean;
+  allBranches?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** A page of the timeline, newest first. */
@@ -892,27 +883,24 @@ export interface TimelineResult {
   more: boolean;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface TurnBeginParams {
+  agent: string;
+  session: string;
+  prompt?: string | null;
   /** A document of the workspace. */
   uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
-  /** Required, as is `session`. */
-  agent?: string | null;
-  session?: string | null;
-  prompt?: string;
 }
 
-/** The workspace to use; not needed if only one is open. */
 export interface TurnEndParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** The default is the turn that has begun, if it is the only one. `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 /** The checkpoint that was recorded; null if there was nothing to record. */
@@ -922,12 +910,7 @@ export interface TurnResult {
 
 export type Uncertain = "keep" | "take";
 
-/** The workspace to use; not needed if only one is open. */
 export interface UndoParams {
-  /** A document of the workspace. */
-  uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
-  workspace?: string | null;
   /** The default is the last operation. */
   op?: string | null;
   /** Only `code` for now. */
@@ -935,9 +918,9 @@ export interface UndoParams {
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
   exact?: boolean | null;
   /** URIs, or paths relative to the root. The default is all files. */
-  paths?: string[];
+  paths?: string[] | null;
   /** Hunk ids from `backstitch/diff`. */
-  hunks?: string[];
+  hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
   /** The default is `keep`. */
@@ -948,6 +931,10 @@ export interface UndoParams {
   plan?: string | null;
   /** True if the user is asked to confirm. The default is true unless there is a `plan`. */
   confirm?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
 }
 
 export interface Unsaved {
@@ -962,7 +949,7 @@ export interface Unsaved {
 export interface Where {
   /** A document of the workspace. */
   uri?: string | null;
-  /** Root of the workspace, as a path or URI. */
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
 }
 
@@ -991,16 +978,27 @@ export interface Requests {
 
 /** Commands of `workspace/executeCommand`, with their one argument. */
 export interface Commands {
+  /** Rewind… */
   "backstitch.rewind": { params: RewindParams; result: RestoreResult | CommandFailed };
-  "backstitch.revert": { params: RevertParams; result: RestoreResult | CommandFailed };
+  /** Undo the Last Rewind */
   "backstitch.undo": { params: UndoParams; result: RestoreResult | CommandFailed };
+  /** Redo the Rewind */
   "backstitch.redo": { params: RedoParams; result: RestoreResult | CommandFailed };
-  "backstitch.switch": { params: SwitchParams; result: RestoreResult | CommandFailed };
+  /** Revert Turn or Step… */
+  "backstitch.revert": { params: RevertParams; result: RestoreResult | CommandFailed };
+  /** Fork… */
   "backstitch.fork": { params: ForkParams; result: ForkResult | CommandFailed };
+  /** Switch to Branch… */
+  "backstitch.switch": { params: SwitchParams; result: RestoreResult | CommandFailed };
+  /** Tag… */
   "backstitch.tag": { params: TagParams; result: TagResult | CommandFailed };
+  /** Pin */
   "backstitch.pin": { params: PinParams; result: PinResult | CommandFailed };
+  /** Make a Checkpoint */
   "backstitch.checkpoint": { params: NewCheckpointParams; result: Checkpoint | CommandFailed };
+  /** Compare with Now… */
   "backstitch.diff": { params: ShowDiffParams; result: DiffResult | CommandFailed };
+  /** Show the Timeline */
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };
 }
 

@@ -1,5 +1,4 @@
----@meta _
--- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Types and names of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
 -- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 ---@class backstitch.Action
@@ -43,10 +42,12 @@
 ---@field awaited? backstitch.Text[] Documents whose editor has confirmed the edit but not sent the change yet.
 
 ---@class backstitch.ApplyEditParams
----@field edit lsp.WorkspaceEdit
----@field label? string|nil The tool's name.
 ---@field agent? string|nil The default is the turn that has begun, if it is the only one. `session` alone names one of several.
 ---@field session? string|nil
+---@field label? string|nil The tool's name.
+---@field edit lsp.WorkspaceEdit
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.ApplyEditResult
 ---@field applied boolean True if every document took its part of the edit.
@@ -143,11 +144,10 @@
 ---@field coverage backstitch.Coverage
 ---@field unsaved backstitch.Unsaved[] Text that was not saved at that moment.
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.CheckpointParams
+---@field rev string
 ---@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
----@field rev? string Required.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---A node of the history: the state after its own changes.
 ---@class backstitch.CheckpointResult
@@ -234,12 +234,12 @@
 ---@field operation backstitch.Operation
 ---@field checkpoint string
 
----The workspace to use; not needed if only one is open.
+---Restricted to one file if `uri` is given.
 ---@class backstitch.DiffParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
----@field from? string Required.
+---@field from string
 ---@field to? string|nil A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---Differences between two revisions, or between a revision and the disk.
 ---@class backstitch.DiffResult
@@ -255,6 +255,7 @@
 ---A document.
 ---@class backstitch.DocumentParams
 ---@field uri string
+---@field workspace? string|nil Not used: the document names its workspace.
 
 ---A running language server.
 ---@class backstitch.EditorAtWork
@@ -276,15 +277,14 @@
 ---@field message string
 ---@field hint string|nil
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.ForkParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil Asks the user if left out.
 ---@field name? string|nil A name is generated if left out.
 ---@field into? string|nil Directory for a separate copy of the files.
----@field switch? boolean Switches to the new branch, too.
+---@field switch? boolean|nil Switches to the new branch, too.
 ---@field confirm? boolean|nil Asks the user if neither a name nor a directory is given. The default is true.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.ForkResult
 ---@field branch backstitch.Branch
@@ -324,12 +324,11 @@
 
 ---@alias backstitch.Lenses "all"|"session"|"latestTurn"|"off"
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.NewCheckpointParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field label? string|nil
 ---@field description? string|nil A longer description.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@alias backstitch.NotKept "too_large"|"unreadable"|"special"
 
@@ -358,12 +357,11 @@
 ---@field session_certainty backstitch.Certainty
 ---@field step_certainty backstitch.Certainty
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.PinParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil The default is `@`.
 ---@field pinned? boolean|nil false: `gc` may remove it when it is old. The default is true.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.PinResult
 ---@field checkpoint string
@@ -385,26 +383,26 @@
 
 ---Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is required.
 ---@class backstitch.PlanParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil
 ---@field turn? string|nil
 ---@field step? string|nil
 ---@field op? string|nil
----@field undo? boolean Plans to undo the last operation.
----@field redo? boolean Plans to redo the operation that was undone last.
----@field texts? boolean|nil True if the answer has the texts of the files.
+---@field undo? boolean|nil Plans to undo the last operation.
+---@field redo? boolean|nil Plans to redo the operation that was undone last.
 ---@field branch? string|nil
----@field carry? boolean
+---@field carry? boolean|nil
+---@field texts? boolean|nil True if the answer has the texts of the files.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---A plan as `backstitch/plan` answers it.
 ---@class backstitch.PlanResult
@@ -434,19 +432,18 @@
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.RedoParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@alias backstitch.Resolution "markers"|"current"|"target"|"left"
 
@@ -458,24 +455,20 @@
 
 ---@alias backstitch.Restoring "merge"|"exact"
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.RevertParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field turn? string|nil Asks the user if both `turn` and `step` are left out.
 ---@field step? string|nil
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
-
----Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each file back.
----@alias backstitch.ReviewAction "none"|"keep"|"unkeep"
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---A file with unreviewed work, from the state that the user has reviewed to the current state.
 ---@class backstitch.ReviewFile
@@ -500,49 +493,47 @@
 ---@field prompt string|nil
 ---@field checkpoint string|nil
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.ReviewParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
----@field action? backstitch.ReviewAction|nil The default is `none`.
+---@field action? string|nil `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given.
 ---@field lines? [integer, integer]|nil Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---The work of agents that is not reviewed, by path. An answer to `keep` has what was marked as reviewed.
 ---@class backstitch.ReviewResult
 ---@field files backstitch.ReviewFile[]
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.RewindParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil Asks the user if left out.
 ---@field lines? [integer, integer]|nil Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---Agent sessions, newest first.
 ---@class backstitch.SessionsResult
 ---@field sessions backstitch.AgentSession[]
 
----The workspace to use; not needed if only one is open.
+---Restricted to one file if `uri` is given.
 ---@class backstitch.ShowDiffParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field rev? string|nil The default is `@`.
 ---@field rev2? string|nil The default is the disk.
 ---@field turn? string|nil Shows what this turn itself changed, instead of `rev` and `rev2`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
----The workspace to use; not needed if only one is open.
+---Restricted to one file if `uri` is given.
 ---@class backstitch.ShowTimelineParams
 ---@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---The rows that were shown, newest first.
 ---@class backstitch.ShowTimelineResult
@@ -563,28 +554,26 @@
 ---@class backstitch.StoreSettings
 ---@field dir? string|nil Directory of all histories: absolute, or starting with `~/`.
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.SwitchParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field branch? string|nil Asks the user if left out.
----@field carry? boolean Takes the user's own edits along.
+---@field carry? boolean|nil Takes the user's own edits along.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
-
----The workspace to use; not needed if only one is open.
----@class backstitch.TagParams
 ---@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.TagParams
 ---@field name? string|nil Offers some names if left out.
 ---@field rev? string|nil The default is `@`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.TagResult
 ---@field tag string
@@ -600,10 +589,8 @@
 ---@class backstitch.TimelineChanged
 ---@field workspace backstitch.Text
 
----The workspace to use; not needed if only one is open.
+---Restricted to checkpoints that changed one file if `uri` is given.
 ---@class backstitch.TimelineParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field limit? integer|nil The default is 200.
 ---@field before? string|nil Returns only checkpoints older than this one: the next page.
 ---@field session? string|nil The agent's own session id, or a prefix of it.
@@ -611,7 +598,9 @@
 ---@field kind? backstitch.Kind|nil
 ---@field text? string|nil Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix.
 ---@field branch? string|nil
----@field allBranches? boolean
+---@field allBranches? boolean|nil
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---A page of the timeline, newest first.
 ---@class backstitch.TimelineResult
@@ -622,20 +611,18 @@
 ---@field branch string The current branch.
 ---@field more boolean True if there are older checkpoints.
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.TurnBeginParams
+---@field agent string
+---@field session string
+---@field prompt? string|nil
 ---@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
----@field agent? string|nil Required, as is `session`.
----@field session? string|nil
----@field prompt? string
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.TurnEndParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field agent? string|nil The default is the turn that has begun, if it is the only one. `session` alone names one of several.
 ---@field session? string|nil
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---The checkpoint that was recorded; null if there was nothing to record.
 ---@class backstitch.TurnResult
@@ -643,20 +630,19 @@
 
 ---@alias backstitch.Uncertain "keep"|"take"
 
----The workspace to use; not needed if only one is open.
 ---@class backstitch.UndoParams
----@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
 ---@field op? string|nil The default is the last operation.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
----@field paths? string[] URIs, or paths relative to the root. The default is all files.
----@field hunks? string[] Hunk ids from `backstitch/diff`.
+---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
+---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
 ---@field confirm? boolean|nil True if the user is asked to confirm. The default is true unless there is a `plan`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.Unsaved
 ---@field path backstitch.Text
@@ -667,7 +653,7 @@
 ---The workspace to use; not needed if only one is open.
 ---@class backstitch.Where
 ---@field uri? string|nil A document of the workspace.
----@field workspace? string|nil Root of the workspace, as a path or URI.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---The words that differ: line from 0 in its side of the hunk, start and end in the client's units.
 ---@class backstitch.Words
@@ -691,11 +677,11 @@
 
 ---@class backstitch.Commands
 ---@field ["backstitch.rewind"] { params: backstitch.RewindParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
----@field ["backstitch.revert"] { params: backstitch.RevertParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.undo"] { params: backstitch.UndoParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.redo"] { params: backstitch.RedoParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
----@field ["backstitch.switch"] { params: backstitch.SwitchParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
+---@field ["backstitch.revert"] { params: backstitch.RevertParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.fork"] { params: backstitch.ForkParams, result: backstitch.ForkResult|backstitch.CommandFailed }
+---@field ["backstitch.switch"] { params: backstitch.SwitchParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.tag"] { params: backstitch.TagParams, result: backstitch.TagResult|backstitch.CommandFailed }
 ---@field ["backstitch.pin"] { params: backstitch.PinParams, result: backstitch.PinResult|backstitch.CommandFailed }
 ---@field ["backstitch.checkpoint"] { params: backstitch.NewCheckpointParams, result: backstitch.Checkpoint|backstitch.CommandFailed }
@@ -707,3 +693,27 @@
 ---@field ["backstitch/didRewind"] backstitch.DidRewind
 ---@field ["backstitch/timelineChanged"] backstitch.TimelineChanged
 ---@field ["backstitch/status"] backstitch.Status
+
+return {
+  --- The server's commands.
+  commands = {
+    'backstitch.rewind',
+    'backstitch.undo',
+    'backstitch.redo',
+    'backstitch.revert',
+    'backstitch.fork',
+    'backstitch.switch',
+    'backstitch.tag',
+    'backstitch.pin',
+    'backstitch.checkpoint',
+    'backstitch.diff',
+    'backstitch.timeline',
+  },
+  --- Notifications from the server.
+  notifications = {
+    'backstitch/didCheckpoint',
+    'backstitch/didRewind',
+    'backstitch/timelineChanged',
+    'backstitch/status',
+  },
+}

@@ -1,5 +1,6 @@
 --- The language server: its start, its restart after a crash, requests to it and notifications from it.
 local config = require('backstitch.config')
+local protocol = require('backstitch.protocol')
 local task = require('backstitch.task')
 
 local M = {}
@@ -129,11 +130,11 @@ function M.config()
     notifications = true,
   }, { store = own.settings.store })
   local handlers = {}
-  for _, method in ipairs({ 'didCheckpoint', 'didRewind', 'timelineChanged', 'status' }) do
-    handlers['backstitch/' .. method] = function(_, params, ctx)
+  for _, method in ipairs(protocol.notifications) do
+    handlers[method] = function(_, params, ctx)
       local client = vim.lsp.get_client_by_id(ctx.client_id)
       if client then
-        emit('backstitch/' .. method, params, client)
+        emit(method, params, client)
       end
     end
   end
@@ -145,20 +146,9 @@ function M.config()
     return vim.lsp.handlers['window/showDocument'](err, params, ctx)
   end
   local commands = {}
-  for _, name in ipairs({
-    'rewind',
-    'revert',
-    'undo',
-    'redo',
-    'switch',
-    'fork',
-    'tag',
-    'pin',
-    'checkpoint',
-    'diff',
-    'timeline',
-  }) do
-    commands['backstitch.' .. name] = function(command, ctx)
+  for _, id in ipairs(protocol.commands) do
+    local name = assert(id:match('^backstitch%.(.+)$'))
+    commands[id] = function(command, ctx)
       local arguments = command.arguments and command.arguments[1] or {}
       require('backstitch.commands').from_server(name, arguments, ctx)
     end

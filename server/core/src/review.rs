@@ -78,7 +78,7 @@ struct Reviewed {
 }
 
 /// A file with its changes on the current chain.
-struct Followed {
+struct ReviewedFile {
     file: FileId,
     reviewed: Reviewed,
     current: FileVersion,
@@ -193,7 +193,7 @@ impl Engine {
     }
 
     /// Returns the selected files that agents changed on the chain of `head`, with their reviewed states.
-    fn followed(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<Followed>> {
+    fn followed(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<ReviewedFile>> {
         let _moment = self.store.reading()?;
         let (conn, here) = (&self.store.conn, self.here.branch);
         let ancestry = Ancestry::new(conn);
@@ -240,7 +240,7 @@ impl Engine {
                     })
             };
             if is_selected(&reviewed.state) || is_selected(&current) {
-                all.push(Followed {
+                all.push(ReviewedFile {
                     file,
                     reviewed,
                     current,
@@ -335,7 +335,7 @@ impl Engine {
     }
 
     /// Returns the reviewed state once the hunks at these lines are accepted.
-    fn accepted(&self, followed: &Followed, lines: &Range<usize>) -> Result<Reviewed> {
+    fn accepted(&self, followed: &ReviewedFile, lines: &Range<usize>) -> Result<Reviewed> {
         let old = self
             .text_of_reviewed(&followed.reviewed)?
             .unwrap_or_default();
@@ -358,7 +358,7 @@ impl Engine {
     /// Returns a file with its unreviewed hunks; None: everything selected is reviewed.
     fn shown(
         &self,
-        followed: &Followed,
+        followed: &ReviewedFile,
         selection: &ReviewSelection,
         head: NodeId,
     ) -> Result<Option<ReviewFile>> {
@@ -405,7 +405,7 @@ impl Engine {
 
     fn with_authors(
         &self,
-        followed: &Followed,
+        followed: &ReviewedFile,
         hunks: &[LineChange],
         (old, new): (&[u8], &[u8]),
         head: NodeId,
@@ -454,7 +454,11 @@ impl Engine {
     }
 
     /// Returns the author of the newest change of an agent that removed these lines.
-    fn remover(&self, followed: &Followed, removed: &[Vec<u8>]) -> Result<Option<ReviewAuthor>> {
+    fn remover(
+        &self,
+        followed: &ReviewedFile,
+        removed: &[Vec<u8>],
+    ) -> Result<Option<ReviewAuthor>> {
         let conn = &self.store.conn;
         for change in followed.changes.iter().rev() {
             let Some(session) = change.origin.session else {

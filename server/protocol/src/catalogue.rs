@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, to_value};
 
+use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
     ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
     CommandFailed, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult, DocumentParams,
@@ -26,10 +27,22 @@ pub struct Shape {
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
 
+/// Effect of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Reads,
+    /// Changes files or the history. It runs to its end after a cancellation, and its answer reports the result.
+    Changes,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct RequestSpec {
     pub method: &'static str,
+    pub effect: Effect,
     pub params: Shape,
+    /// Returns the fields of `params`.
+    pub fields: fn() -> Vec<Field>,
+    pub rules: &'static [Rule],
     pub result: Shape,
 }
 
@@ -37,8 +50,13 @@ pub struct RequestSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     pub name: &'static str,
+    /// The title in a list of commands.
+    pub title: &'static str,
     /// The command's one argument.
     pub params: Shape,
+    /// Returns the fields of `params`.
+    pub fields: fn() -> Vec<Field>,
+    pub rules: &'static [Rule],
     pub result: Shape,
 }
 
@@ -129,22 +147,6 @@ pub const fn failure_data() -> Shape {
     Shape::of::<FailureData>()
 }
 
-const fn request<P: Wire, R: Wire>(method: &'static str) -> RequestSpec {
-    RequestSpec {
-        method,
-        params: Shape::of::<P>(),
-        result: Shape::of::<R>(),
-    }
-}
-
-const fn command<P: Wire, R: Wire>(name: &'static str) -> CommandSpec {
-    CommandSpec {
-        name,
-        params: Shape::of::<P>(),
-        result: Shape::of::<R>(),
-    }
-}
-
 const fn notification<P: Wire>(method: &'static str) -> Notification {
     Notification {
         method,
@@ -152,34 +154,104 @@ const fn notification<P: Wire>(method: &'static str) -> Notification {
     }
 }
 
-/// Requests from the client.
-pub const REQUESTS: &[RequestSpec] = &[
-    request::<TimelineParams, TimelineResult>("backstitch/timeline"),
-    request::<CheckpointParams, CheckpointResult>("backstitch/checkpoint"),
-    request::<DiffParams, DiffResult>("backstitch/diff"),
-    request::<PlanParams, PlanResult>("backstitch/plan"),
-    request::<DocumentParams, ContentResult>("backstitch/content"),
-    request::<DocumentParams, BlameResult>("backstitch/blame"),
-    request::<Where, SessionsResult>("backstitch/sessions"),
-    request::<ReviewParams, ReviewResult>("backstitch/review"),
-    request::<TurnBeginParams, TurnResult>("backstitch/turnBegin"),
-    request::<ApplyEditParams, ApplyEditResult>("backstitch/applyEdit"),
-    request::<TurnEndParams, TurnResult>("backstitch/turnEnd"),
-];
+/// Declares the requests from the client, one in each row: `REQUESTS`, and a type that has the checked parameters of
+/// one of them.
+macro_rules! requests {
+    ($($variant:ident($params:ty) -> $result:ty = $effect:ident $method:literal;)*) => {
+        /// Requests from the client.
+        pub const REQUESTS: &[RequestSpec] = &[$(RequestSpec {
+            method: $method,
+            effect: Effect::$effect,
+            params: Shape::of::<$params>(),
+            fields: <$params>::fields,
+            rules: <$params>::RULES,
+            result: Shape::of::<$result>(),
+        }),*];
 
-pub const COMMANDS: &[CommandSpec] = &[
-    command::<RewindParams, RestoreResult>("backstitch.rewind"),
-    command::<RevertParams, RestoreResult>("backstitch.revert"),
-    command::<UndoParams, RestoreResult>("backstitch.undo"),
-    command::<RedoParams, RestoreResult>("backstitch.redo"),
-    command::<SwitchParams, RestoreResult>("backstitch.switch"),
-    command::<ForkParams, ForkResult>("backstitch.fork"),
-    command::<TagParams, TagResult>("backstitch.tag"),
-    command::<PinParams, PinResult>("backstitch.pin"),
-    command::<NewCheckpointParams, Checkpoint>("backstitch.checkpoint"),
-    command::<ShowDiffParams, DiffResult>("backstitch.diff"),
-    command::<ShowTimelineParams, ShowTimelineResult>("backstitch.timeline"),
-];
+        /// A request with its parameters.
+        #[derive(Clone, Debug)]
+        pub enum CustomRequest {
+            $($variant($params),)*
+        }
+
+        impl CustomRequest {
+            /// Returns None if no request has this method.
+            pub fn parse(method: &str, params: Value) -> Option<Result<Self, Box<ArgumentError>>> {
+                Some(match method {
+                    $($method => <$params>::parse(params).map(Self::$variant),)*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+/// Declares the commands in the same way.
+macro_rules! commands {
+    ($($variant:ident($params:ty) -> $result:ty = $name:literal, $title:literal;)*) => {
+        /// Commands, in the order in which the server offers them.
+        pub const COMMANDS: &[CommandSpec] = &[$(CommandSpec {
+            name: $name,
+            title: $title,
+            params: Shape::of::<$params>(),
+            fields: <$params>::fields,
+            rules: <$params>::RULES,
+            result: Shape::of::<$result>(),
+        }),*];
+
+        /// A command with its arguments.
+        #[derive(Clone, Debug)]
+        pub enum Command {
+            $($variant($params),)*
+        }
+
+        impl Command {
+            /// Returns None if no command has this name.
+            pub fn parse(name: &str, arguments: Value) -> Option<Result<Self, Box<ArgumentError>>> {
+                Some(match name {
+                    $($name => <$params>::parse(arguments).map(Self::$variant),)*
+                    _ => return None,
+                })
+            }
+
+            /// Returns the workspace that the arguments name.
+            #[must_use]
+            pub fn place(&self) -> Where {
+                match self {
+                    $(Self::$variant(params) => params.place(),)*
+                }
+            }
+        }
+    };
+}
+
+requests! {
+    Timeline(TimelineParams) -> TimelineResult = Reads "backstitch/timeline";
+    Checkpoint(CheckpointParams) -> CheckpointResult = Reads "backstitch/checkpoint";
+    Diff(DiffParams) -> DiffResult = Reads "backstitch/diff";
+    Plan(PlanParams) -> PlanResult = Reads "backstitch/plan";
+    Content(DocumentParams) -> ContentResult = Reads "backstitch/content";
+    Blame(DocumentParams) -> BlameResult = Reads "backstitch/blame";
+    Sessions(Where) -> SessionsResult = Reads "backstitch/sessions";
+    Review(ReviewParams) -> ReviewResult = Changes "backstitch/review";
+    TurnBegin(TurnBeginParams) -> TurnResult = Changes "backstitch/turnBegin";
+    ApplyEdit(ApplyEditParams) -> ApplyEditResult = Changes "backstitch/applyEdit";
+    TurnEnd(TurnEndParams) -> TurnResult = Changes "backstitch/turnEnd";
+}
+
+commands! {
+    Rewind(RewindParams) -> RestoreResult = "backstitch.rewind", "Rewind…";
+    Undo(UndoParams) -> RestoreResult = "backstitch.undo", "Undo the Last Rewind";
+    Redo(RedoParams) -> RestoreResult = "backstitch.redo", "Redo the Rewind";
+    Revert(RevertParams) -> RestoreResult = "backstitch.revert", "Revert Turn or Step…";
+    Fork(ForkParams) -> ForkResult = "backstitch.fork", "Fork…";
+    Switch(SwitchParams) -> RestoreResult = "backstitch.switch", "Switch to Branch…";
+    Tag(TagParams) -> TagResult = "backstitch.tag", "Tag…";
+    Pin(PinParams) -> PinResult = "backstitch.pin", "Pin";
+    Checkpoint(NewCheckpointParams) -> Checkpoint = "backstitch.checkpoint", "Make a Checkpoint";
+    Diff(ShowDiffParams) -> DiffResult = "backstitch.diff", "Compare with Now…";
+    Timeline(ShowTimelineParams) -> ShowTimelineResult = "backstitch.timeline", "Show the Timeline";
+}
 
 /// Notifications from the server.
 pub const NOTIFICATIONS: &[Notification] = &[

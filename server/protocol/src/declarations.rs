@@ -12,6 +12,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use crate::arguments::Rule;
 use crate::catalogue::Shape;
 use crate::{COMMANDS, ClientOptions, CommandFailed, FailureData, NOTIFICATIONS, REQUESTS};
 
@@ -213,4 +214,62 @@ fn lua_is_up_to_date() {
         "nvim-plugin/lua/backstitch/protocol.lua",
         &lua::file(&declared()),
     );
+}
+
+/// The arguments that are checked are the fields that are declared, and rules name such fields.
+#[test]
+fn checked_arguments_match_the_types() {
+    let requests = REQUESTS
+        .iter()
+        .map(|r| (r.method, r.params, r.fields, r.rules));
+    let commands = COMMANDS
+        .iter()
+        .map(|c| (c.name, c.params, c.fields, c.rules));
+    let all = declared();
+    for (method, params, fields, rules) in requests.chain(commands) {
+        let Type::Fields(declared) = &all[params.name()].ty else {
+            panic!("{method} takes no object");
+        };
+        let declared = declared
+            .iter()
+            .map(|field| (field.name.clone(), field.required));
+        let checked = fields()
+            .into_iter()
+            .map(|field| (field.name, field.is_required));
+        let checked: Vec<(String, bool)> = checked.collect();
+        assert_eq!(checked, declared.collect::<Vec<_>>(), "{method}");
+        for rule in rules {
+            let named = match *rule {
+                Rule::OneOf(names) | Rule::AtMostOneOf(names) => names.to_vec(),
+                Rule::Needs(one, other) => vec![one, other],
+            };
+            for name in named {
+                assert!(
+                    checked.iter().any(|(field, _)| field == name),
+                    "{method}: {name}"
+                );
+            }
+        }
+    }
+}
+
+/// The extension for VS Code has every command, under the title that the catalogue gives it.
+#[test]
+fn vs_code_has_every_command() {
+    let read = |name: &str| -> Value {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vscode-extension");
+        let text = fs::read_to_string(path.join(name)).expect("the extension's manifest");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let (manifest, titles) = (read("package.json"), read("package.nls.json"));
+    let all = manifest["contributes"]["commands"]
+        .as_array()
+        .expect("commands");
+    for command in COMMANDS {
+        let key = command.name.replacen("backstitch", "command", 1);
+        let own = all.iter().find(|own| own["command"] == command.name);
+        let title = own.map(|own| own["title"].clone());
+        assert_eq!(title, Some(format!("%{key}%").into()), "{}", command.name);
+        assert_eq!(titles[&key], command.title, "{key}");
+    }
 }

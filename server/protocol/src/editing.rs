@@ -1,13 +1,13 @@
 //! Agents that work inside the editor.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::shape;
 
 shape! {
     /// An LSP `WorkspaceEdit`.
     #[serde(transparent)]
-    pub struct WorkspaceEdit(pub Value);
+    pub struct WorkspaceEdit(pub Map<String, Value>);
 
     /// The checkpoint that was recorded; null if there was nothing to record.
     pub struct TurnResult {

@@ -5,6 +5,7 @@
 //! A test generates `server/docs/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` from these types.
 //! With `BACKSTITCH_RENEW_TYPES=1` it writes the files.
 
+mod arguments;
 mod catalogue;
 #[cfg(test)]
 mod declarations;
@@ -14,8 +15,10 @@ mod history;
 mod params;
 mod restore;
 
+pub use arguments::*;
 pub use catalogue::{
-    COMMANDS, CommandSpec, NOTIFICATIONS, Notification, REQUESTS, RequestSpec, Shape, failure_data,
+    COMMANDS, Command, CommandSpec, CustomRequest, Effect, NOTIFICATIONS, Notification, REQUESTS,
+    RequestSpec, Shape, failure_data,
 };
 pub use editing::*;
 pub use failure::*;

@@ -1,11 +1,14 @@
-//! Parameters of requests, the one argument of each command, and the client's description of itself. Unknown fields
-//! are ignored here.
+//! Parameters of requests, the one argument of each command, and the client's description of itself.
+//!
+//! A type declared by `params!` is the only declaration of its arguments: a field that is no `Option` is required, an
+//! unknown field is refused, and the list after the name has the rules about several of them.
 
+use crate::arguments::{Field, Lines, Name, Names, Params, Rule};
 use crate::editing::WorkspaceEdit;
-use crate::{names, shape};
+use crate::names;
 
-/// Declares parameters whose fields are all optional.
-macro_rules! params {
+/// Declares options whose fields may all be left out. Unknown fields are ignored.
+macro_rules! options {
     ($($item:item)*) => {$(
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -14,7 +17,7 @@ macro_rules! params {
     )*};
 }
 
-params! {
+options! {
     /// `initializationOptions.backstitch`. A client that leaves it out gets plain LSP.
     pub struct ClientOptions {
         /// The client reloads a document without unsaved text when its file changes on disk. Such a file is then
@@ -53,268 +56,305 @@ params! {
         /// Directory of all histories: absolute, or starting with `~/`.
         pub dir: Option<String>,
     }
+}
 
+/// Declares parameters. `in workspace` adds the fields that name a workspace; `in restore` adds the options of a
+/// restore, too.
+macro_rules! params {
+    (@alone $meta:tt $name:ident $rules:tt { $($body:tt)* }) => {
+        params! { @type $meta $name $rules { $($body)* } }
+    };
+    (@workspace $meta:tt $name:ident $rules:tt { $($body:tt)* }) => {
+        params! { @type $meta $name $rules {
+            $($body)*
+            /// A document of the workspace.
+            pub uri: Option<Name>,
+            /// Root of the workspace, as a path or URI. Not needed if only one is open.
+            pub workspace: Option<Name>,
+        } }
+
+        impl $name {
+            #[must_use]
+            pub fn place(&self) -> Where {
+                Where {
+                    uri: self.uri.clone(),
+                    workspace: self.workspace.clone(),
+                }
+            }
+        }
+    };
+    (@restore $meta:tt $name:ident $rules:tt { $($body:tt)* }) => {
+        params! { @workspace $meta $name $rules {
+            $($body)*
+            /// Only `code` for now.
+            pub scope: Option<Name>,
+            /// Restores the exact state: the user's later edits are undone, too. The default is the setting
+            /// `restore.default`.
+            pub exact: Option<bool>,
+            /// URIs, or paths relative to the root. The default is all files.
+            pub paths: Option<Names>,
+            /// Hunk ids from `backstitch/diff`.
+            pub hunks: Option<Names>,
+            /// Restricts the restore to this session's edits.
+            pub session: Option<Name>,
+            /// The default is `keep`.
+            #[cfg_attr(test, schemars(with = "Option<Uncertain>"))]
+            pub uncertain: Option<Name>,
+            /// The default is `fail`.
+            #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
+            pub on_conflict: Option<Name>,
+            /// Fingerprint of a plan that was shown. Only that plan is applied.
+            pub plan: Option<Name>,
+            /// True if the user is asked to confirm. The default is true unless there is a `plan`.
+            pub confirm: Option<bool>,
+        } }
+
+        impl $name {
+            #[must_use]
+            pub fn choices(&self) -> Choices {
+                Choices {
+                    scope: text(self.scope.as_ref()),
+                    exact: self.exact,
+                    paths: texts(self.paths.as_ref()),
+                    hunks: texts(self.hunks.as_ref()),
+                    session: text(self.session.as_ref()),
+                    uncertain: text(self.uncertain.as_ref()),
+                    on_conflict: text(self.on_conflict.as_ref()),
+                    plan: text(self.plan.as_ref()),
+                    confirm: self.confirm,
+                }
+            }
+        }
+    };
+    (@type [$($meta:tt)*] $name:ident [$($rule:expr),*] {
+        $($(#[$about:meta])* pub $field:ident: $argument:ty,)*
+    }) => {
+        $($meta)*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        pub struct $name {
+            $($(#[$about])* pub $field: $argument,)*
+        }
+
+        impl Params for $name {
+            const RULES: &'static [Rule] = &[$($rule),*];
+
+            fn fields() -> Vec<Field> {
+                vec![$(Field::of::<$argument>(stringify!($field))),*]
+            }
+        }
+    };
+    ($($(#[$meta:meta])* pub struct $name:ident in $group:ident $rules:tt $body:tt)*) => {
+        $(params! { @$group [$(#[$meta])*] $name $rules $body })*
+    };
+}
+
+fn text(name: Option<&Name>) -> Option<String> {
+    name.cloned().map(String::from)
+}
+
+fn texts(names: Option<&Names>) -> Vec<String> {
+    let names = names.into_iter().flat_map(|names| names.iter());
+    names.cloned().map(String::from).collect()
+}
+
+/// Options of a restore, as the commands that restore declare them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choices {
+    pub scope: Option<String>,
+    pub exact: Option<bool>,
+    pub paths: Vec<String>,
+    pub hunks: Vec<String>,
+    pub session: Option<String>,
+    pub uncertain: Option<String>,
+    pub on_conflict: Option<String>,
+    pub plan: Option<String>,
+    pub confirm: Option<bool>,
+}
+
+params! {
     /// The workspace to use; not needed if only one is open.
-    pub struct Where {
-        /// A document of the workspace.
-        pub uri: Option<String>,
-        /// Root of the workspace, as a path or URI.
-        pub workspace: Option<String>,
-    }
+    pub struct Where in workspace [] {}
 
-    /// Options of a restore.
-    pub struct Choices {
-        /// Only `code` for now.
-        pub scope: Option<String>,
-        /// Restores the exact state: the user's later edits are undone, too. The default is the setting
-        /// `restore.default`.
-        pub exact: Option<bool>,
-        /// URIs, or paths relative to the root. The default is all files.
-        pub paths: Vec<String>,
-        /// Hunk ids from `backstitch/diff`.
-        pub hunks: Vec<String>,
-        /// Restricts the restore to this session's edits.
-        pub session: Option<String>,
-        /// The default is `keep`.
-        #[cfg_attr(test, schemars(with = "Option<Uncertain>"))]
-        pub uncertain: Option<String>,
-        /// The default is `fail`.
-        #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
-        pub on_conflict: Option<String>,
-        /// Fingerprint of a plan that was shown. Only that plan is applied.
-        pub plan: Option<String>,
-        /// True if the user is asked to confirm. The default is true unless there is a `plan`.
-        pub confirm: Option<bool>,
-    }
-
-    pub struct RewindParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct RewindParams in restore [
+        Rule::Needs("lines", "uri"),
+        Rule::AtMostOneOf(&["lines", "hunks"]),
+        Rule::AtMostOneOf(&["lines", "paths"])
+    ] {
         /// Asks the user if left out.
-        pub rev: Option<String>,
+        pub rev: Option<Name>,
         /// Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded.
-        pub lines: Option<(usize, usize)>,
-        #[serde(flatten)]
-        pub choices: Choices,
+        pub lines: Option<Lines>,
     }
 
-    pub struct RevertParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct RevertParams in restore [Rule::AtMostOneOf(&["turn", "step"])] {
         /// Asks the user if both `turn` and `step` are left out.
-        pub turn: Option<String>,
-        pub step: Option<String>,
-        #[serde(flatten)]
-        pub choices: Choices,
+        pub turn: Option<Name>,
+        pub step: Option<Name>,
     }
 
-    pub struct UndoParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct UndoParams in restore [] {
         /// The default is the last operation.
-        pub op: Option<String>,
-        #[serde(flatten)]
-        pub choices: Choices,
+        pub op: Option<Name>,
     }
 
-    pub struct RedoParams {
-        #[serde(flatten)]
-        pub place: Where,
-        #[serde(flatten)]
-        pub choices: Choices,
-    }
+    pub struct RedoParams in restore [] {}
 
-    pub struct SwitchParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct SwitchParams in restore [] {
         /// Asks the user if left out.
-        pub branch: Option<String>,
+        pub branch: Option<Name>,
         /// Takes the user's own edits along.
-        pub carry: bool,
-        #[serde(flatten)]
-        pub choices: Choices,
+        pub carry: Option<bool>,
     }
 
     /// Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch`
     /// is required.
-    pub struct PlanParams {
-        #[serde(flatten)]
-        pub place: Where,
-        pub rev: Option<String>,
-        pub turn: Option<String>,
-        pub step: Option<String>,
-        pub op: Option<String>,
+    pub struct PlanParams in restore [
+        Rule::OneOf(&["rev", "turn", "step", "branch", "op", "undo", "redo"])
+    ] {
+        pub rev: Option<Name>,
+        pub turn: Option<Name>,
+        pub step: Option<Name>,
+        pub op: Option<Name>,
         /// Plans to undo the last operation.
-        pub undo: bool,
+        pub undo: Option<bool>,
         /// Plans to redo the operation that was undone last.
-        pub redo: bool,
+        pub redo: Option<bool>,
+        pub branch: Option<Name>,
+        pub carry: Option<bool>,
         /// True if the answer has the texts of the files.
         pub texts: Option<bool>,
-        pub branch: Option<String>,
-        pub carry: bool,
-        #[serde(flatten)]
-        pub choices: Choices,
     }
 
-    pub struct ForkParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct ForkParams in workspace [] {
         /// Asks the user if left out.
-        pub rev: Option<String>,
+        pub rev: Option<Name>,
         /// A name is generated if left out.
         pub name: Option<String>,
         /// Directory for a separate copy of the files.
-        pub into: Option<String>,
+        pub into: Option<Name>,
         /// Switches to the new branch, too.
-        pub switch: bool,
+        pub switch: Option<bool>,
         /// Asks the user if neither a name nor a directory is given. The default is true.
         pub confirm: Option<bool>,
     }
 
-    pub struct TagParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct TagParams in workspace [] {
         /// Offers some names if left out.
         pub name: Option<String>,
         /// The default is `@`.
-        pub rev: Option<String>,
+        pub rev: Option<Name>,
     }
 
-    pub struct PinParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct PinParams in workspace [] {
         /// The default is `@`.
-        pub rev: Option<String>,
+        pub rev: Option<Name>,
         /// false: `gc` may remove it when it is old. The default is true.
         pub pinned: Option<bool>,
     }
 
-    pub struct NewCheckpointParams {
-        #[serde(flatten)]
-        pub place: Where,
+    pub struct NewCheckpointParams in workspace [] {
         pub label: Option<String>,
         /// A longer description.
         pub description: Option<String>,
     }
 
-    pub struct ShowDiffParams {
-        /// Restricted to one file if `uri` is given.
-        #[serde(flatten)]
-        pub place: Where,
+    /// Restricted to one file if `uri` is given.
+    pub struct ShowDiffParams in workspace [
+        Rule::AtMostOneOf(&["turn", "rev"]),
+        Rule::AtMostOneOf(&["turn", "rev2"])
+    ] {
         /// The default is `@`.
-        pub rev: Option<String>,
+        pub rev: Option<Name>,
         /// The default is the disk.
-        pub rev2: Option<String>,
+        pub rev2: Option<Name>,
         /// Shows what this turn itself changed, instead of `rev` and `rev2`.
-        pub turn: Option<String>,
+        pub turn: Option<Name>,
     }
 
-    pub struct ShowTimelineParams {
-        /// Restricted to one file if `uri` is given.
-        #[serde(flatten)]
-        pub place: Where,
-    }
+    /// Restricted to one file if `uri` is given.
+    pub struct ShowTimelineParams in workspace [] {}
 
-    pub struct TimelineParams {
-        /// Restricted to checkpoints that changed one file if `uri` is given.
-        #[serde(flatten)]
-        pub place: Where,
+    /// Restricted to checkpoints that changed one file if `uri` is given.
+    pub struct TimelineParams in workspace [] {
         /// The default is 200.
         pub limit: Option<usize>,
         /// Returns only checkpoints older than this one: the next page.
-        pub before: Option<String>,
+        pub before: Option<Name>,
         /// The agent's own session id, or a prefix of it.
-        pub session: Option<String>,
-        pub agent: Option<String>,
+        pub session: Option<Name>,
+        pub agent: Option<Name>,
         #[cfg_attr(test, schemars(with = "Option<crate::history::Kind>"))]
-        pub kind: Option<String>,
+        pub kind: Option<Name>,
         /// Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix.
         pub text: Option<String>,
-        pub branch: Option<String>,
-        pub all_branches: bool,
+        pub branch: Option<Name>,
+        pub all_branches: Option<bool>,
     }
 
-    pub struct CheckpointParams {
-        #[serde(flatten)]
-        pub place: Where,
-        /// Required.
-        pub rev: String,
+    pub struct CheckpointParams in workspace [] {
+        pub rev: Name,
     }
 
-    pub struct DiffParams {
-        /// Restricted to one file if `uri` is given.
-        #[serde(flatten)]
-        pub place: Where,
-        /// Required.
-        pub from: String,
+    /// Restricted to one file if `uri` is given.
+    pub struct DiffParams in workspace [] {
+        pub from: Name,
         /// A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`.
-        pub to: Option<String>,
+        pub to: Option<Name>,
     }
 
-    pub struct ReviewParams {
-        /// Restricted to one file, or one directory, if `uri` is given.
-        #[serde(flatten)]
-        pub place: Where,
-        /// The default is `none`.
-        #[cfg_attr(test, schemars(with = "Option<ReviewAction>"))]
-        pub action: Option<String>,
-        /// Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
-        pub lines: Option<(usize, usize)>,
-    }
-
-    pub struct TurnBeginParams {
-        #[serde(flatten)]
-        pub place: Where,
-        /// Required, as is `session`.
-        pub agent: Option<String>,
-        pub session: Option<String>,
-        pub prompt: String,
-    }
-
-    pub struct TurnEndParams {
-        #[serde(flatten)]
-        pub place: Where,
-        /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
-        pub agent: Option<String>,
-        pub session: Option<String>,
-    }
-}
-
-shape! {
     /// A document.
-    pub struct DocumentParams {
-        pub uri: String,
+    pub struct DocumentParams in alone [] {
+        pub uri: Name,
+        /// Not used: the document names its workspace.
+        pub workspace: Option<Name>,
     }
 
-    #[serde(rename_all = "camelCase")]
-    pub struct ApplyEditParams {
-        pub edit: WorkspaceEdit,
-        /// The tool's name.
-        #[serde(default)]
-        pub label: Option<String>,
+    pub struct TurnBeginParams in workspace [] {
+        pub agent: Name,
+        pub session: Name,
+        pub prompt: Option<String>,
+    }
+
+    pub struct ApplyEditParams in workspace [] {
         /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
-        #[serde(default)]
-        pub agent: Option<String>,
-        #[serde(default)]
-        pub session: Option<String>,
+        pub agent: Option<Name>,
+        pub session: Option<Name>,
+        /// The tool's name.
+        pub label: Option<String>,
+        pub edit: WorkspaceEdit,
+    }
+
+    pub struct ReviewParams in workspace [Rule::Needs("lines", "uri")] {
+        /// `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given.
+        pub action: Option<Name>,
+        /// Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
+        pub lines: Option<Lines>,
+    }
+
+    pub struct TurnEndParams in workspace [] {
+        /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
+        pub agent: Option<Name>,
+        pub session: Option<Name>,
     }
 }
 
 names! {
-    pub enum Lenses {
-        All,
-        Session,
-        #[serde(rename = "latestTurn")]
-        LatestTurn,
-        Off,
-    }
-
     /// Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each
     /// file back.
     pub enum ReviewAction {
         None,
         Keep,
         Unkeep,
+    }
+
+    pub enum Lenses {
+        All,
+        Session,
+        #[serde(rename = "latestTurn")]
+        LatestTurn,
+        Off,
     }
 
     pub enum Restoring {

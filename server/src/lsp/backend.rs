@@ -1,12 +1,12 @@
 //! Handlers of the requests, each of which delegates in a few lines. Notifications that change state never come here:
 //! `ingress` handles them.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use backstitch_protocol::{
-    ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
-    DocumentParams, FailureKind, FailureMessage, ReviewParams, TimelineParams, TurnBeginParams,
-    TurnEndParams, TurnResult, Where,
+    ApplyEditParams, COMMANDS, CommandFailed, ContentResult, CustomRequest, FailureKind,
+    FailureMessage, REQUESTS,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
@@ -19,7 +19,7 @@ use tower_lsp::gen_lsp_types::{
     TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities,
     WorkspaceOptions,
 };
-use tower_lsp::jsonrpc::Result;
+use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 
 use super::blame_groups::author_of;
@@ -45,7 +45,7 @@ pub struct Backend {
 
 /// Registers every method other than the life cycle.
 pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
-    builder
+    let builder = builder
         .custom_method("textDocument/codeLens", Backend::code_lens)
         .custom_method("codeLens/resolve", Backend::resolve_lens)
         .custom_method("textDocument/codeAction", Backend::code_action)
@@ -54,19 +54,20 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
         .custom_method(
             "workspace/textDocumentContent",
             Backend::text_document_content,
-        )
-        .custom_method("backstitch/content", Backend::content)
-        .custom_method("backstitch/timeline", Backend::timeline)
-        .custom_method("backstitch/checkpoint", Backend::checkpoint)
-        .custom_method("backstitch/diff", Backend::diff)
-        .custom_method("backstitch/plan", Backend::plan)
-        .custom_method("backstitch/blame", Backend::blame)
-        .custom_method("backstitch/sessions", Backend::sessions)
-        .custom_method("backstitch/review", Backend::review)
-        .custom_method("backstitch/turnBegin", Backend::turn_begin)
-        .custom_method("backstitch/turnEnd", Backend::turn_end)
-        .custom_method("backstitch/applyEdit", Backend::apply_edit)
+        );
+    REQUESTS.iter().fold(builder, |builder, request| {
+        builder.custom_method(request.method, custom_request(request.method))
+    })
 }
+
+/// Returns the handler of one of our own requests.
+fn custom_request(
+    method: &'static str,
+) -> impl for<'a> Fn(&'a Backend, Value) -> Answering<'a> + Clone + Send + Sync {
+    move |backend, params| Box::pin(backend.custom_request(method, params))
+}
+
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value>> + Send + 'a>>;
 
 pub fn service(
     server: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
@@ -125,7 +126,7 @@ fn all_files() -> FileOperationRegistrationOptions {
 }
 
 fn capabilities(encoding: Encoding) -> ServerCapabilities {
-    let commands = arguments::COMMANDS.iter().map(|name| (*name).to_owned());
+    let commands = COMMANDS.iter().map(|command| command.name.to_owned());
     ServerCapabilities {
         position_encoding: Some(encoding.kind()),
         text_document_sync: Some(
@@ -307,63 +308,57 @@ impl Backend {
         Ok(TextDocumentContentResult { text })
     }
 
-    async fn content(&self, params: DocumentParams) -> Result<Value> {
-        let text = views::content(&self.server, &params.uri).await?;
-        Ok(self.outgoing.answer(&ContentResult { text }))
+    async fn custom_request(&self, method: &'static str, params: Value) -> Result<Value> {
+        let request = CustomRequest::parse(method, params).ok_or_else(Error::method_not_found)?;
+        let server = &self.server;
+        Ok(
+            match request.map_err(|error| arguments::failure(method, &error))? {
+                CustomRequest::Timeline(params) => self
+                    .outgoing
+                    .answer(&requests::timeline(server, params).await?),
+                CustomRequest::Checkpoint(params) => self
+                    .outgoing
+                    .answer(&requests::checkpoint(server, params).await?),
+                CustomRequest::Diff(params) => {
+                    self.outgoing.answer(&requests::diff(server, params).await?)
+                }
+                CustomRequest::Plan(params) => {
+                    self.outgoing.answer(&requests::plan(server, params).await?)
+                }
+                CustomRequest::Content(params) => {
+                    let text = views::content(server, &params.uri).await?;
+                    self.outgoing.answer(&ContentResult { text })
+                }
+                CustomRequest::Blame(params) => self
+                    .outgoing
+                    .answer(&requests::blame(server, &params.uri).await?),
+                CustomRequest::Sessions(place) => self
+                    .outgoing
+                    .answer(&requests::sessions(server, &place).await?),
+                CustomRequest::Review(params) => self
+                    .outgoing
+                    .answer(&requests::review(server, params).await?),
+                CustomRequest::TurnBegin(params) => {
+                    to_protocol::value(&editor_agents::turn_begin(server, params).await?)
+                }
+                CustomRequest::TurnEnd(params) => {
+                    to_protocol::value(&editor_agents::turn_end(server, params).await?)
+                }
+                CustomRequest::ApplyEdit(params) => self.apply_edit(params).await?,
+            },
+        )
     }
 
-    async fn timeline(&self, params: TimelineParams) -> Result<Value> {
-        let answer = requests::timeline(&self.server, params).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn checkpoint(&self, params: CheckpointParams) -> Result<Value> {
-        let answer = requests::checkpoint(&self.server, params).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn diff(&self, params: DiffParams) -> Result<Value> {
-        let answer = requests::diff(&self.server, params).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn plan(&self, params: Value) -> Result<Value> {
-        let answer = requests::plan(&self.server, &params).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn blame(&self, params: DocumentParams) -> Result<Value> {
-        let answer = requests::blame(&self.server, &params.uri).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn turn_begin(&self, params: TurnBeginParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_begin(&self.server, params).await?)
-    }
-
-    async fn turn_end(&self, params: TurnEndParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_end(&self.server, params).await?)
-    }
-
-    async fn apply_edit(&self, params: ApplyEditParams) -> Result<ApplyEditResult> {
+    /// Applies the edit in a task of its own, so that dropping the request does not stop it in the middle.
+    async fn apply_edit(&self, params: ApplyEditParams) -> Result<Value> {
         let server = self.server.clone();
         let applied = tokio::spawn(async move { editor_agents::apply_edit(&server, params).await });
         match applied.await {
-            Ok(applied) => Ok(applied?),
+            Ok(applied) => Ok(to_protocol::value(&applied?)),
             Err(error) => {
                 tracing::error!("an edit of an agent: {error}");
-                Err(tower_lsp::jsonrpc::Error::internal_error())
+                Err(Error::internal_error())
             }
         }
-    }
-
-    async fn review(&self, params: ReviewParams) -> Result<Value> {
-        let answer = requests::review(&self.server, params).await?;
-        Ok(self.outgoing.answer(&answer))
-    }
-
-    async fn sessions(&self, params: Where) -> Result<Value> {
-        let answer = requests::sessions(&self.server, &params).await?;
-        Ok(self.outgoing.answer(&answer))
     }
 }

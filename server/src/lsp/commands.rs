@@ -1,20 +1,19 @@
-//! `workspace/executeCommand`: reads the arguments of each command and delegates it. A command without a target asks
+//! `workspace/executeCommand`: delegates each command. A command without a target asks
 //! the user for one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::Kind;
 use backstitch_core::{Entry, LogFilter};
 use backstitch_protocol::{
-    Checkpoint, Choices, FailureKind, ForkParams, ForkResult, NewCheckpointParams, PinParams,
-    PinResult, RedoParams, RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text,
-    UndoParams, Where,
+    COMMANDS, Checkpoint, Choices, Command, FailureKind, ForkParams, ForkResult,
+    NewCheckpointParams, PinParams, PinResult, RewindParams, TagParams, TagResult, Text, Where,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::arguments::{self, COMMANDS, read};
+use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Reply};
@@ -32,72 +31,67 @@ use crate::to_protocol;
 const MAX_OFFERED: usize = 6;
 
 pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
-    if !COMMANDS.contains(&name) {
-        return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&COMMANDS)));
-    }
-    let arguments = arguments::checked(name, arguments)?;
-    let here: Where = read(name, &arguments)?;
-    let handle = find_workspace(server, &here).await?;
-    let answer = match name {
-        "backstitch.rewind" => {
-            let typed: RewindParams = read(name, &arguments)?;
-            let rev = match typed.rev {
-                Some(rev) => rev,
-                None => ask_turn(server, &handle, messages::WHICH_REWIND).await?,
-            };
-            let mut job =
-                RestoreCommand::new(server, handle, Verb::Rewind, Some(rev), &typed.choices)?;
-            if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
-                job = job.at_lines(server, uri, first..end).await?;
-            }
-            to_protocol::value(&restore::run(server, job).await?)
-        }
-        "backstitch.revert" => {
-            let typed: RevertParams = read(name, &arguments)?;
+    let Some(command) = Command::parse(name, arguments) else {
+        let all: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&all)));
+    };
+    let command = command.map_err(|error| arguments::failure(name, &error))?;
+    let handle = find_workspace(server, &command.place()).await?;
+    Ok(match command {
+        Command::Rewind(typed) => rewind(server, handle, typed).await?,
+        Command::Revert(typed) => {
+            let choices = typed.choices();
             let rev = match typed.turn.or(typed.step) {
-                Some(rev) => rev,
+                Some(rev) => rev.into(),
                 None => ask_turn(server, &handle, messages::WHICH_REVERT).await?,
             };
-            run_restore(server, handle, Verb::Revert, Some(rev), &typed.choices).await?
+            run_restore(server, handle, Verb::Revert, Some(rev), &choices).await?
         }
-        "backstitch.undo" => {
-            let typed: UndoParams = read(name, &arguments)?;
-            run_restore(server, handle, Verb::Undo, typed.op, &typed.choices).await?
+        Command::Undo(typed) => {
+            let choices = typed.choices();
+            let op = typed.op.map(String::from);
+            run_restore(server, handle, Verb::Undo, op, &choices).await?
         }
-        "backstitch.redo" => {
-            let typed: RedoParams = read(name, &arguments)?;
-            run_restore(server, handle, Verb::Redo, None, &typed.choices).await?
+        Command::Redo(typed) => {
+            run_restore(server, handle, Verb::Redo, None, &typed.choices()).await?
         }
-        "backstitch.switch" => {
-            let typed: SwitchParams = read(name, &arguments)?;
+        Command::Switch(typed) => {
+            let choices = typed.choices();
             let branch = match typed.branch {
-                Some(branch) => branch,
+                Some(branch) => branch.into(),
                 None => ask_branch(server, &handle).await?,
             };
-            let verb = Verb::Switch { carry: typed.carry };
-            run_restore(server, handle, verb, Some(branch), &typed.choices).await?
+            let carry = typed.carry.unwrap_or_default();
+            let verb = Verb::Switch { carry };
+            run_restore(server, handle, verb, Some(branch), &choices).await?
         }
-        "backstitch.fork" => {
-            to_protocol::value(&fork(server, handle, read(name, &arguments)?).await?)
+        Command::Fork(typed) => to_protocol::value(&fork(server, handle, typed).await?),
+        Command::Tag(typed) => to_protocol::value(&tag(server, handle, typed).await?),
+        Command::Pin(typed) => to_protocol::value(&pin(server, handle, typed).await?),
+        Command::Checkpoint(typed) => to_protocol::value(&checkpoint(server, handle, typed).await?),
+        Command::Diff(typed) => to_protocol::value(&views::diff(server, handle, typed).await?),
+        Command::Timeline(typed) => {
+            to_protocol::value(&views::timeline(server, handle, typed.uri.as_deref()).await?)
         }
-        "backstitch.tag" => {
-            to_protocol::value(&tag(server, handle, read(name, &arguments)?).await?)
-        }
-        "backstitch.pin" => {
-            to_protocol::value(&pin(server, handle, read(name, &arguments)?).await?)
-        }
-        "backstitch.checkpoint" => {
-            to_protocol::value(&checkpoint(server, handle, read(name, &arguments)?).await?)
-        }
-        "backstitch.diff" => {
-            to_protocol::value(&views::diff(server, handle, read(name, &arguments)?).await?)
-        }
-        "backstitch.timeline" => {
-            to_protocol::value(&views::timeline(server, handle, here.uri.as_deref()).await?)
-        }
-        _ => return Err(Failure::usage(refusal::no_command(name))),
+    })
+}
+
+async fn rewind(
+    server: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
+    typed: RewindParams,
+) -> Reply<Value> {
+    let choices = typed.choices();
+    let rev = match typed.rev {
+        Some(rev) => rev.into(),
+        None => ask_turn(server, &handle, messages::WHICH_REWIND).await?,
     };
-    Ok(answer)
+    let mut job = RestoreCommand::new(server, handle, Verb::Rewind, Some(rev), &choices)?;
+    if let (Some(uri), Some(lines)) = (&typed.uri, typed.lines) {
+        let (first, end) = *lines;
+        job = job.at_lines(server, uri, first..end).await?;
+    }
+    Ok(to_protocol::value(&restore::run(server, job).await?))
 }
 
 async fn run_restore(
@@ -187,10 +181,10 @@ async fn fork(
     typed: ForkParams,
 ) -> Reply<ForkResult> {
     let rev = match typed.rev {
-        Some(rev) => rev,
+        Some(rev) => rev.into(),
         None => ask_turn(server, &handle, messages::WHICH_FORK).await?,
     };
-    let mut switch = typed.switch;
+    let mut switch = typed.switch.unwrap_or_default();
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
         let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
         let question = messages::fork_question(&rev);
@@ -201,7 +195,7 @@ async fn fork(
             _ => return Err(Failure::cancelled()),
         }
     }
-    let into = typed.into.map(std::path::PathBuf::from);
+    let into = typed.into.map(|into| PathBuf::from(String::from(into)));
     buffers::record_all(server, &handle, false).await;
     let forked = mutations::fork(&handle, rev, typed.name, into, server).await?;
     let name = &forked.branch.name;
@@ -240,7 +234,7 @@ async fn tag(
         Some(name) => name,
         None => ask_tag(server, &handle).await?,
     };
-    let rev = typed.rev.unwrap_or_else(|| "@".into());
+    let rev = typed.rev.map_or_else(|| "@".into(), String::from);
     buffers::record_all(server, &handle, false).await;
     let tagged = mutations::tag(&handle, rev, name.clone()).await?;
     server.report(messages::tagged(&tagged, &name));
@@ -255,7 +249,7 @@ async fn pin(
     handle: Arc<WorkspaceHandle>,
     typed: PinParams,
 ) -> Reply<PinResult> {
-    let rev = typed.rev.unwrap_or_else(|| "@".into());
+    let rev = typed.rev.map_or_else(|| "@".into(), String::from);
     let pinned = typed.pinned.unwrap_or(true);
     buffers::record_all(server, &handle, false).await;
     let checkpoint = mutations::pin(&handle, rev, pinned).await?;

@@ -10,7 +10,7 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolRepo
 use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
-    ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
+    ApplyEditParams, ApplyEditResult, FailureKind, Name, TurnBeginParams, TurnEndParams, TurnResult,
 };
 use serde::Deserialize as _;
 use tower_lsp::gen_lsp_types::WorkspaceEdit;
@@ -30,11 +30,11 @@ const CHANGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 const OVERLAP_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(300);
 
 pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
-    let handle = targets::workspace_handle(server, &turn.place)?;
-    let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
-        return Err(Failure::usage(messages::UNNAMED));
+    let handle = targets::workspace_handle(server, &turn.place())?;
+    let active = ActiveAgent {
+        agent: turn.agent.into(),
+        session: turn.session.into(),
     };
-    let active = ActiveAgent { agent, session: id };
     server.agent_began(active.clone());
     // text typed until now belongs to the state before the turn
     buffers::record_all(server, &handle, true).await;
@@ -43,7 +43,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
         &active,
         "turnBegin",
         EventKind::Prompt {
-            text: turn.prompt,
+            text: turn.prompt.unwrap_or_default(),
             synthetic: false,
         },
     );
@@ -56,7 +56,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
 }
 
 pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
-    let handle = targets::workspace_handle(server, &turn.place)?;
+    let handle = targets::workspace_handle(server, &turn.place())?;
     let active = find_agent(server, turn.agent, turn.session)?;
     server.agent_ended(&active);
     let event = event(
@@ -74,11 +74,8 @@ pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnRe
 }
 
 /// Returns the named agent, or the only one at work. It never guesses among several.
-fn find_agent(
-    server: &ServerState,
-    agent: Option<String>,
-    id: Option<String>,
-) -> Reply<ActiveAgent> {
+fn find_agent(server: &ServerState, agent: Option<Name>, id: Option<Name>) -> Reply<ActiveAgent> {
+    let (agent, id) = (agent.map(String::from), id.map(String::from));
     if let (Some(agent), Some(session)) = (&agent, &id) {
         let (agent, session) = (agent.clone(), session.clone());
         return Ok(ActiveAgent { agent, session });

@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use backstitch_protocol::{Effect, REQUESTS, RequestSpec};
 use serde::de::Error as _;
-use serde_json::{Value, from_value};
+use serde_json::{Value, from_value, json};
 use tower::Service;
 use tower_lsp::LspService;
 use tower_lsp::gen_lsp_types::{
@@ -20,10 +21,10 @@ use tower_lsp::gen_lsp_types::{
 };
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
-use super::arguments;
 use super::backend::Backend;
+use super::failure::Failure;
 use super::from_proto;
-use super::messages::refusal;
+use super::messages::{arguments as messages, refusal};
 use super::progress::TrackedRequest;
 use super::session::ServerState;
 use crate::host::progress::CANCELLATION;
@@ -80,12 +81,8 @@ impl Service<Request> for Ingress {
         }
         let id = request.id().cloned();
         let method = request.method().to_owned();
-        let request = match checked(request) {
-            Ok(request) => request,
-            Err(error) => return Box::pin(std::future::ready(Ok(Some(*error)))),
-        };
-        let called = self.inner.call(request);
-        let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
+        let called = self.inner.call(with_params(request));
+        let tracked = id.clone().filter(|_| runs_to_end(&method));
         let tracked = tracked.map(|id| TrackedRequest::begin(&self.server, id));
         let name = method.clone();
         Box::pin(isolated(method, id, async move {
@@ -102,14 +99,16 @@ impl Service<Request> for Ingress {
     }
 }
 
-/// Methods that change files or the history. They run to their end after a cancellation, and their answer reports the
-/// result.
-const RUN_TO_END: [&str; 4] = [
-    "workspace/executeCommand",
-    "backstitch/applyEdit",
-    "backstitch/turnBegin",
-    "backstitch/turnEnd",
-];
+/// True for requests that change files or the history. They run to their end after a cancellation, and their answer
+/// reports the result.
+fn runs_to_end(method: &str) -> bool {
+    let changes = |request: &RequestSpec| request.effect == Effect::Changes;
+    method == "workspace/executeCommand" || own_request(method).is_some_and(changes)
+}
+
+fn own_request(method: &str) -> Option<&'static RequestSpec> {
+    REQUESTS.iter().find(|request| request.method == method)
+}
 
 /// True if this cancels a request that runs to its end. The library would answer that nothing was done.
 fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
@@ -121,20 +120,17 @@ fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
     id.is_some_and(|id| server.running.cancel_request(&id))
 }
 
-/// Checks the arguments of our own requests; returns an error response if they are wrong.
-fn checked(request: Request) -> Result<Request, Box<Response>> {
-    if arguments::keys(request.method()).is_none() {
-        return Ok(request);
+/// Gives our own requests an object of parameters: the library refuses a request without any.
+fn with_params(request: Request) -> Request {
+    if own_request(request.method()).is_none() {
+        return request;
     }
     let (method, id, params) = request.into_parts();
-    let Some(id) = id else {
-        return Ok(Request::build(method)
-            .params(params.unwrap_or_default())
-            .finish());
-    };
-    match arguments::checked(&method, params.unwrap_or_default()) {
-        Ok(params) => Ok(Request::build(method).id(id).params(params).finish()),
-        Err(failure) => Err(Box::new(Response::from_error(id, failure.into()))),
+    let params = params.filter(|params| !params.is_null());
+    let request = Request::build(method).params(params.unwrap_or_else(|| json!({})));
+    match id {
+        Some(id) => request.id(id).finish(),
+        None => request.finish(),
     }
 }
 
@@ -145,11 +141,16 @@ fn with_plain_error(method: &str, answer: Response) -> Response {
     match answer.into_parts() {
         (id, Err(error)) if is_from_library(&error) => {
             tracing::info!("{method}: {}", error.message);
-            let failure = arguments::unreadable(method, &error.message);
+            let failure = unreadable(method, &error.message);
             Response::from_error(id, failure.into())
         }
         (id, answer) => Response::from_parts(id, answer),
     }
+}
+
+/// Describes the library's error about parameters of LSP itself, without Rust's type names.
+fn unreadable(method: &str, message: &str) -> Box<Failure> {
+    Failure::usage(messages::lsp_unreadable(method, message)).hint(messages::LSP_HINT)
 }
 
 /// Notifications that change the server's state.

@@ -10,7 +10,6 @@ use backstitch_protocol::{
     CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, ReviewParams, ReviewResult,
     SessionsResult, Text, TimelineParams, TimelineResult, Where, Words, WrittenBy,
 };
-use serde_json::Value;
 
 use super::blame_groups;
 use super::failure::{Failure, Reply};
@@ -19,7 +18,7 @@ use super::position::Encoding;
 use super::restore::{self, RestoreCommand};
 use super::session::ServerState;
 use super::verb::Verb;
-use super::{arguments, spans, targets, views};
+use super::{spans, targets, views};
 use crate::file_changes::FileChange;
 use crate::host::workspace::WriteAccess;
 use crate::to_protocol;
@@ -30,12 +29,8 @@ const DEFAULT_PAGE: usize = 200;
 const MAX_PAGE: usize = 100_000;
 
 pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<TimelineResult> {
-    let handle = targets::workspace_handle(server, &params.place)?;
-    let path = params
-        .place
-        .uri
-        .as_deref()
-        .map(|uri| targets::path(&handle, uri));
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
     let kind = params.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
@@ -51,13 +46,13 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
         let mut entries = engine.log(&LogFilter {
             limit: Some(limit + 1),
             before: before.transpose()?,
-            session: params.session,
-            agent: params.agent,
+            session: params.session.map(String::from),
+            agent: params.agent.map(String::from),
             path,
             text: params.text,
             kind,
-            branch: params.branch,
-            all_branches: params.all_branches,
+            branch: params.branch.map(String::from),
+            all_branches: params.all_branches.unwrap_or_default(),
             ..LogFilter::default()
         })?;
         let more = entries.len() > limit;
@@ -85,7 +80,7 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
 }
 
 pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply<CheckpointResult> {
-    let handle = targets::workspace_handle(server, &params.place)?;
+    let handle = targets::workspace_handle(server, &params.place())?;
     let answered = handle.ask(move |engine| {
         let node = engine.resolve(&params.rev)?;
         let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
@@ -101,15 +96,11 @@ pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply
 
 /// Returns hunks with line ranges on both sides, and the words that differ.
 pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult> {
-    let handle = targets::workspace_handle(server, &params.place)?;
-    let path = params
-        .place
-        .uri
-        .as_deref()
-        .map(|uri| targets::path(&handle, uri));
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
     let (from, target) = (
-        params.from.clone(),
+        params.from.to_string(),
         views::DiffTarget::read(params.to.as_deref(), server, &handle),
     );
     let to = target.name();
@@ -141,23 +132,29 @@ fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
 }
 
 /// Returns the plan of a restore.
-pub async fn plan(server: &Arc<ServerState>, params: &Value) -> Reply<PlanResult> {
-    let typed: PlanParams = arguments::read("backstitch/plan", params)?;
-    let handle = targets::workspace_handle(server, &typed.place)?;
+pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanResult> {
+    let choices = typed.choices();
+    let handle = targets::workspace_handle(server, &typed.place())?;
     let (verb, rev) = if let Some(branch) = typed.branch {
-        let verb = Verb::Switch { carry: typed.carry };
-        (verb, Some(branch))
+        let carry = typed.carry.unwrap_or_default();
+        (Verb::Switch { carry }, Some(branch))
     } else if let Some(rev) = typed.turn.or(typed.step) {
         (Verb::Revert, Some(rev))
     } else if let Some(rev) = typed.rev {
         (Verb::Rewind, Some(rev))
-    } else if typed.redo {
+    } else if typed.redo == Some(true) {
         (Verb::Redo, None)
     } else {
         // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = RestoreCommand::new(server, handle.clone(), verb, rev, &typed.choices)?;
+    let job = RestoreCommand::new(
+        server,
+        handle.clone(),
+        verb,
+        rev.map(String::from),
+        &choices,
+    )?;
     let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
@@ -223,12 +220,8 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
 
 /// Returns the work of agents that is not reviewed, or marks it as reviewed.
 pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewResult> {
-    let handle = targets::workspace_handle(server, &params.place)?;
-    let path = params
-        .place
-        .uri
-        .as_deref()
-        .map(|uri| targets::path(&handle, uri));
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
     let work = match params.action.as_deref() {
         None | Some("none") => Engine::review,
@@ -239,7 +232,10 @@ pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewR
     let with_hunks = path.is_some();
     let selection = ReviewSelection {
         paths: path.into_iter().collect(),
-        lines: params.lines.map(|(first, end)| first..end),
+        lines: params.lines.map(|lines| {
+            let (first, end) = *lines;
+            first..end
+        }),
     };
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = work(engine, &selection)?;

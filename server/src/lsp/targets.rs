@@ -1,5 +1,6 @@
 //! Targets of commands and requests: the workspace, the paths and the options that a client names.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use backstitch_core::model::RelPath;
@@ -28,7 +29,7 @@ pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
         }
     }
     if let Some(root) = &here.workspace {
-        let path = uri::to_path(root).unwrap_or_else(|| root.into());
+        let path = uri::to_path(root).unwrap_or_else(|| PathBuf::from(&**root));
         if !path.is_dir() {
             return Err(
                 Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)

@@ -25,17 +25,17 @@ pub async fn diff(
     handle: Arc<WorkspaceHandle>,
     typed: ShowDiffParams,
 ) -> Reply<DiffResult> {
-    let path = typed.place.uri.as_deref().and_then(uri::to_path);
+    let path = typed.uri.as_deref().and_then(uri::to_path);
     let path = path
         .map(|p| targets::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     if let Some(turn) = typed.turn {
-        return diff_of(server, &handle, turn, path).await;
+        return diff_of(server, &handle, turn.into(), path).await;
     }
-    let from = typed.rev.clone().unwrap_or_else(|| "@".into());
+    let from = typed.rev.map_or_else(|| "@".into(), String::from);
     let (rev, only) = (from.clone(), path.clone());
     let target = match typed.rev2 {
-        Some(rev) => DiffTarget::Rev(rev),
+        Some(rev) => DiffTarget::Rev(rev.into()),
         None => DiffTarget::now(server, &handle),
     };
     let to = target.name();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use backstitch_core::config::Key;
-use backstitch_protocol::{COMMANDS, NOTIFICATIONS, REQUESTS, Shape};
+use backstitch_protocol::{COMMANDS, Field, NOTIFICATIONS, REQUESTS, Shape};
 use serde_json::{Deserializer, Value, json};
 
 use super::client::{Client, Editor};
@@ -37,7 +37,7 @@ fn documented(start: &str) -> BTreeSet<String> {
 
 fn in_code(start: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    let rooms = ["src/lsp", "src/transport"];
+    let rooms = ["src/lsp", "src/transport", "protocol/src"];
     let files = rooms.map(|room| fs::read_dir(server().join(room)).expect("the code"));
     let files = files.into_iter().flatten();
     let files = files.map(|file| file.expect("a file").path());
@@ -135,6 +135,63 @@ fn every_documented_name_has_its_types() {
     let mut documented = documented("backstitch.");
     documented.retain(|name| !settings().contains(name));
     assert_eq!(commands, documented);
+}
+
+/// Returns the second cell of the row of a command or request.
+fn arguments_cell<'a>(page: &'a str, name: &str) -> &'a str {
+    let row = page
+        .lines()
+        .find(|line| line.starts_with(&format!("| `{name}` |")));
+    let row = row.unwrap_or_else(|| panic!("no row has {name}"));
+    row.split('|').nth(2).expect("a cell")
+}
+
+/// Words between backquotes. Text in parentheses, which describes values, is left out.
+fn quoted(text: &str) -> BTreeSet<String> {
+    let mut depth = 0;
+    let mut plain = String::new();
+    for letter in text.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    let words = plain.split('`').skip(1).step_by(2);
+    words.map(str::to_owned).collect()
+}
+
+/// The tables list the arguments that the types declare, and no others.
+#[test]
+fn every_argument_is_documented() {
+    let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
+    let place = ["uri", "workspace"].map(str::to_owned);
+    let start = page
+        .find("The options of a restore are ")
+        .expect("the options");
+    let end = page[start..].find("\n\n").expect("an end");
+    let options = quoted(&page[start..start + end]);
+    let redo = COMMANDS.iter().find(|c| c.name == "backstitch.redo");
+    let mut declared = names_of((redo.expect("a command").fields)());
+    declared.retain(|name| !place.contains(name));
+    assert_eq!(options, declared);
+    let commands = COMMANDS.iter().map(|c| (c.name, c.fields));
+    let requests = REQUESTS.iter().map(|r| (r.method, r.fields));
+    for (name, fields) in commands.chain(requests) {
+        let cell = arguments_cell(&page, name);
+        let mut listed = quoted(cell);
+        if cell.contains("the options of a restore") {
+            listed.extend(options.iter().cloned());
+        }
+        // each takes these, and most rows leave them out
+        listed.extend(place.iter().cloned());
+        assert_eq!(listed, names_of(fields()), "{name}");
+    }
+}
+
+fn names_of(fields: Vec<Field>) -> BTreeSet<String> {
+    fields.into_iter().map(|field| field.name).collect()
 }
 
 /// Every example of the page is a message and its response, with the declared types.

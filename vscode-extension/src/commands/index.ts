@@ -10,7 +10,7 @@ import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
 import { Planned } from "../documents/planned.ts";
 import type { Graph } from "../graph/panel.ts";
-import type { Checkpoint, Commands, Where } from "../server/protocol.ts";
+import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { point } from "../show/words.ts";
@@ -43,8 +43,11 @@ export function registerCommands(ctx: Ctx, parts: Parts): void {
   }
 }
 
-/** Maps ids to functions. Their argument comes from a lens or a row of the timeline, or is undefined. */
-function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> {
+/**
+ * Maps ids to functions; every command of the server has one. Their argument comes from a lens or a row of the timeline,
+ * or is undefined.
+ */
+function table(ctx: Ctx, parts: Parts, restores: Restores): Record<CommandName, Run> & Record<string, Run> {
   const say = vscode.l10n.t;
   const restore =
     <V extends Verb>(

@@ -7,8 +7,7 @@ use super::{Declared, Field, Type};
 use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
 
 const HEAD: &str = "\
----@meta _
--- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Types and names of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
 -- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 ";
 
@@ -57,7 +56,23 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
         .iter()
         .map(|n| (n.method, format!("backstitch.{}", n.params.name())));
     table("Notifications", rows.collect());
+    let commands: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    let notifications: Vec<&str> = NOTIFICATIONS.iter().map(|n| n.method).collect();
+    text.push_str("\nreturn {\n");
+    list(&mut text, "commands", "The server's commands.", &commands);
+    let about = "Notifications from the server.";
+    list(&mut text, "notifications", about, &notifications);
+    text.push_str("}\n");
     text
+}
+
+/// Writes names as a field that the plugin reads when it runs.
+fn list(text: &mut String, field: &str, about: &str, names: &[&str]) {
+    writeln!(text, "  --- {about}\n  {field} = {{").ok();
+    for name in names {
+        writeln!(text, "    '{name}',").ok();
+    }
+    text.push_str("  },\n");
 }
 
 fn line(text: &mut String, field: &Field) {

@@ -33,9 +33,10 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
             ty => writeln!(text, "export type {name} = {};", type_text(ty)).unwrap_or_default(),
         }
     }
-    let mut table = |about: &str, name: &str, rows: Vec<(&str, String)>| {
+    let mut table = |about: &str, name: &str, rows: Vec<(&str, Option<&str>, String)>| {
         writeln!(text, "\n/** {about} */\nexport interface {name} {{").ok();
-        for (method, ty) in rows {
+        for (method, about, ty) in rows {
+            comment(&mut text, about, "  ");
             writeln!(text, "  \"{method}\": {ty};").ok();
         }
         text.push_str("}\n");
@@ -43,17 +44,17 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
     let pair = |params: &str, result: &str| format!("{{ params: {params}; result: {result} }}");
     let rows = REQUESTS
         .iter()
-        .map(|r| (r.method, pair(r.params.name(), r.result.name())));
+        .map(|r| (r.method, None, pair(r.params.name(), r.result.name())));
     table("From the client, by method.", "Requests", rows.collect());
     let rows = COMMANDS.iter().map(|c| {
         let result = format!("{} | CommandFailed", c.result.name());
-        (c.name, pair(c.params.name(), &result))
+        (c.name, Some(c.title), pair(c.params.name(), &result))
     });
     let about = "Commands of `workspace/executeCommand`, with their one argument.";
     table(about, "Commands", rows.collect());
     let rows = NOTIFICATIONS
         .iter()
-        .map(|n| (n.method, n.params.name().to_owned()));
+        .map(|n| (n.method, None, n.params.name().to_owned()));
     let about = "From the server, by method, with their parameters.";
     table(about, "Notifications", rows.collect());
     text

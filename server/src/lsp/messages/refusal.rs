@@ -115,8 +115,6 @@ pub const NOT_KEPT_HINT: &str = "the server keeps the 64 newest; show it again";
 pub mod agent {
     use std::path::Path;
 
-    pub const UNNAMED: &str = "backstitch/turnBegin needs `agent` and `session`";
-
     /// `named`: the agent or the session that was given.
     pub fn no_turn(named: Option<&str>) -> String {
         let of = named.map(|name| format!(" of `{name}`"));
