@@ -58,7 +58,7 @@ test.describe(() => {
   });
 });
 
-test('hooks go on after an update of the extension', async ({ world, page }) => {
+test('hooks go on after an update of the extension', async ({ world, page, context }) => {
   // servers of its own: the update removes an extension
   const start = (name: string, extension: string) =>
     new Server(world.place, name, { extensions: [extension], trusted: true, server: 'missing' });
@@ -81,7 +81,7 @@ test('hooks go on after an update of the extension', async ({ world, page }) => 
   fs.rmSync(before.extensions, { recursive: true, force: true });
 
   const after = start('after-the-update', newer);
-  const next = new Code(world, page, after, options);
+  const next = new Code(world, await context.newPage(), after, options);
   try {
     const updated = await next.open('a.txt');
     const folders = fs.readdirSync(after.extensions).filter((name) => name.startsWith('backstitch.'));

@@ -278,7 +278,7 @@ test.describe(() => {
     await expect(row('b.txt')).toBeVisible();
     // a kept change is never attributed
     await window.run('Backstitch: Undo All Changes');
-    await expect(notifications.toast('you kept something else')).toBeVisible();
+    await expect(notifications.toast('You kept other changes')).toBeVisible();
     expect(world.exists('a.txt')).toBe(false);
     expect(world.read('b.txt')).toBe('another\n');
     await press('a.txt', 'Undo This Change');
