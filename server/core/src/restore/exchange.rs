@@ -44,7 +44,7 @@ impl Exchange<'_> {
         let path = &self.line.path;
         self.root.may_change(path)?;
         // an earlier run that was killed may have put a file in the place of the directory above
-        if self.to.is_absent() && self.root.is_blocked(path) {
+        if self.to.is_absent() && self.root.is_below_file(path) {
             return Ok(ExchangeStep::Done);
         }
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {

@@ -165,6 +165,19 @@ impl Root {
         false
     }
 
+    /// True if the nearest existing parent of the path is a regular file. A link does not count: it may have been
+    /// swapped in.
+    pub(crate) fn is_below_file(&self, rel: &RelPath) -> bool {
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            if let Some(stat) = self.stat(&at) {
+                return stat.kind() == FileType::RegularFile;
+            }
+            dir = at.parent();
+        }
+        false
+    }
+
     /// True if a directory is at this path, with no link on the way to it.
     pub(crate) fn is_dir(&self, dir: &[u8]) -> bool {
         self.dir(dir).is_ok()
