@@ -535,3 +535,34 @@ fn a_file_moved_to_where_rules_hide_it_and_named_there() {
         ask(3176),
     ]);
 }
+
+/// U-23: `gc` keeps the text of ignore rules that the last scan used, which tells created files from revealed ones.
+#[test]
+fn gc_keeps_the_rules_of_the_last_scan() {
+    holds_for(
+        Mix::COLLECTED,
+        &[
+            Op::User(vec![Edit::Rules { rules: 0 }]),
+            Op::Switch {
+                branch: 0,
+                carry: false,
+                choice: Choice::Fail,
+                back: false,
+            },
+            Op::RevertMany {
+                nodes: vec![9395],
+                back: false,
+            },
+            Op::User(vec![Edit::Rename { file: 116, to: 122 }]),
+            named(Edit::Insert {
+                file: 5,
+                at: 0,
+                lines: 1,
+            }),
+            Op::Collect {
+                keep: 12,
+                all: false,
+            },
+        ],
+    );
+}

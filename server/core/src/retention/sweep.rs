@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
 use crate::store::{Repacked, packs, pieces};
+use crate::worktree::file_state;
 
 /// Contents deleted in one transaction, during which hooks wait.
 const BATCH_SIZE: usize = 5000;
@@ -157,6 +158,13 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         let mut select = conn.prepare_cached(sql)?;
         for content in select.query_map([], |r| r.get(0))? {
             referenced.insert(content?);
+        }
+    }
+    // rules that the last scan used, although their file has changed since
+    let mut roots = conn.prepare_cached("SELECT id FROM root")?;
+    for root in roots.query_map([], |r| r.get(0))? {
+        if let Some(excludes) = file_state::excludes(conn, root?)? {
+            referenced.extend(excludes.contents());
         }
     }
     Ok(referenced)

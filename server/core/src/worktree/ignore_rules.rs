@@ -300,6 +300,11 @@ impl Excludes {
         }
     }
 
+    /// Contents of .gitignore files that only these rules still name.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = ContentId> + '_ {
+        self.moved.iter().filter_map(|(_, content)| content.map(ContentId))
+    }
+
     pub(crate) fn note(&mut self, file: &RelPath, content: Option<ContentId>) {
         if !self.moved.iter().any(|(path, _)| path == file.bytes()) {
             self.moved
