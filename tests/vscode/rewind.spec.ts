@@ -112,7 +112,7 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
-for (const how of ['resolve conflicts', 'keep your lines where they collide', 'take the older lines where they collide']) {
+for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take the older lines in conflicts']) {
   test(`U-19: what collides is decided a second time: ${how}`, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();

@@ -1,5 +1,6 @@
 // Text editor: its lines as drawn, its gutter, and widgets between lines.
 import { expect, type Locator, type Page } from '@playwright/test';
+import { chosen } from './menu.ts';
 
 /** Bar of VS Code's version control beside changed lines. */
 export interface QuickDiff {
@@ -200,6 +201,6 @@ export class TextEditor {
   async menu(text: string, entry: string): Promise<void> {
     const { x, y } = await this.place(text);
     await this.page.mouse.click(x, y, { button: 'right' });
-    await this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).first().click();
+    await chosen(this.page, entry);
   }
 }

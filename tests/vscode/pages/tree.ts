@@ -1,5 +1,6 @@
 // The tree of one view, in the side bar or the panel.
 import type { Locator, Page } from '@playwright/test';
+import { chosen } from './menu.ts';
 
 export class Tree {
   /** The view, its title included. */
@@ -72,6 +73,6 @@ export class Tree {
   /** An entry of the row's menu. */
   async menu(label: string | RegExp, entry: string): Promise<void> {
     await this.row(label).first().click({ button: 'right' });
-    await this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).first().click();
+    await chosen(this.page, entry);
   }
 }
