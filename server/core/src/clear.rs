@@ -10,7 +10,7 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::bytes_path;
 use crate::status::Status;
-use crate::store::tables::root;
+use crate::store::tables::{branch, root, words};
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 use crate::worktree::dir_cache;
@@ -117,7 +117,7 @@ fn empty(conn: &Connection, here: Here) -> Result<()> {
     for table in tables {
         conn.execute_batch(&format!("DELETE FROM \"{table}\""))?;
     }
-    conn.execute_batch("INSERT INTO words (words) VALUES ('delete-all')")?;
+    words::clear(conn)?;
     conn.execute("DELETE FROM root WHERE id <> ?1", [here.root])?;
     conn.execute(
         "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = 0,
@@ -125,11 +125,5 @@ fn empty(conn: &Connection, here: Here) -> Result<()> {
            coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
         [],
     )?;
-    conn.execute("DELETE FROM branch WHERE id <> ?1", [here.branch])?;
-    conn.execute(
-        "UPDATE branch SET name = 'main', head = NULL, parent = NULL, fork_point = NULL, created = ?1,
-           description = NULL, deleted = NULL",
-        [store::now()],
-    )?;
-    Ok(())
+    branch::clear(conn, here.branch)
 }
