@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::history::Rows;
 use crate::model::{ChangeId, Kind};
 pub use crate::store::tables::counted::LineTotals;
-use crate::store::tables::counted::{self, Authors};
+use crate::store::tables::counted::{self, CountedAuthors};
 use crate::store::tables::{branch, change, changed_files, node, tag};
 
 /// Changes whose line counts are saved in one go.
@@ -72,9 +72,9 @@ impl Engine {
             tags: tag::count(conn)?,
             files: changed_files::count_edited(conn)?,
             changes: change::count_with_image(conn)?,
-            by_agents: counted::totals(conn, Authors::Agents)?,
-            by_user: counted::totals(conn, Authors::User)?,
-            by_unknown: counted::totals(conn, Authors::Unknown)?,
+            by_agents: counted::totals(conn, CountedAuthors::Agents)?,
+            by_user: counted::totals(conn, CountedAuthors::User)?,
+            by_unknown: counted::totals(conn, CountedAuthors::Unknown)?,
             sizes: self.sizes()?,
             oldest,
             newest,

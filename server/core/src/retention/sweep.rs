@@ -122,14 +122,17 @@ fn select_rows(all: &HashMap<i64, Stored>) -> Unreferenced {
 }
 
 fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
-    let images = [
-        change::images(conn)?,
-        version::images(conn)?,
-        reviewed::images(conn)?,
-    ];
-    let contents = images.iter().flatten().filter_map(Image::content);
-    let mut referenced: HashSet<ContentId> = contents.collect();
-    referenced.extend(node_text::contents(conn)?);
+    let mut referenced = HashSet::new();
+    for contents in [
+        change::contents,
+        version::contents,
+        reviewed::contents,
+        node_text::contents,
+    ] {
+        contents(conn, &mut |content| {
+            referenced.insert(content);
+        })?;
+    }
     for sql in [
         "SELECT image FROM file_state",
         "SELECT image FROM reserved",

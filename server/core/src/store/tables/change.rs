@@ -7,7 +7,8 @@ use super::id_list::IdList;
 use super::query::{Table, execute};
 use crate::error::Result;
 use crate::model::{
-    BranchId, CallId, Certainty, Change, ChangeId, FileId, FileVersion, Image, NodeId, Origin, Role,
+    BranchId, CallId, Certainty, Change, ChangeId, ContentId, FileId, FileVersion, NodeId, Origin,
+    Role,
 };
 use crate::store::row_checksums::{self, ChangeColumns, ChecksumInput};
 use crate::store::{SetHash, state_columns, state_from};
@@ -334,13 +335,12 @@ pub(crate) fn newest_restore(
     })
 }
 
-/// Returns the images of all changes.
-pub(crate) fn images(conn: &Connection) -> Result<Vec<Image>> {
+/// Passes all contents on, each at least once.
+pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Result<()> {
     let before = "SELECT id, before_image FROM change WHERE before_image IS NOT NULL";
+    CHANGE.contents(conn, before, take)?;
     let after = "SELECT id, after_image FROM change WHERE after_image IS NOT NULL";
-    let mut images: Vec<Image> = CHANGE.all(conn, before, [], |r| r.get(1))?;
-    images.extend(CHANGE.all::<Image, Vec<_>>(conn, after, [], |r| r.get(1))?);
-    Ok(images)
+    CHANGE.contents(conn, after, take)
 }
 
 pub(crate) fn count(conn: &Connection) -> Result<u64> {

@@ -25,7 +25,7 @@ pub struct LineTotals {
 
 /// Authors of the changes to sum up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Authors {
+pub(crate) enum CountedAuthors {
     Agents,
     User,
     Unknown,
@@ -51,11 +51,11 @@ pub(crate) fn insert(conn: &Connection, change: ChangeId, counts: &LineCounts) -
 }
 
 /// Returns the lines of all edits by these authors.
-pub(crate) fn totals(conn: &Connection, authors: Authors) -> Result<LineTotals> {
+pub(crate) fn totals(conn: &Connection, authors: CountedAuthors) -> Result<LineTotals> {
     let condition = match authors {
-        Authors::Agents => "c.session IS NOT NULL AND c.session_certainty <> ?2",
-        Authors::User => "c.session IS NULL AND c.session_certainty <> ?2",
-        Authors::Unknown => "c.session_certainty = ?2",
+        CountedAuthors::Agents => "c.session IS NOT NULL AND c.session_certainty <> ?2",
+        CountedAuthors::User => "c.session IS NULL AND c.session_certainty <> ?2",
+        CountedAuthors::Unknown => "c.session_certainty = ?2",
     };
     let sql = format!(
         "SELECT COALESCE(SUM(k.added), 0), COALESCE(SUM(k.removed), 0)

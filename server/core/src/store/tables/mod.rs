@@ -19,6 +19,7 @@ pub(crate) mod node_text;
 mod query;
 pub(crate) mod reviewed;
 pub(crate) mod root;
+pub(crate) mod schema;
 pub(crate) mod stray;
 pub(crate) mod tag;
 pub(crate) mod version;

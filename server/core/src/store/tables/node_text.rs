@@ -104,12 +104,13 @@ pub(crate) fn missing(conn: &Connection) -> Result<Vec<(NodeId, RelPath)>> {
     NODE_TEXT.all(conn, sql, [], |r| Ok((r.get(0)?, r.get(1)?)))
 }
 
-/// Returns the contents of all rows.
-pub(crate) fn contents(conn: &Connection) -> Result<Vec<ContentId>> {
+/// Passes all contents on, each at least once.
+pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Result<()> {
     let sql = "SELECT node, content, base, made FROM node_text";
     let rows: Vec<[Option<ContentId>; 3]> =
         NODE_TEXT.all(conn, sql, [], |r| Ok([r.get(1)?, r.get(2)?, r.get(3)?]))?;
-    Ok(rows.into_iter().flatten().flatten().collect())
+    rows.into_iter().flatten().flatten().for_each(take);
+    Ok(())
 }
 
 pub(crate) fn delete(conn: &Connection, nodes: IdList) -> Result<()> {

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::damage::{InRow, read_all};
 use crate::error::{Error, Result};
+use crate::model::{ContentId, Image};
 
 /// A table, by its name.
 pub(super) struct Table(pub &'static str);
@@ -52,6 +53,21 @@ impl Table {
             }
         }
         Ok(None)
+    }
+
+    /// Passes the contents of images on, those in the second column of a query.
+    pub(super) fn contents(
+        &self,
+        conn: &Connection,
+        sql: &str,
+        take: &mut dyn FnMut(ContentId),
+    ) -> Result<()> {
+        self.find::<()>(conn, sql, [], |row| {
+            let image: Option<Image> = row.get(1)?;
+            image.and_then(|image| image.content()).map(&mut *take);
+            Ok(None)
+        })?;
+        Ok(())
     }
 
     /// Returns the first row of a query. Its first column names the row in an error.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::query::Table;
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, FileId, FileVersion, Image, NodeId};
+use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, NodeId};
 use crate::store::{now, state_columns, state_from};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +64,10 @@ pub(crate) fn row(conn: &Connection, id: i64) -> Result<Option<ReviewedRow>> {
     Ok(select.query_row([id], read).optional()?)
 }
 
-/// Returns the images of all rows.
-pub(crate) fn images(conn: &Connection) -> Result<Vec<Image>> {
+/// Passes all contents on, each at least once.
+pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Result<()> {
     let sql = "SELECT id, image FROM reviewed WHERE image IS NOT NULL";
-    REVIEWED.all(conn, sql, [], |r| r.get(1))
+    REVIEWED.contents(conn, sql, take)
 }
 
 pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {

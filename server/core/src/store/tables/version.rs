@@ -4,7 +4,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::query::{Table, execute};
 use crate::error::Result;
-use crate::model::{FileId, FileVersion, Image};
+use crate::model::{ContentId, FileId, FileVersion};
 use crate::store::{SetHash, row_checksums, state_columns, state_from};
 
 const VERSION: Table = Table("version");
@@ -44,8 +44,8 @@ pub(crate) fn delete_edited(conn: &Connection, file: FileId) -> Result<()> {
     Ok(())
 }
 
-/// Returns the images of all states.
-pub(crate) fn images(conn: &Connection) -> Result<Vec<Image>> {
+/// Passes all contents on, each at least once.
+pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Result<()> {
     let sql = "SELECT file, image FROM version WHERE image IS NOT NULL";
-    VERSION.all(conn, sql, [], |r| r.get(1))
+    VERSION.contents(conn, sql, take)
 }
