@@ -20,6 +20,7 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
+use crate::store::tables::{branch, changed_files};
 use crate::system::read_small;
 use crate::worktree::backed_content;
 use crate::worktree::disk::DiskEntry;
@@ -263,25 +264,14 @@ impl Engine {
 
     /// Returns the head, even if another process has switched branches meanwhile.
     fn head_now(&self) -> Result<Option<NodeId>> {
-        let head =
-            "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
-        let mut select = self.store.conn.prepare_cached(head)?;
-        Ok(select.query_row([self.here.root], |r| r.get(0))?)
+        branch::head_of_root(&self.store.conn, self.here.root)
     }
 
     fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {
         let (conn, ancestry) = (&self.store.conn, Ancestry::new(&self.store.conn));
         history::node(conn, node)?;
-        let mut files = conn.prepare_cached(
-            "SELECT file FROM change WHERE after_path = ?1
-             UNION SELECT file FROM change INDEXED BY change_left
-             WHERE before_path = ?1 AND before_path IS NOT NULL AND before_path IS NOT after_path",
-        )?;
-        let files = files
-            .query_map([path], |r| r.get(0))?
-            .collect::<rusqlite::Result<Vec<FileId>>>()?;
         let mut found = None;
-        for file in files {
+        for file in changed_files::at_path(conn, path)? {
             if self.known_at(&ancestry, file, node)?
                 && let Some(placed) = history::state_at(&ancestry, file, node)?
                 && placed.path == *path

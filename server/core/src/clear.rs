@@ -10,7 +10,7 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::bytes_path;
 use crate::status::Status;
-use crate::store::tables::root;
+use crate::store::tables::{branch, root, schema, words};
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 use crate::worktree::dir_cache;
@@ -107,17 +107,8 @@ impl Engine {
 /// Keeps only this root, at the beginning of a branch `main`, as in a new store. The numbers of edits and operations
 /// continue, so that no number has two meanings.
 fn empty(conn: &Connection, here: Here) -> Result<()> {
-    let mut select = conn.prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'
-           AND name NOT LIKE 'words%' AND name NOT IN ('root', 'branch')",
-    )?;
-    let tables: Vec<String> = select
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    for table in tables {
-        conn.execute_batch(&format!("DELETE FROM \"{table}\""))?;
-    }
-    conn.execute_batch("INSERT INTO words (words) VALUES ('delete-all')")?;
+    schema::clear(conn)?;
+    words::clear(conn)?;
     conn.execute("DELETE FROM root WHERE id <> ?1", [here.root])?;
     conn.execute(
         "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = 0,
@@ -125,11 +116,5 @@ fn empty(conn: &Connection, here: Here) -> Result<()> {
            coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
         [],
     )?;
-    conn.execute("DELETE FROM branch WHERE id <> ?1", [here.branch])?;
-    conn.execute(
-        "UPDATE branch SET name = 'main', head = NULL, parent = NULL, fork_point = NULL, created = ?1,
-           description = NULL, deleted = NULL",
-        [store::now()],
-    )?;
-    Ok(())
+    branch::clear(conn, here.branch)
 }

@@ -17,7 +17,7 @@ use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, os_bytes};
 use crate::places::Workspace;
-use crate::store::tables::root;
+use crate::store::tables::{file, node, root, tag};
 use crate::store::{self, Durable};
 use crate::system::DirIdentity;
 use crate::workspace::{self};
@@ -47,12 +47,7 @@ impl Engine {
 
     /// Returns the checkpoints made on a branch, oldest first.
     pub fn nodes_of(&self, branch: BranchId) -> Result<Vec<NodeId>> {
-        let mut select = self
-            .store
-            .conn
-            .prepare_cached("SELECT id FROM node WHERE branch = ?1 ORDER BY id")?;
-        let rows = select.query_map([branch], |r| r.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        node::of_branch(&self.store.conn, branch)
     }
 
     /// Creates a branch at a node. Does not switch to it.
@@ -133,7 +128,7 @@ impl Engine {
     }
 
     pub fn tags(&self) -> Result<Vec<Tag>> {
-        branches::tags(&self.store.conn)
+        tag::all(&self.store.conn)
     }
 
     /// Returns the nearest common ancestor of two nodes.
@@ -245,7 +240,7 @@ impl Engine {
                 file_state::put(conn, root, path, &row, file_state::Observed::ByWalk)?;
             }
             for (path, file) in &absent {
-                file_state::note_identity(conn, root, *file, Some(path))?;
+                file::set_gone(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
             pending.commit(conn, root)?;

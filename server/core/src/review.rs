@@ -18,9 +18,9 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, FileId, FileVersion, Image, NodeId, Origin, Placed,
-    RelPath, Role,
+    Change, ChangeId, ContentId, FileId, FileVersion, Image, NodeId, Origin, Placed, RelPath, Role,
 };
+use crate::store::tables::changed_files;
 use crate::store::tables::reviewed::{self, NewReviewed, ReviewedRow};
 use crate::store::{self, Durable};
 
@@ -198,15 +198,8 @@ impl Engine {
         let (conn, here) = (&self.store.conn, self.here.branch);
         let ancestry = Ancestry::new(conn);
         let line = ancestry.line(head)?;
-        let mut select = conn.prepare_cached(
-            "SELECT c.file, n.branch, MIN(n.id) FROM change c JOIN node n ON n.id = c.node
-             WHERE c.session IS NOT NULL OR c.session_certainty = 2 GROUP BY c.file, n.branch",
-        )?;
         let mut files = BTreeSet::new();
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let (file, branch, first): (FileId, BranchId, NodeId) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
+        for (file, branch, first) in changed_files::by_agents(conn)? {
             if line.has(branch, first) {
                 files.insert(file);
             }

@@ -4,17 +4,14 @@ use rusqlite::Connection;
 
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
-use crate::history::{self, Rows};
+use crate::history::Rows;
 use crate::model::{ChangeId, Kind};
+pub use crate::store::tables::counted::LineTotals;
+use crate::store::tables::counted::{self, CountedAuthors};
+use crate::store::tables::{branch, change, changed_files, node, tag};
 
 /// Changes whose line counts are saved in one go.
 const BATCH_SIZE: usize = 2000;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LineTotals {
-    pub added: i64,
-    pub removed: i64,
-}
 
 /// Sizes on disk in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,43 +58,23 @@ impl Engine {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
         let one = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
-        let (oldest, newest) =
-            conn.query_row("SELECT MIN(time), MAX(time) FROM node", [], |r| {
-                Ok((r.get(0)?, r.get(1)?))
-            })?;
-        let lines = |condition: &str| -> Result<LineTotals> {
-            let sql = format!(
-                "SELECT COALESCE(SUM(k.added), 0), COALESCE(SUM(k.removed), 0)
-                 FROM counted k JOIN change c ON c.id = k.change WHERE c.role = 0 AND {condition}"
-            );
-            Ok(conn.query_row(&sql, [], |r| {
-                Ok(LineTotals {
-                    added: r.get(0)?,
-                    removed: r.get(1)?,
-                })
-            })?)
-        };
+        let (oldest, newest) = node::time_span(conn)?;
         Ok(Stats {
-            checkpoints: pairs(
-                conn,
-                "SELECT kind, COUNT(*) FROM node GROUP BY kind ORDER BY 2 DESC, kind",
-            )?,
-            starts: one("SELECT COUNT(*) FROM node WHERE parent IS NULL AND kind = 'manual'")?,
+            checkpoints: node::count_by_kind(conn)?,
+            starts: node::count_starts(conn)?,
             turns: one("SELECT COUNT(*) FROM turn")?,
             calls: one("SELECT COUNT(*) FROM call")?,
             sessions: pairs(
                 conn,
                 "SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent",
             )?,
-            branches: one("SELECT COUNT(*) FROM branch WHERE deleted IS NULL")?,
-            tags: one("SELECT COUNT(*) FROM tag")?,
-            files: one("SELECT COUNT(DISTINCT file) FROM change WHERE role = 0")?,
-            changes: one(
-                "SELECT COUNT(*) FROM change WHERE before_image IS NOT NULL OR after_image IS NOT NULL",
-            )?,
-            by_agents: lines("c.session IS NOT NULL AND c.session_certainty < 2")?,
-            by_user: lines("c.session IS NULL AND c.session_certainty < 2")?,
-            by_unknown: lines("c.session_certainty = 2")?,
+            branches: branch::count(conn)?,
+            tags: tag::count(conn)?,
+            files: changed_files::count_edited(conn)?,
+            changes: change::count_with_image(conn)?,
+            by_agents: counted::totals(conn, CountedAuthors::Agents)?,
+            by_user: counted::totals(conn, CountedAuthors::User)?,
+            by_unknown: counted::totals(conn, CountedAuthors::Unknown)?,
             sizes: self.sizes()?,
             oldest,
             newest,
@@ -130,7 +107,7 @@ impl Engine {
             let moment = self.store.reading()?;
             let conn = &self.store.conn;
             let mut rows = Rows::new(&self.store, self.here)?;
-            let changes = history::uncounted(conn, after, BATCH_SIZE)?;
+            let changes = change::uncounted(conn, after, BATCH_SIZE)?;
             let Some(last) = changes.last().map(|c| c.id) else {
                 return Ok(());
             };

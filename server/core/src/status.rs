@@ -11,6 +11,7 @@ use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
 use crate::places::Workspace;
 use crate::recorder;
 use crate::store::tables::editor::EditorInfo;
+use crate::store::tables::node;
 use crate::store::{self};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
@@ -92,7 +93,7 @@ impl Engine {
             live_bytes: self.live_bytes()?,
             branch: self.branch_name()?,
             head: self.head()?,
-            nodes: count("SELECT COUNT(*) FROM node")?,
+            nodes: node::count(conn)?,
             turns: count("SELECT COUNT(*) FROM turn")?,
             sessions: count("SELECT COUNT(*) FROM session")?,
             tracked_files: conn.query_row(

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, Kind, NodeId, OpId};
+use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, OpId};
 use crate::store;
+use crate::store::tables::{change, changed_files, file, node_checks, node_text};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -134,8 +135,7 @@ impl Engine {
                 });
             }
         }
-        let mut select = conn.prepare("SELECT id FROM file ORDER BY id")?;
-        for file in select.query_map([], |r| r.get(0))? {
+        for file in file::ids(conn)? {
             for change in history::changes_of_file(conn, file?)? {
                 for (state, at) in [(&change.before, "before"), (&change.after, "at")] {
                     if let Some(placed) = state {
@@ -158,37 +158,20 @@ impl Engine {
 
     /// Reads all nodes and counts the readable ones.
     fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
-        let mut select = self
-            .store
-            .conn
-            .prepare("SELECT kind FROM node ORDER BY id")?;
-        for kind in select.query_map([], |r| r.get::<_, Kind>(0))? {
-            if out.note("a node", kind.map_err(Into::into)).is_some() {
+        let conn = &self.store.conn;
+        for kind in node_checks::kinds(conn)? {
+            if out.note("a node", kind).is_some() {
                 out.nodes += 1;
             }
         }
         self.verify_lists(out)?;
-        let mut select = self.store.conn.prepare(
-            "SELECT node, path FROM node_text
-             WHERE NOT EXISTS (SELECT 1 FROM blob WHERE blob.hash = node_text.content)",
-        )?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let (node, path): (NodeId, crate::model::RelPath) = (row.get(0)?, row.get(1)?);
+        for (node, path) in node_text::missing(conn)? {
             out.problems.push(format!(
                 "{node}: unsaved text of {} is missing",
                 path.display()
             ));
         }
-        let mut select = self.store.conn.prepare(
-            "SELECT id, parent, COALESCE(LAG(id) OVER (PARTITION BY branch ORDER BY id),
-               (SELECT fork_point FROM branch WHERE branch.id = node.branch)) AS before
-             FROM node ORDER BY id",
-        )?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let (id, parent, before): (NodeId, Option<NodeId>, Option<NodeId>) =
-                (row.get(0)?, row.get(1)?, row.get(2)?);
+        for node_checks::ChainRow { id, parent, before } in node_checks::chains(conn)? {
             if parent != before {
                 out.problems.push(format!(
                     "the parent of {id} is not the node before it on its branch"
@@ -201,12 +184,8 @@ impl Engine {
     /// Checks that all JSON in rows can be read.
     fn verify_lists(&self, out: &mut Verified) -> Result<()> {
         let conn = &self.store.conn;
-        let mut select = conn.prepare("SELECT id FROM node ORDER BY id")?;
-        for id in select.query_map([], |r| r.get::<_, NodeId>(0))? {
-            let read = id
-                .map_err(Into::into)
-                .and_then(|id| history::node(conn, id));
-            out.note("a node", read);
+        for id in node_checks::ids(conn)? {
+            out.note("a node", id.and_then(|id| history::node(conn, id)));
         }
         let root = self.here.root;
         out.note("the last look", file_state::coverage(conn, root));
@@ -234,16 +213,10 @@ impl Engine {
     fn verify_changes(&self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
-        let total = conn.query_row("SELECT COUNT(*) FROM change", [], |r| r.get(0));
-        let total: Option<u64> = out.note("changes", total.map_err(Into::into));
-        let mut select = conn.prepare("SELECT id FROM file ORDER BY id")?;
-        let files = select
-            .query_map([], |r| r.get(0))?
-            .collect::<Vec<rusqlite::Result<FileId>>>();
-        for file in files {
-            let checked = file
-                .map_err(Into::into)
-                .and_then(|file| self.verify_file(&ancestry, file, total, out, progress));
+        let total = out.note("changes", change::count(conn));
+        for file in file::ids(conn)? {
+            let checked =
+                file.and_then(|file| self.verify_file(&ancestry, file, total, out, progress));
             out.note("changes of a file", checked);
         }
         Ok(())
@@ -335,15 +308,12 @@ impl Engine {
                 path.display()
             ));
         }
-        let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
-        for file in select.query_map([], |r| r.get(0))? {
-            let state: Result<(FileId, FileVersion)> = file.map_err(Into::into).and_then(|file| {
-                // a file first captured on another branch is unknown on this one
-                let known = self.known_at(&ancestry, file, head)?;
-                let state = history::state_at(&ancestry, file, head)?;
-                Ok((file, state.filter(|_| known)))
-            });
-            let Some((file, state)) = out.note("a file at the head", state) else {
+        for file in changed_files::all(conn)? {
+            // a file first captured on another branch is unknown on this one
+            let state = self
+                .known_at(&ancestry, file, head)
+                .and_then(|known| Ok(history::state_at(&ancestry, file, head)?.filter(|_| known)));
+            let Some(state) = out.note("a file at the head", state) else {
                 continue;
             };
             let known: Option<(_, Image)> = placed.get(&file).cloned();

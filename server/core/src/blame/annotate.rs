@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::runs::{LineOwners, Owner, Runs};
 use crate::diff::{self, count_lines, line_changes};
@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::history::hunks::Hunks;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Role};
+use crate::store::tables::{blame, hunks};
 use crate::store::{ContentReader, Store};
 
 /// At least every 64th state is cached, about 8 of them in all.
@@ -72,19 +73,14 @@ pub(super) struct CacheUpdate {
 impl CacheUpdate {
     pub(super) fn write(&self, store: &Store) {
         let write = |conn: &Connection| {
-            let mut insert = conn.prepare_cached(
-                "INSERT OR REPLACE INTO blame (file, set_hash, runs) VALUES (?1,?2,?3)",
-            )?;
             for (set, row) in &self.rows {
-                insert.execute(params![self.file, set, row])?;
+                blame::put(conn, self.file, *set, row)?;
             }
-            let mut delete =
-                conn.prepare_cached("DELETE FROM blame WHERE file = ?1 AND set_hash = ?2")?;
             for set in &self.stale {
-                delete.execute(params![self.file, set])?;
+                blame::delete(conn, self.file, *set)?;
             }
             for (change, row) in &self.hunks {
-                Hunks::write(conn, *change, row)?;
+                hunks::put(conn, *change, row)?;
             }
             Ok(())
         };
@@ -101,10 +97,7 @@ pub(super) fn cached(
     content: ContentId,
     lines: usize,
 ) -> Result<Option<Runs>> {
-    let mut select = conn
-        .prepare_cached("SELECT CAST(runs AS BLOB) FROM blame WHERE file = ?1 AND set_hash = ?2")?;
-    let mut rows = select.query(params![file, set])?;
-    let row: Option<Vec<u8>> = rows.next()?.map(|r| r.get(0)).transpose()?;
+    let row = blame::get(conn, file, set)?;
     Ok(row.and_then(|row| Runs::decode(&row, content, lines)))
 }
 
@@ -122,12 +115,7 @@ impl<'s> Annotator<'s> {
         }
         let mut cached = HashMap::new();
         if use_cache {
-            let mut select = conn
-                .prepare_cached("SELECT set_hash, CAST(runs AS BLOB) FROM blame WHERE file = ?1")?;
-            let mut rows = select.query([file])?;
-            while let Some(row) = rows.next()? {
-                cached.insert(row.get(0)?, row.get(1)?);
-            }
+            cached.extend(blame::of_file(conn, file)?);
         }
         Ok(Self {
             store,

@@ -11,7 +11,8 @@ use crate::capture::calls::{self, Observation, Writers, by_open_edit};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
-use crate::model::{CallId, Origin, RelPath, Role, Session, SessionId, Turn, TurnId};
+use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
+use crate::store::tables::changed_files;
 
 impl Engine {
     pub(super) fn authors(
@@ -35,34 +36,24 @@ impl Engine {
         if wanted.contains(&IN_EDITOR) {
             authors.insert(IN_EDITOR, Arc::new(Author::unrecorded(By::Unsaved)));
         }
-        let mut select = conn.prepare_cached(
-            "SELECT c.node, c.role, c.session, c.call, c.session_certainty, c.step_certainty, n.time,
-               n.turn, k.tool, k.iteration, k.subagent, k.turn
-             FROM change c JOIN node n ON n.id = c.node LEFT JOIN call k ON k.id = c.call WHERE c.id = ?1",
-        )?;
         for owner in wanted {
             let Owner::Change(change) = owner else {
                 continue;
             };
-            let mut rows = select.query([change])?;
-            let Some(row) = rows.next()? else {
+            let Some(row) = changed_files::author_of(conn, change)? else {
                 continue;
             };
-            let mut origin = Origin::USER;
-            if row.get::<_, i64>(1)? == Role::Edit as i64 {
-                origin = Origin {
-                    session: row.get(2)?,
-                    call: row.get(3)?,
-                    session_certainty: row.get(4)?,
-                    step_certainty: row.get(5)?,
-                };
-            }
-            let call = origin.call.map(|_| CallAuthor::read(row, 8)).transpose()?;
+            let call = row.call.map(|call| CallAuthor {
+                tool: call.tool,
+                iteration: call.iteration,
+                subagent: call.subagent,
+                turn: call.turn,
+            });
             let author = Author {
-                by: cache.by(origin, call, row.get(7)?)?,
+                by: cache.by(row.origin, call, row.turn)?,
                 change: Some(change),
-                node: Some(row.get(0)?),
-                time: row.get(6)?,
+                node: Some(row.node),
+                time: Some(row.time),
             };
             authors.insert(owner, Arc::new(author));
         }

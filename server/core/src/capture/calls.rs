@@ -417,18 +417,6 @@ pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: ToolOutc
     Ok(())
 }
 
-/// Makes provisional attributions to a call certain, once it has reported its end.
-pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
-    conn.prepare_cached(
-        "UPDATE change SET session_certainty = 0,
-           step_certainty = (SELECT CASE WHEN grp IS NULL THEN 0 ELSE 1 END FROM call WHERE id = ?1),
-           provisional = 0
-         WHERE call = ?1 AND provisional = 1",
-    )?
-    .execute([call])?;
-    Ok(())
-}
-
 /// True if any path is reserved by a call, open or closed.
 pub(crate) fn any_reserved(conn: &Connection) -> Result<bool> {
     Ok(conn.prepare_cached("SELECT 1 FROM reserved")?.exists([])?)

@@ -21,6 +21,7 @@ use crate::model::{
     SessionId,
 };
 use crate::store;
+use crate::store::tables::change;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
@@ -687,7 +688,7 @@ impl ReportedEdit<'_> {
         };
         let reported_text = self.reported_text(txn, &before.image, entry)?;
         if reported_text.is_some_and(|reported_text| entry.holds(&reported_text)) {
-            calls::confirm(txn.conn, self.call.row.id)?;
+            change::confirm(txn.conn, self.call.row.id)?;
         }
         Ok(())
     }

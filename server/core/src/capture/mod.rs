@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::model::Reason;
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, RootId, SessionId, TurnId};
 use crate::store;
+use crate::store::tables::{change, node};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
@@ -196,8 +197,7 @@ impl Engine {
             )?
             .execute(params![number, session, text, node, store::now()])?;
             let turn = TurnId(conn.last_insert_rowid());
-            conn.prepare_cached("UPDATE node SET turn = ?1 WHERE id = ?2")?
-                .execute(params![turn, node])?;
+            node::set_turn(conn, node, turn)?;
             if let Some(prompt) = &e.prompt_id {
                 calls::name_turn(conn, session, prompt, turn)?;
             }
@@ -314,7 +314,7 @@ impl Engine {
                         ..ScanContext::between()
                     };
                     let node = txn.record_scan(scanned, &context)?;
-                    calls::confirm(conn, row.id)?;
+                    change::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
                     if *background {
                         set_background(conn, row.session, 1)?;

@@ -9,8 +9,8 @@ use super::snapshot::{self, ScanRequest, Scanned};
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
-use crate::history;
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
+use crate::store::tables::node;
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::cookie;
@@ -221,7 +221,7 @@ impl Engine {
             txn.record_scan(scanned, &context)?;
             let node = txn.node(Kind::Manual, None, None, None, label, &coverage)?;
             if let Some(description) = description {
-                history::describe(txn.conn, node, description)?;
+                node::set_description(txn.conn, node, description)?;
             }
             Ok(node)
         })

@@ -11,6 +11,7 @@ use crate::model::{
     CallId, ChangeId, Coverage, CoverageItem, FileVersion, Kind, NodeId, Reason, SessionId, TurnId,
 };
 use crate::store;
+use crate::store::tables::file;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves;
@@ -113,14 +114,12 @@ impl WriteTxn<'_> {
         let (from, to) = (path(&step.before), path(&step.after));
         let file = match (step.file, from.as_ref().or(to.as_ref())) {
             (Some(file), _) => file,
-            (None, Some(at)) if from.is_none() => {
-                match file_state::former_identity(self.conn, root, at)? {
-                    Some(file) => file,
-                    None => file_state::new_file(self.conn, None)?,
-                }
-            }
+            (None, Some(at)) if from.is_none() => match file::gone_at(self.conn, root, at)? {
+                Some(file) => file,
+                None => file::insert(self.conn, None)?,
+            },
             (None, Some(at)) => file_state::identify(self.conn, at, step.since)?,
-            (None, None) => file_state::new_file(self.conn, step.since)?,
+            (None, None) => file::insert(self.conn, step.since)?,
         };
         let change = NewChange {
             node,
@@ -152,9 +151,9 @@ impl WriteTxn<'_> {
                     stat: step.stat.unwrap_or(NO_STAT),
                 };
                 file_state::put(self.conn, root, &placed.path, &row, step.observed_by)?;
-                file_state::note_identity(self.conn, root, file, None)?;
+                file::set_gone(self.conn, root, file, None)?;
             }
-            None => file_state::note_identity(self.conn, root, file, from.as_ref())?,
+            None => file::set_gone(self.conn, root, file, from.as_ref())?,
         }
         Ok(change)
     }

@@ -11,7 +11,7 @@ use crate::history::{self, NewNode};
 use crate::model::{
     CallId, Coverage, GitHead, Here, Image, Kind, NodeId, RelPath, SessionId, TurnId,
 };
-use crate::store::tables::buffer;
+use crate::store::tables::{branch, buffer};
 use crate::store::{self, Durable};
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::pending_saves::Pending;
@@ -69,7 +69,7 @@ impl WriteTxn<'_> {
         let shared = match head {
             Some(head) => {
                 history::branch_of(self.conn, head)? != self.here.branch
-                    || history::branches::fork_at(self.conn, head)?
+                    || branch::is_fork_point(self.conn, head)?
             }
             None => false,
         };

@@ -9,8 +9,9 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
 use crate::model::{ContentId, EditorId, Image, NodeId, RelPath};
-use crate::store::tables::buffer::{Alive, OpenText, Unsaved, buffer_rows, keep, text_of};
+use crate::store::tables::buffer::{Alive, OpenText, buffer_rows, keep, text_of};
 use crate::store::tables::editor::{EditorInfo, ensure, is_alive};
+use crate::store::tables::node_text::Unsaved;
 use crate::store::{self, Durable};
 use crate::worktree::file_state;
 

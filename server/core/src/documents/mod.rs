@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use rusqlite::params;
 
-pub use crate::store::tables::buffer::{OpenText, Unsaved};
+pub use crate::store::tables::buffer::OpenText;
 pub use crate::store::tables::editor::EditorInfo;
+pub use crate::store::tables::node_text::Unsaved;
 pub use crate::worktree::pending_saves::PendingSave;
 pub use buffers::Orphan;
 pub use edits::InEditor;
@@ -30,6 +31,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{EditorId, NodeId, OpId, RootId};
 use crate::store::tables::editor::{self, is_alive, lock_file};
+use crate::store::tables::node;
 use crate::store::{self, Durable, Lock, Store};
 
 /// Newest ids of a store. Any difference means that something was committed.
@@ -141,7 +143,7 @@ impl Engine {
         };
         Ok(News {
             data_version: conn.query_row("PRAGMA data_version", [], |r| r.get(0))?,
-            node: newest("SELECT MAX(id) FROM node")?.map(NodeId),
+            node: node::newest(conn)?,
             operation: newest("SELECT MAX(id) FROM operation")?.map(OpId),
             event: newest("SELECT MAX(seq) FROM event")?,
         })

@@ -16,6 +16,7 @@ use crate::model::{
     ChangeId, ContentId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed,
     RelPath,
 };
+use crate::store::tables::file;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Stat};
 use crate::worktree::file_state;
@@ -90,7 +91,7 @@ impl WriteTxn<'_> {
             stat: stat.unwrap_or(NO_STAT),
         };
         file_state::put(conn, root, &p.path, &row, file_state::Observed::ByName)?;
-        file_state::note_identity(conn, root, file, None)?;
+        file::set_gone(conn, root, file, None)?;
         Ok((node, row))
     }
 

@@ -6,9 +6,9 @@ use crate::capture::edit_call::transition;
 use crate::capture::write_txn::{BEFORE, ScanContext, WriteTxn};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::history;
 use crate::model::{ContentId, Coverage, Image, NodeId, RelPath};
 use crate::store;
+use crate::store::tables::changed_files;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
@@ -98,7 +98,7 @@ impl WriteTxn<'_> {
     fn was_recorded(&self, row: Option<&FileState>, content: ContentId) -> Result<bool> {
         let file = row.and_then(|row| row.file);
         file.map_or(Ok(false), |file| {
-            history::was_content(self.conn, file, content)
+            changed_files::has_had(self.conn, file, content)
         })
     }
 

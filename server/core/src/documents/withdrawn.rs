@@ -1,7 +1,7 @@
 //! Outcomes that were withdrawn as not saved but are still in the document, since the file was
 //! written meanwhile. If the text is saved later, its edits are in force again, with their authors.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::capture::calls::Attribution;
 use crate::capture::write_txn::{BEFORE, WriteTxn};
@@ -12,6 +12,7 @@ use crate::merge::{Favor, merge3};
 use crate::model::{
     ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
+use crate::store::tables::{change, file};
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state;
@@ -136,7 +137,7 @@ impl WriteTxn<'_> {
             &row,
             file_state::Observed::ByName,
         )?;
-        file_state::note_identity(self.conn, self.here.root, file, None)?;
+        file::set_gone(self.conn, self.here.root, file, None)?;
         Ok(Some(row))
     }
 
@@ -193,13 +194,7 @@ impl WriteTxn<'_> {
 
 /// Returns the newest restore of a file if it is a withdrawal.
 fn newest_withdrawal(conn: &Connection, file: FileId) -> Result<Option<(ChangeId, NodeId)>> {
-    let newest: Option<(ChangeId, NodeId, Option<String>)> = conn
-        .prepare_cached(
-            "SELECT c.id, n.id, n.label FROM change c JOIN node n ON n.id = c.node
-             WHERE c.file = ?1 AND c.role = 1 ORDER BY c.id DESC LIMIT 1",
-        )?
-        .query_row([file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
-        .optional()?;
+    let newest = change::newest_restore(conn, file)?;
     let withdrawal = newest.filter(|(.., label)| label.as_deref() == Some(NOT_SAVED));
     Ok(withdrawal.map(|(change, node, _)| (change, node)))
 }

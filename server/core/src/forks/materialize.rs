@@ -12,6 +12,7 @@ use rustix::fs::{CWD, RenameFlags};
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
 use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::store::tables::{branch, file, stray};
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
@@ -258,9 +259,9 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
         })
         .optional()?
         .flatten();
-    for table in ["file_state", "gone", "stray"] {
-        conn.execute(&format!("DELETE FROM {table} WHERE root = ?1"), [root])?;
-    }
+    file::delete_gone_of(conn, root)?;
+    stray::delete_of(conn, root)?;
+    conn.execute("DELETE FROM file_state WHERE root = ?1", [root])?;
     conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
     crate::store::tables::root::return_path(conn, path)?;
     conn.execute(
@@ -269,14 +270,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
             WHERE o.kind = 'fork' AND b.id = ?1)",
         [branch],
     )?;
-    conn.execute(
-        "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)
-           AND NOT EXISTS (SELECT 1 FROM branch WHERE parent = ?1)
-           AND NOT EXISTS (SELECT 1 FROM root WHERE branch = ?1 OR was = ?1)
-           AND NOT EXISTS (SELECT 1 FROM operation WHERE branch = ?1 OR to_branch = ?1)",
-        [branch],
-    )?;
-    Ok(())
+    branch::delete_unused(conn, branch)
 }
 
 /// Finishes or removes forks of processes that died. `own`: the current directory.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
-use crate::history::{self, Ancestry};
+use crate::history::Ancestry;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
 use crate::restore::{Gap, gap_of};
+use crate::store::tables::file;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{Content, Root};
 use crate::worktree::file_state;
@@ -126,7 +127,7 @@ impl Engine {
         let mut rows = Vec::new();
         for (path, (image, file)) in self.placed_at(node)? {
             let since = match file {
-                Some(file) => history::since(conn, file)?,
+                Some(file) => file::since(conn, file)?,
                 None => file_state::row(conn, self.here.root, &path)?.and_then(|row| row.since),
             };
             let row = FileState {
@@ -151,7 +152,7 @@ impl Engine {
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
         let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
         let ancestry = Ancestry::new(conn);
-        let mut absent = file_state::former_identities(conn, self.here.root)?;
+        let mut absent = file::gone(conn, self.here.root)?;
         absent.extend(
             file_state::all(conn, self.here.root)?
                 .into_iter()

@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 use crate::model::{BranchId, NodeId};
+use crate::store::tables::{branch, node};
 
 /// The nodes of a branch up to this one.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +54,8 @@ impl<'c> Ancestry<'c> {
     }
 
     fn branch(&self, id: NodeId) -> Result<BranchId> {
-        self.conn
-            .prepare_cached("SELECT branch FROM node WHERE id = ?1")?
-            .query_row([id], |r| r.get(0))
-            .optional()?
-            .ok_or_else(|| Error::NoRevision(id.to_string()))
+        let branch = node::branch_of(self.conn, id)?;
+        branch.ok_or_else(|| Error::NoRevision(id.to_string()))
     }
 
     pub(crate) fn line(&self, of: NodeId) -> Result<Lineage> {
@@ -69,13 +67,7 @@ impl<'c> Ancestry<'c> {
         while let Some(upto) = next {
             let branch = self.branch(upto)?;
             segments.push(BranchSegment { branch, upto });
-            let (fork, parent): (Option<NodeId>, Option<NodeId>) = self
-                .conn
-                .prepare_cached(
-                    "SELECT fork_point, (SELECT parent FROM node WHERE branch = ?1 ORDER BY id LIMIT 1)
-                     FROM branch WHERE id = ?1",
-                )?
-                .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            let (fork, parent) = branch::starts(self.conn, branch)?;
             if fork != parent {
                 let what = format!("the start of branch {}", branch.0);
                 return Err(super::damaged(&what).into());
@@ -88,11 +80,8 @@ impl<'c> Ancestry<'c> {
     }
 
     pub(crate) fn parent(&self, id: NodeId) -> Result<Option<NodeId>> {
-        self.conn
-            .prepare_cached("SELECT parent FROM node WHERE id = ?1")?
-            .query_row([id], |r| r.get(0))
-            .optional()?
-            .ok_or_else(|| Error::NoRevision(id.to_string()))
+        let parent = node::parent_of(self.conn, id)?;
+        parent.ok_or_else(|| Error::NoRevision(id.to_string()))
     }
 
     /// True if `ancestor` is `of` or one of its ancestors.
@@ -118,15 +107,8 @@ impl<'c> Ancestry<'c> {
                 Some(base) if self.branch(base)? == segment.branch => Some(base),
                 _ => None,
             };
-            let mut select = self.conn.prepare_cached(
-                "SELECT id FROM node WHERE branch = ?1 AND id > ?2 AND id <= ?3 ORDER BY id DESC",
-            )?;
-            let above = base_here.map_or(0, |base| base.0);
-            let rows =
-                select.query_map(params![segment.branch, above, segment.upto], |r| r.get(0))?;
-            for row in rows {
-                nodes.push(row?);
-            }
+            let (branch, upto) = (segment.branch, segment.upto);
+            nodes.extend(node::of_segment(self.conn, branch, base_here, upto)?);
             if base_here.is_some() {
                 break;
             }

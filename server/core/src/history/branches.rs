@@ -1,8 +1,6 @@
 //! Branches and tags: names that follow new checkpoints, and names that stay.
 
-use std::collections::{HashMap, HashSet};
-
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, params};
 
 use super::{OpKind, branch_of};
 use crate::error::{Error, Result};
@@ -10,6 +8,8 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, bytes_path};
 use crate::store::now;
+use crate::store::tables::branch::{self, BranchRow, NewBranch};
+use crate::store::tables::tag;
 
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
@@ -31,46 +31,23 @@ pub struct BranchInfo {
     pub nodes: i64,
 }
 
-#[derive(Clone, Debug)]
-pub struct Tag {
-    pub name: String,
-    pub node: NodeId,
-    pub created: i64,
-}
-
-/// True if a branch begins at this node.
-pub(crate) fn fork_at(conn: &Connection, node: NodeId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT 1 FROM branch WHERE fork_point = ?1")?
-        .exists([node])?)
-}
-
-const BRANCH: &str =
-    "SELECT b.id, b.name, b.head, p.name, b.fork_point, b.created, b.description, b.deleted IS NOT NULL,
-       (SELECT path FROM root WHERE branch = b.id AND id <> ?1),
-       COALESCE((SELECT depth FROM node WHERE id = b.head), -1)
-         - COALESCE((SELECT depth FROM node WHERE id = b.fork_point), -1)
-     FROM branch b LEFT JOIN branch p ON p.id = b.parent";
-
-fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
-    let id: BranchId = r.get(0)?;
-    let parent: Option<String> = r.get(3)?;
-    Ok(BranchInfo {
-        id,
-        name: original_name(r.get(1)?),
-        head: r.get(2)?,
-        parent: parent.map(original_name),
-        fork_point: r.get(4)?,
-        created: r.get(5)?,
-        description: r.get(6)?,
-        current: id == here.branch,
-        deleted: r.get(7)?,
-        root: r
-            .get::<_, Option<Vec<u8>>>(8)?
+fn info_of(row: BranchRow, here: Here) -> BranchInfo {
+    BranchInfo {
+        id: row.id,
+        name: original_name(row.name),
+        head: row.head,
+        parent: row.parent.map(original_name),
+        fork_point: row.fork_point,
+        created: row.created,
+        description: row.description,
+        current: row.id == here.branch,
+        deleted: row.is_deleted,
+        root: row
+            .other_root
             .map(|path| bytes_path(&path))
             .filter(|dir| dir.is_dir()),
-        nodes: r.get(9)?,
-    })
+        nodes: row.nodes,
+    }
 }
 
 /// Separates the original name of a deleted branch from its id.
@@ -86,22 +63,14 @@ fn original_name(name: String) -> String {
 
 /// Returns all branches, including deleted ones, oldest first.
 pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
-    let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
-    let rows = select.query_map([here.root], |r| branch_from(r, here))?;
-    rows.map(|branch| drop_stale_root(conn, branch?)).collect()
-}
-
-pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
-    let mut select = conn.prepare_cached("SELECT id, name FROM branch")?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = branch::all(conn, here.root)?.into_iter();
+    rows.map(|row| drop_stale_root(conn, info_of(row, here)))
+        .collect()
 }
 
 pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<BranchInfo> {
-    let branch = conn
-        .prepare_cached(&format!("{BRANCH} WHERE b.id = ?2"))?
-        .query_row(params![here.root, id], |r| branch_from(r, here))?;
-    drop_stale_root(conn, branch)
+    let row = branch::get(conn, here.root, id)?;
+    drop_stale_root(conn, info_of(row, here))
 }
 
 /// Drops a root whose directory is gone, even if another directory has its path.
@@ -112,13 +81,10 @@ fn drop_stale_root(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> 
 }
 
 pub(crate) fn find(conn: &Connection, name: &str) -> Result<BranchId> {
-    conn.prepare_cached("SELECT id FROM branch WHERE name = ?1 AND deleted IS NULL")?
-        .query_row([name], |r| r.get(0))
-        .optional()?
-        .ok_or_else(|| Error::NotFound {
-            what: "branch",
-            name: name.to_owned(),
-        })
+    branch::find(conn, name)?.ok_or_else(|| Error::NotFound {
+        what: "branch",
+        name: name.to_owned(),
+    })
 }
 
 /// Creates a branch that starts at this node.
@@ -129,19 +95,18 @@ pub(crate) fn create(
     description: Option<&str>,
 ) -> Result<BranchId> {
     check_name(conn, name)?;
-    let parent = branch_of(conn, from)?;
-    conn.prepare_cached(
-        "INSERT INTO branch (name, head, parent, fork_point, created, description) VALUES (?1,?2,?3,?2,?4,?5)",
-    )?
-    .execute(params![name, from, parent, now(), description])?;
-    Ok(BranchId(conn.last_insert_rowid()))
+    let new = NewBranch {
+        name,
+        head: from,
+        parent: branch_of(conn, from)?,
+        description,
+    };
+    branch::insert(conn, &new)
 }
 
 pub(crate) fn rename(conn: &Connection, branch: BranchId, name: &str) -> Result<()> {
     check_name(conn, name)?;
-    conn.prepare_cached("UPDATE branch SET name = ?2 WHERE id = ?1")?
-        .execute(params![branch, name])?;
-    Ok(())
+    branch::rename(conn, branch, name)
 }
 
 /// Deletes a branch. Its checkpoints stay and can be named by their numbers.
@@ -159,13 +124,9 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             "switch that directory to another branch first, or remove it",
         ));
     }
-    conn.prepare_cached("UPDATE branch SET deleted = ?2, name = ?3 WHERE id = ?1")?
-        .execute(params![
-            branch,
-            now(),
-            // a name that cannot be typed, so no branch is ever created with it
-            format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0)
-        ])?;
+    // a name that cannot be typed, so no branch is ever created with it
+    let name = format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0);
+    branch::set_deleted(conn, branch, &name)?;
     // a directory that is gone and comes back continues from its last node
     detach_roots(conn, None, branch)?;
     Ok(gone)
@@ -188,50 +149,24 @@ fn detach_roots(conn: &Connection, except: Option<RootId>, branch: BranchId) -> 
 
 pub(crate) fn tag(conn: &Connection, name: &str, node: NodeId) -> Result<()> {
     check_name(conn, name)?;
-    conn.prepare_cached("INSERT INTO tag (name, node, created) VALUES (?1,?2,?3)")?
-        .execute(params![name, node, now()])?;
-    Ok(())
+    tag::insert(conn, name, node)
 }
 
 /// Deletes a tag. Returns its node.
 pub(crate) fn untag(conn: &Connection, name: &str) -> Result<NodeId> {
-    conn.prepare_cached("DELETE FROM tag WHERE name = ?1 RETURNING node")?
-        .query_row([name], |r| r.get(0))
-        .optional()?
-        .ok_or_else(|| Error::NotFound {
-            what: "tag",
-            name: name.to_owned(),
-        })
-}
-
-pub(crate) fn tags(conn: &Connection) -> Result<Vec<Tag>> {
-    let mut select = conn.prepare_cached("SELECT name, node, created FROM tag ORDER BY name")?;
-    let rows = select.query_map([], |r| {
-        Ok(Tag {
-            name: r.get(0)?,
-            node: r.get(1)?,
-            created: r.get(2)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    tag::delete(conn, name)?.ok_or_else(|| Error::NotFound {
+        what: "tag",
+        name: name.to_owned(),
+    })
 }
 
 /// Pins or unpins a node. Returns false if nothing changed.
 pub(crate) fn pin(conn: &Connection, node: NodeId, pinned: bool) -> Result<bool> {
-    let changed = if pinned {
-        conn.prepare_cached("INSERT OR IGNORE INTO pin (node, time) VALUES (?1,?2)")?
-            .execute(params![node, now()])?
+    if pinned {
+        tag::insert_pin(conn, node)
     } else {
-        conn.prepare_cached("DELETE FROM pin WHERE node = ?1")?
-            .execute([node])?
-    };
-    Ok(changed > 0)
-}
-
-pub(crate) fn pins(conn: &Connection) -> Result<HashSet<NodeId>> {
-    let mut select = conn.prepare_cached("SELECT node FROM pin")?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+        tag::delete_pin(conn, node)
+    }
 }
 
 /// Records a naming operation, which `undo` does not reverse.
@@ -314,15 +249,15 @@ pub(crate) fn check_name(conn: &Connection, name: &str) -> Result<()> {
             "no part of it may start with a dot, or end with a dot or `.lock`",
         ));
     }
-    let taken = |what: &str, sql: &str| -> Result<()> {
-        if conn.prepare_cached(sql)?.exists([name])? {
-            return Err(Error::refused(
-                format!("there is a {what} `{name}` already"),
-                "choose another name, or delete that one first",
-            ));
-        }
-        Ok(())
-    };
-    taken("branch", "SELECT 1 FROM branch WHERE name = ?1")?;
-    taken("tag", "SELECT 1 FROM tag WHERE name = ?1")
+    let is_taken = [
+        ("branch", branch::has_name(conn, name)?),
+        ("tag", tag::has_name(conn, name)?),
+    ];
+    match is_taken.into_iter().find(|(_, taken)| *taken) {
+        Some((what, _)) => Err(Error::refused(
+            format!("there is a {what} `{name}` already"),
+            "choose another name, or delete that one first",
+        )),
+        None => Ok(()),
+    }
 }

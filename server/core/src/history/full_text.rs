@@ -1,12 +1,13 @@
 //! Full-text search over prompts, labels and tool inputs. Owns the full-text index, which is
 //! updated on demand, and the parsing of search text.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::model::{ContentId, NodeId};
-use crate::store::{ContentReader, Store};
+use crate::model::NodeId;
+use crate::store::tables::words;
+use crate::store::{self, ContentReader, Store};
 
 /// Nodes indexed in one transaction, which other writers have to wait for.
 const BATCH: i64 = 500;
@@ -15,12 +16,9 @@ const MAX_BODY: usize = 256 << 10;
 
 /// Adds new nodes to the index. `progress` receives the nodes done and their total.
 pub(crate) fn update(store: &Store, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
-    let newest = |conn: &Connection| -> Result<i64> {
-        Ok(conn.query_row("SELECT COALESCE(MAX(id), 0) FROM node", [], |r| r.get(0))?)
-    };
     let count = |n: i64| u64::try_from(n).unwrap_or(0);
     loop {
-        let (done, newest) = (watermark(&store.conn)?, newest(&store.conn)?);
+        let (done, newest) = (watermark(&store.conn)?, store::newest(&store.conn)?);
         if done >= newest {
             return Ok(());
         }
@@ -30,10 +28,8 @@ pub(crate) fn update(store: &Store, progress: &mut dyn FnMut(u64, u64)) -> Resul
             let done = watermark(conn)?;
             let upto = newest.min(done + BATCH);
             let mut reader = ContentReader::new(conn, &store.dir);
-            let mut insert =
-                conn.prepare_cached("INSERT INTO words (rowid, body) VALUES (?1, ?2)")?;
             for (node, body) in bodies(conn, &mut reader, done, upto)? {
-                insert.execute(params![node, body])?;
+                words::insert(conn, node, &body)?;
             }
             conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('words', ?1)")?
                 .execute([upto.max(done)])?;
@@ -57,23 +53,12 @@ fn bodies(
     after: i64,
     upto: i64,
 ) -> Result<Vec<(NodeId, String)>> {
-    let mut select = conn.prepare_cached(
-        "SELECT n.id, n.label, (SELECT prompt FROM turn WHERE node = n.id AND id = n.turn), c.tool, n.description,
-           b.hash
-         FROM node n LEFT JOIN call c ON c.id = n.call LEFT JOIN blob b ON b.n = c.input
-         WHERE n.id > ?1 AND n.id <= ?2",
-    )?;
-    let mut rows = select.query([after, upto])?;
     let mut bodies = Vec::new();
-    while let Some(row) = rows.next()? {
+    for row in words::texts(conn, after, upto)? {
         let mut body = String::new();
-        for column in 1..=4 {
-            if let Some(text) = row.get::<_, Option<String>>(column)? {
-                add(&mut body, &text);
-            }
-        }
+        row.texts.iter().for_each(|text| add(&mut body, text));
         // a damaged input is not indexed; `verify` reports it
-        if let Some(input) = row.get::<_, Option<ContentId>>(5)?
+        if let Some(input) = row.input
             && let Ok(bytes) = reader.get(&input)
         {
             match serde_json::from_slice(&bytes) {
@@ -82,7 +67,7 @@ fn bodies(
             }
         }
         if !body.is_empty() {
-            bodies.push((row.get(0)?, body));
+            bodies.push((row.node, body));
         }
     }
     Ok(bodies)

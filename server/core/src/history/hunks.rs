@@ -1,16 +1,16 @@
 //! Line changes of each edit. They are stored when the edit is recorded, while its texts are at
-//! hand, so that blame need not read old states. Owns the table `hunks`, in which any row may be
-//! missing.
+//! hand, so that blame need not read old states. Any of them may be missing.
 
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::content::is_text;
 use crate::diff::{LineChange, count_lines, line_changes};
 use crate::error::Result;
 use crate::model::{ChangeId, FileVersion, Image};
 use crate::store;
+use crate::store::tables::hunks;
 use crate::store::varint::{number, read_number};
 
 /// Version of the encoding.
@@ -78,17 +78,8 @@ impl Hunks {
         fits.then_some(hunks)
     }
 
-    pub fn write(conn: &Connection, change: ChangeId, row: &[u8]) -> Result<()> {
-        conn.prepare_cached("INSERT OR REPLACE INTO hunks (change, lines) VALUES (?1,?2)")?
-            .execute(params![change, row])?;
-        Ok(())
-    }
-
     pub fn read(conn: &Connection, change: ChangeId, before: usize) -> Result<Option<Self>> {
-        let mut select =
-            conn.prepare_cached("SELECT CAST(lines AS BLOB) FROM hunks WHERE change = ?1")?;
-        let mut rows = select.query([change])?;
-        let row: Option<Vec<u8>> = rows.next()?.map(|r| r.get(0)).transpose()?;
+        let row = hunks::get(conn, change)?;
         Ok(row.and_then(|row| Self::decode(&row, before)))
     }
 }
@@ -115,7 +106,7 @@ pub(crate) fn note(
     if crate::diff::lines_apart(&before, &after) > MAX_LINES {
         return Ok(());
     }
-    Hunks::write(conn, change, &Hunks::between(&before, &after).encode())
+    hunks::put(conn, change, &Hunks::between(&before, &after).encode())
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Pages of the timeline: the nodes that a filter selects, newest first. Owns the choice of the
 //! index, so that a page costs the same in a long history as in a short one.
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::Connection;
 
 use super::ancestry::Lineage;
 use super::rows::{NewCounts, Rows};
@@ -11,8 +10,10 @@ use super::{Ancestry, branches, full_text, head};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::Here;
-use crate::model::{BranchId, Kind, NodeId, RelPath, SessionId};
+use crate::model::{Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
+use crate::store::tables::node_page::{self, NodeFilter, NodeSource};
+use crate::store::tables::{changed_files, node};
 
 /// Filter for checkpoints. All fields that are set must match.
 #[derive(Clone, Debug, Default)]
@@ -85,30 +86,14 @@ impl Engine {
         };
         let conn = &self.store.conn;
         let nodes = find(conn, self.here, &filter)?;
-        let time = |node: &NodeId| -> Result<i64> {
-            let mut select = conn.prepare_cached("SELECT time FROM node WHERE id = ?1")?;
-            Ok(select.query_row([node], |r| r.get(0))?)
-        };
         Ok(FileCheckpoints {
             count: nodes.len().min(most),
             more: nodes.len() > most,
-            newest: nodes.first().map(time).transpose()?,
+            newest: match nodes.first() {
+                Some(newest) => node::time_of(conn, *newest)?,
+                None => None,
+            },
         })
-    }
-}
-
-/// Conditions on a node `n`, joined by AND.
-#[derive(Clone, Debug, Default)]
-struct Terms {
-    sql: String,
-    values: Vec<Value>,
-}
-
-impl Terms {
-    fn add(&mut self, sql: &str, values: impl IntoIterator<Item = Value>) {
-        self.sql.push_str(" AND ");
-        self.sql.push_str(sql);
-        self.values.extend(values);
     }
 }
 
@@ -128,34 +113,24 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         Some(_) if filter.all_branches => None,
         Some(head) => Some(Ancestry::new(conn).line(head)?),
     };
-    let mut terms = Terms::default();
-    if let Some(before) = filter.before {
-        terms.add("n.id < ?", [Value::Integer(before.0)]);
-    }
-    if let Some(since) = filter.since {
-        terms.add("n.time >= ?", [Value::Integer(since)]);
-    }
-    if let Some(until) = filter.until {
-        terms.add("n.time <= ?", [Value::Integer(until)]);
-    }
-    if let Some(kind) = filter.kind {
-        terms.add("n.kind = ?", [Value::Text(kind.name().to_owned())]);
-    }
-    if let Some(sessions) = &sessions {
-        let ids: Vec<String> = sessions.iter().map(|s| s.0.to_string()).collect();
-        terms.add(&format!("n.session IN ({})", ids.join(",")), []);
-    }
     let sorted_nodes = match &filter.path {
         Some(path) => sorted_nodes_of_path(conn, path)?,
         None => None,
     };
-    if let (Some(path), None) = (&filter.path, &sorted_nodes) {
-        terms.add(&format!("EXISTS ({CHANGES_PATH})"), span(path));
-    }
+    // the sorted nodes of a path need no check, unless the words select the nodes
+    let is_path_known = sorted_nodes.is_some() && match_query.is_none();
     let mut page = LogPage {
         conn,
         limit: filter.limit.unwrap_or(usize::MAX),
         line: line.as_ref(),
+        filter: NodeFilter {
+            before: filter.before,
+            since: filter.since,
+            until: filter.until,
+            kind: filter.kind,
+            sessions: sessions.as_deref(),
+            path: filter.path.as_ref().filter(|_| !is_path_known),
+        },
         nodes: Vec::new(),
     };
     let is_rare = |kind: &Kind| !matches!(kind, Kind::Step | Kind::Turn);
@@ -165,39 +140,19 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         sessions.as_deref(),
         filter.kind.filter(is_rare),
     ) {
-        (Some(match_query), sorted_nodes, ..) => {
-            if let (Some(path), Some(_)) = (&filter.path, &sorted_nodes) {
-                terms.add(&format!("EXISTS ({CHANGES_PATH})"), span(path));
-            }
-            let from = "words CROSS JOIN node n ON n.id = words.rowid WHERE words MATCH ?";
-            page.fetch(from, [Value::Text(match_query)], &terms, "words.rowid")?;
-        }
+        (Some(match_query), ..) => page.fetch(NodeSource::Words(&match_query))?,
         (None, Some(nodes), ..) => {
             for node in nodes {
-                page.fetch(
-                    "node n WHERE n.id = ?",
-                    [Value::Integer(node)],
-                    &terms,
-                    "n.id",
-                )?;
+                page.fetch(NodeSource::One(node))?;
             }
         }
-        (None, None, Some([session]), _) => {
-            let from = "node n INDEXED BY node_session WHERE n.session = ?";
-            page.fetch(from, [Value::Integer(session.0)], &terms, "n.id")?;
-        }
-        (None, None, _, Some(kind)) => {
-            let from =
-                "node n INDEXED BY node_rare WHERE n.kind NOT IN ('step', 'turn') AND n.kind = ?";
-            page.fetch(from, [Value::Text(kind.name().to_owned())], &terms, "n.id")?;
-        }
+        (None, None, Some([session]), _) => page.fetch(NodeSource::Session(*session))?,
+        (None, None, _, Some(kind)) => page.fetch(NodeSource::RareKind(kind))?,
         (None, None, ..) => match &line {
-            None => page.fetch("node n NOT INDEXED WHERE TRUE", [], &terms, "n.id")?,
+            None => page.fetch(NodeSource::All)?,
             Some(line) => {
                 for (branch, upto) in line.segments() {
-                    let from = "node n INDEXED BY node_branch WHERE n.branch = ? AND n.id <= ?";
-                    let place = [Value::Integer(branch.0), Value::Integer(upto.0)];
-                    page.fetch(from, place, &terms, "n.id")?;
+                    page.fetch(NodeSource::Segment(branch, upto))?;
                 }
             }
         },
@@ -211,35 +166,22 @@ struct LogPage<'a> {
     limit: usize,
     /// Only ancestors in this lineage.
     line: Option<&'a Lineage>,
+    filter: NodeFilter<'a>,
     nodes: Vec<NodeId>,
 }
 
 impl LogPage<'_> {
-    fn fetch(
-        &mut self,
-        from: &str,
-        values: impl IntoIterator<Item = Value>,
-        terms: &Terms,
-        order: &str,
-    ) -> Result<()> {
+    fn fetch(&mut self, source: NodeSource<'_>) -> Result<()> {
         if self.nodes.len() >= self.limit {
             return Ok(());
         }
-        let sql = format!(
-            "SELECT n.id, n.branch FROM {from}{} ORDER BY {order} DESC",
-            terms.sql
-        );
-        let values = values.into_iter().chain(terms.values.iter().cloned());
-        let mut select = self.conn.prepare_cached(&sql)?;
-        let mut rows = select.query(params_from_iter(values))?;
-        while self.nodes.len() < self.limit {
-            let Some(row) = rows.next()? else { break };
-            let (node, branch): (NodeId, BranchId) = (row.get(0)?, row.get(1)?);
-            if self.line.is_none_or(|line| line.has(branch, node)) {
-                self.nodes.push(node);
+        let (line, limit, nodes) = (self.line, self.limit, &mut self.nodes);
+        node_page::read(self.conn, source, &self.filter, |node, branch| {
+            if line.is_none_or(|line| line.has(branch, node)) {
+                nodes.push(node);
             }
-        }
-        Ok(())
+            nodes.len() < limit
+        })
     }
 }
 
@@ -274,38 +216,9 @@ fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionI
     })
 }
 
-/// Matches if node `n` changed a path (?1) or a path between two others.
-const CHANGES_PATH: &str = "SELECT 1 FROM change c INDEXED BY change_node WHERE c.node = n.id AND (
-    c.after_path = ? OR (c.after_path > ? AND c.after_path < ?)
-    OR c.before_path = ? OR (c.before_path > ? AND c.before_path < ?))";
-
-/// The path and the bounds of all paths below it, twice.
-fn span(path: &RelPath) -> [Value; 6] {
-    let [exact, from, to] = bounds(path).map(Value::Blob);
-    [exact.clone(), from.clone(), to.clone(), exact, from, to]
-}
-
-fn bounds(path: &RelPath) -> [Vec<u8>; 3] {
-    let with = |end: u8| [path.bytes(), &[end]].concat();
-    [path.bytes().to_vec(), with(b'/'), with(b'/' + 1)]
-}
-
 /// Returns the nodes that changed a path, newest first, or None if there are too many.
-fn sorted_nodes_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
-    let [exact, from, to] = bounds(path);
-    let mut select = conn.prepare_cached(
-        "SELECT node FROM change WHERE after_path = ?1
-         UNION ALL SELECT node FROM change WHERE after_path > ?2 AND after_path < ?3
-         UNION ALL SELECT node FROM change INDEXED BY change_left
-           WHERE before_path IS NOT NULL AND before_path IS NOT after_path AND before_path = ?1
-         UNION ALL SELECT node FROM change INDEXED BY change_left
-           WHERE before_path IS NOT NULL AND before_path IS NOT after_path AND before_path > ?2 AND before_path < ?3
-         LIMIT ?4",
-    )?;
-    let most = i64::try_from(MAX_SORTED).unwrap_or(i64::MAX);
-    let mut nodes: Vec<i64> = select
-        .query_map(params![exact, from, to, most], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+fn sorted_nodes_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<NodeId>>> {
+    let mut nodes = changed_files::nodes_of_path(conn, path, MAX_SORTED)?;
     if nodes.len() == MAX_SORTED {
         return Ok(None);
     }

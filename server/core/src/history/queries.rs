@@ -5,6 +5,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history;
 use crate::model::{NodeId, OpId};
+use crate::store::tables::{branch, node};
 
 impl Engine {
     pub fn head(&self) -> Result<Option<NodeId>> {
@@ -12,11 +13,7 @@ impl Engine {
     }
 
     pub fn branch_name(&self) -> Result<String> {
-        Ok(self.store.conn.query_row(
-            "SELECT name FROM branch WHERE id = ?1",
-            [self.here.branch],
-            |r| r.get(0),
-        )?)
+        branch::name(&self.store.conn, self.here.branch)
     }
 
     pub fn branches(&self) -> Result<Vec<BranchInfo>> {
@@ -89,11 +86,6 @@ impl Engine {
 
     /// Returns the step nodes of this node's turn, oldest first.
     pub fn turn_steps(&self, node: NodeId) -> Result<Vec<NodeId>> {
-        let mut select = self.store.conn.prepare_cached(
-            "SELECT id FROM node WHERE turn = (SELECT turn FROM node WHERE id = ?1) AND kind = 'step'
-             ORDER BY id",
-        )?;
-        let rows = select.query_map([node], |r| r.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        node::steps_beside(&self.store.conn, node)
     }
 }

@@ -6,6 +6,7 @@ use super::{Ancestry, head};
 use crate::error::{Error, Result};
 use crate::model::Here;
 use crate::model::{NodeId, OpId};
+use crate::store::tables::{branch, node, tag};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
     let missing = || match was_squashed(conn, rev) {
@@ -43,16 +44,14 @@ fn digits(text: &str) -> Option<i64> {
 /// True if it names a checkpoint or turn that is gone. Only `gc` leaves gaps in their numbers.
 fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
-    let newest = match base.as_bytes().first() {
-        Some(b'c') => "SELECT COALESCE(MAX(id), 0) FROM node",
-        Some(b't') => "SELECT COALESCE(MAX(number), 0) FROM turn",
+    let newest: i64 = match base.as_bytes().first() {
+        Some(b'c') => node::newest(conn)?.map_or(0, |node| node.0),
+        Some(b't') => conn
+            .prepare_cached("SELECT COALESCE(MAX(number), 0) FROM turn")?
+            .query_row([], |r| r.get(0))?,
         _ => return Ok(false),
     };
-    let Some(number) = digits(&base[1..]) else {
-        return Ok(false);
-    };
-    let newest: i64 = conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?;
-    Ok(number > 0 && number < newest)
+    Ok(digits(&base[1..]).is_some_and(|number| number > 0 && number < newest))
 }
 
 /// True if this is `@` or this branch, or an ancestor of it by `^` or `~`.
@@ -81,8 +80,8 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
             .flatten())
     };
     let number = |prefix: char| rev.strip_prefix(prefix).and_then(digits);
-    if let Some(n) = number('c')
-        && let Some(node) = one("SELECT id FROM node WHERE id = ?1", &n)?
+    if let Some(node) = number('c').map(NodeId)
+        && node::is_there(conn, node)?
     {
         return Ok(Some(node));
     }
@@ -96,19 +95,14 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         }
         return Ok(Some(node));
     }
-    if let Some(node) = one("SELECT node FROM tag WHERE name = ?1", &rev)? {
+    if let Some(node) = tag::node_of(conn, rev)? {
         return Ok(Some(node));
     }
-    if let Some(node) = one("SELECT head FROM branch WHERE name = ?1", &rev)? {
+    if let Some(node) = branch::head_of_name(conn, rev)? {
         return Ok(Some(node));
     }
     let label = rev.trim_matches('"');
-    let mut select =
-        conn.prepare_cached("SELECT id FROM node WHERE label = ?1 ORDER BY id LIMIT 3")?;
-    let found: Vec<NodeId> = select
-        .query_map([label], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    match found.as_slice() {
+    match node::with_label(conn, label, 2)?.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
         [first, second, ..] => Err(Error::Usage(format!(

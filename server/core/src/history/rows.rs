@@ -8,23 +8,18 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ancestry::Lineage;
 use super::timeline::{self, Entry, EntryChange};
-use super::{Ancestry, branches, head, node, shown_changes};
+use super::{Ancestry, head, node};
 use crate::error::Result;
 use crate::model::Here;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
     SessionId, Turn, TurnId,
 };
-use crate::store::tables::buffer::{self, Unsaved};
+use crate::store::tables::counted::{self, LineCounts};
+use crate::store::tables::moved::{self, Move};
+use crate::store::tables::node_text::{self, Unsaved};
+use crate::store::tables::{branch, change, changed_files, tag};
 use crate::store::{ContentReader, Store};
-
-/// Lines added and removed by one change.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LineCounts {
-    added: usize,
-    removed: usize,
-    binary: bool,
-}
 
 /// Line counts that are not in the store yet.
 #[derive(Debug, Default)]
@@ -37,13 +32,8 @@ impl NewCounts {
             return;
         }
         let saved = store.note(false, |conn| {
-            let mut insert = conn.prepare_cached(
-                "INSERT OR IGNORE INTO counted (change, added, removed, binary) VALUES (?1,?2,?3,?4)",
-            )?;
-            for (change, c) in &self.0 {
-                insert.execute(params![change, c.added, c.removed, c.binary])?;
-            }
-            Ok(())
+            let mut counts = self.0.iter();
+            counts.try_for_each(|(change, counts)| counted::insert(conn, *change, counts))
         });
         drop(saved);
     }
@@ -71,22 +61,20 @@ impl<'a> Rows<'a> {
     pub(crate) fn new(store: &'a Store, here: Here) -> Result<Self> {
         let conn = &store.conn;
         let mut tags: HashMap<NodeId, Vec<String>> = HashMap::new();
-        for tag in branches::tags(conn)? {
+        for tag in tag::all(conn)? {
             tags.entry(tag.node).or_default().push(tag.name);
         }
         Ok(Self {
             conn,
             head: line_of(conn, here.branch)?,
             heads: HashMap::new(),
-            branches: branches::names(conn)?,
+            branches: branch::names(conn)?,
             tags,
-            pins: branches::pins(conn)?,
+            pins: tag::pins(conn)?,
             sessions: HashMap::new(),
             turns: HashMap::new(),
             reader: ContentReader::new(conn, &store.dir),
-            any_unsaved: conn
-                .prepare_cached("SELECT 1 FROM node_text LIMIT 1")?
-                .exists([])?,
+            any_unsaved: node_text::is_any(conn)?,
             new: NewCounts::default(),
         })
     }
@@ -94,7 +82,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn entry(&mut self, id: NodeId) -> Result<Entry> {
         let conn = self.conn;
         let node = node(conn, id)?;
-        let mut changes = shown_changes(conn, id)?;
+        let mut changes = change::shown_of_node(conn, id)?;
         // a restore may also move edits of files that are absent both before and after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let operation: Option<OpId> = if node.kind == Kind::Rewind {
@@ -140,7 +128,7 @@ impl<'a> Rows<'a> {
         if !self.any_unsaved {
             return Ok(Vec::new());
         }
-        let mut all = buffer::node_rows(self.conn, id)?;
+        let mut all = node_text::of_node(self.conn, id)?;
         for unsaved in &mut all {
             let mut bytes = |content: Option<ContentId>| {
                 let read = content.and_then(|content| self.reader.get(&content).ok());
@@ -177,7 +165,7 @@ impl<'a> Rows<'a> {
         let conn = self.conn;
         // a turn is undone if all edits of its steps are
         let steps = match (node.kind, node.turn) {
-            (Kind::Turn, Some(turn)) => edits_of_steps(conn, turn)?,
+            (Kind::Turn, Some(turn)) => changed_files::edits_of_steps(conn, turn)?,
             _ => Vec::new(),
         };
         let own = changes.iter().map(|c| (c.role, c.id, c.node));
@@ -220,19 +208,8 @@ impl<'a> Rows<'a> {
                 ..LineCounts::default()
             };
         }
-        let known = self
-            .conn
-            .prepare_cached("SELECT added, removed, binary FROM counted WHERE change = ?1")
-            .and_then(|mut select| {
-                select.query_row([change.id], |r| {
-                    Ok(LineCounts {
-                        added: r.get(0)?,
-                        removed: r.get(1)?,
-                        binary: r.get(2)?,
-                    })
-                })
-            });
-        if let Ok(known) = known {
+        // a damaged row is counted again
+        if let Ok(Some(known)) = counted::get(self.conn, change.id) {
             return known;
         }
         let mut bytes = |content: Option<ContentId>| match content {
@@ -264,16 +241,6 @@ fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Lineage>> {
     head.map(|head| Ancestry::new(conn).line(head)).transpose()
 }
 
-/// Returns the edits of a turn's steps.
-fn edits_of_steps(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)>> {
-    let mut select = conn.prepare_cached(
-        "SELECT c.id, c.node FROM node n JOIN change c ON c.node = n.id
-         WHERE n.turn = ?1 AND n.kind = 'step' AND c.role = 0",
-    )?;
-    let rows = select.query_map([turn], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
 /// True if an edit made on this branch is in force at the end of a lineage. The newest restore on
 /// it that moved the edit decides; without one, the edit must be on the lineage.
 fn is_in_force(
@@ -282,29 +249,16 @@ fn is_in_force(
     branch: BranchId,
     (edit, made_at): (ChangeId, NodeId),
 ) -> Result<bool> {
-    let mut select = conn.prepare_cached(
-        "SELECT n.branch, n.id, m.sign FROM moved m JOIN change c ON c.id = m.change JOIN node n ON n.id = c.node
-         WHERE m.member = ?1 ORDER BY m.change DESC",
-    )?;
-    let mut moves = select.query([edit])?;
-    while let Some(row) = moves.next()? {
-        if line.has(row.get(0)?, row.get(1)?) {
-            return Ok(row.get::<_, i64>(2)? > 0);
-        }
-    }
-    Ok(line.has(branch, made_at))
+    let newest = moved::newest_of(conn, edit, |branch, node| line.has(branch, node))?;
+    Ok(newest.map_or(line.has(branch, made_at), |moved| moved == Move::PutBack))
 }
 
 /// Returns edits for which `is_in_force` and the whole set in force disagree. There must be none.
 pub(crate) fn inconsistent_edits(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
     let ancestry = Ancestry::new(conn);
     let line = ancestry.line(head)?;
-    let mut select = conn.prepare_cached("SELECT DISTINCT file FROM change")?;
-    let files = select
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<Vec<crate::model::FileId>>>()?;
     let mut wrong = Vec::new();
-    for file in files {
+    for file in changed_files::all(conn)? {
         let set = super::in_force(&ancestry, file, head)?;
         for change in super::changes_of_file(conn, file)? {
             if change.role == Role::Edit {

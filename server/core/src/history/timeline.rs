@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::{
     BranchId, Call, CallId, Change, Node, NodeId, OpId, RootId, Session, SessionId, Turn, TurnId,
 };
-use crate::store::tables::buffer::Unsaved;
+use crate::store::tables::node_text::Unsaved;
 
 /// One row of the timeline.
 #[derive(Clone, Debug)]

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rusqlite::Connection;
+
 use super::Ancestry;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
 use crate::model::{FileId, FileVersion, Image, NodeId, Placed, RelPath};
+use crate::store::tables::{changed_files, file};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -92,7 +95,7 @@ impl Engine {
         file: FileId,
         node: NodeId,
     ) -> Result<bool> {
-        match history::since(&self.store.conn, file)? {
+        match file::since(&self.store.conn, file)? {
             Some(since) => ancestry.is_ancestor(since, node),
             None => Ok(true),
         }
@@ -119,7 +122,7 @@ impl Engine {
         a: NodeId,
         b: NodeId,
     ) -> Result<BTreeSet<FileId>> {
-        self.named_between(ancestry, (a, b), "SELECT file FROM change WHERE node = ?1")
+        self.named_between(ancestry, (a, b), changed_files::of_node)
     }
 
     /// Returns files with an identity that were first captured between two nodes.
@@ -129,26 +132,23 @@ impl Engine {
         a: NodeId,
         b: NodeId,
     ) -> Result<BTreeSet<FileId>> {
-        self.named_between(ancestry, (a, b), "SELECT file FROM adopted WHERE node = ?1")
+        self.named_between(ancestry, (a, b), file::adopted_at)
     }
 
     fn named_between(
         &self,
         ancestry: &Ancestry<'_>,
         (a, b): (NodeId, NodeId),
-        of_node: &str,
+        of_node: fn(&Connection, NodeId) -> Result<Vec<FileId>>,
     ) -> Result<BTreeSet<FileId>> {
         let common = ancestry.common(a, b)?;
         let mut files = BTreeSet::new();
-        let mut select = self.store.conn.prepare_cached(of_node)?;
         for node in ancestry
             .after(common, a)?
             .into_iter()
             .chain(ancestry.after(common, b)?)
         {
-            for file in select.query_map([node], |r| r.get(0))? {
-                files.insert(file?);
-            }
+            files.extend(of_node(&self.store.conn, node)?);
         }
         Ok(files)
     }

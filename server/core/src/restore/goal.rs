@@ -12,6 +12,8 @@ use crate::hint::Hint;
 use crate::history::{self, Ancestry, OpKind, Operation, branches};
 use crate::model::Here;
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
+use crate::store::tables::moved::{self, Move};
+use crate::store::tables::node;
 
 /// Edits of one file to take out and to put back.
 #[derive(Clone, Debug, Default)]
@@ -53,14 +55,9 @@ impl RevertUnit {
         let nodes = match (node.kind, node.turn, node.call) {
             (Kind::Turn, Some(turn), _) => {
                 name = format!("t{}", history::turn(conn, turn)?.number);
-                nodes_where(conn, "turn = ?1 AND kind IN ('step', 'external')", turn.0)?
+                node::edits_of_turn(conn, turn)?
             }
-            (Kind::Step, _, Some(call)) => nodes_where(
-                conn,
-                "call IN (SELECT id FROM call WHERE id = ?1 OR grp = (SELECT COALESCE(grp, id) FROM call WHERE id = ?1)
-                   OR id = (SELECT grp FROM call WHERE id = ?1))",
-                call.0,
-            )?,
+            (Kind::Step, _, Some(call)) => node::of_call_group(conn, call)?,
             _ => vec![id],
         };
         Ok(Self { name, id, nodes })
@@ -87,21 +84,17 @@ impl RevertUnit {
             ));
         }
         // a later restore already moved it in the requested direction
-        let sign = if *edits { -1 } else { 1 };
-        let mut select = ancestry.conn().prepare_cached(
-            "SELECT c.node FROM moved m JOIN change c ON c.id = m.change
-             WHERE m.member = ?1 AND m.sign = ?2 ORDER BY c.node DESC",
-        )?;
-        let mut rows = select.query(params![member, sign])?;
-        while let Some(row) = rows.next()? {
-            let by: NodeId = row.get(0)?;
-            if ancestry.is_ancestor(by, head)? {
-                return Ok(format!(
-                    "the changes of {name} are already taken out, by {by}"
-                ));
-            }
-        }
-        Ok(format!("the changes of {name} are not in force"))
+        let moved = if *edits {
+            Move::TakenOut
+        } else {
+            Move::PutBack
+        };
+        let is_here = |node| ancestry.is_ancestor(node, head);
+        let by = moved::newest_node(ancestry.conn(), (*member, moved), is_here)?;
+        Ok(match by {
+            Some(by) => format!("the changes of {name} are already taken out, by {by}"),
+            None => format!("the changes of {name} are not in force"),
+        })
     }
 }
 
@@ -338,10 +331,10 @@ impl Engine {
                             }
                         },
                         Role::Restore => {
-                            for (member, sign) in moved(conn, change.id)? {
+                            for (member, moved) in moved::of_restore(conn, change.id)? {
                                 let theirs = authors.has(&history::change(conn, member)?);
                                 if theirs.is_some_and(|sure| sure || r.take_uncertain) {
-                                    effect.insert(member, (change.file, sign > 0));
+                                    effect.insert(member, (change.file, moved == Move::PutBack));
                                 }
                             }
                         }
@@ -411,8 +404,8 @@ impl Engine {
                 // a resolved conflict or chosen hunks: the outcome was recorded as an edit of its own
                 Role::Edit => shift(change.id, true),
                 Role::Restore => {
-                    for (member, sign) in moved(conn, change.id)? {
-                        shift(member, sign > 0);
+                    for (member, moved) in moved::of_restore(conn, change.id)? {
+                        shift(member, moved == Move::PutBack);
                     }
                 }
             }
@@ -572,19 +565,6 @@ fn uncertain(change: &Change) -> Gap {
             change.node
         ),
     }
-}
-
-fn moved(conn: &Connection, change: ChangeId) -> Result<Vec<(ChangeId, i64)>> {
-    let mut select = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
-    let rows = select.query_map([change], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn nodes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<NodeId>> {
-    let mut select =
-        conn.prepare_cached(&format!("SELECT id FROM node WHERE {clause} ORDER BY id"))?;
-    let rows = select.query_map([key], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Finds a session by the agent's own id or a unique prefix of it.

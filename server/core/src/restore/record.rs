@@ -12,7 +12,7 @@ use crate::history::{self, NewChange, NewNode, OpKind};
 use crate::model::Here;
 use crate::model::{Coverage, FileVersion, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
-use crate::store::tables::buffer;
+use crate::store::tables::{buffer, file, node_text};
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
@@ -198,13 +198,13 @@ impl<'a> RestoredFiles<'a> {
         for RestoredFile { part, .. } in &self.files {
             let Some(to) = &part.after else {
                 let from = part.before.as_ref().map(|p| &p.path);
-                file_state::note_identity(conn, here.root, part.file, from)?;
+                file::set_gone(conn, here.root, part.file, from)?;
                 continue;
             };
             let row = FileState {
                 image: to.image,
                 file: Some(part.file),
-                since: history::since(conn, part.file)?,
+                since: file::since(conn, part.file)?,
                 generation,
                 // the content may have changed between the exchange and this stat
                 stat: stats
@@ -218,7 +218,7 @@ impl<'a> RestoredFiles<'a> {
                 &row,
                 file_state::Observed::ByName,
             )?;
-            file_state::note_identity(conn, here.root, part.file, None)?;
+            file::set_gone(conn, here.root, part.file, None)?;
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ pub(super) fn record_documents(
 ) -> Result<()> {
     for e in edits {
         if let (Some(node), Some((text, base))) = (node, e.text) {
-            let kept = buffer::KeptBuffer {
+            let kept = node_text::KeptBuffer {
                 path: &e.path,
                 editor: &e.editor,
                 pid: e.pid,
@@ -243,7 +243,7 @@ pub(super) fn record_documents(
                 base,
                 made: e.made,
             };
-            buffer::note_made(conn, node, &kept)?;
+            node_text::replace(conn, node, &kept)?;
         }
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {

@@ -21,6 +21,7 @@ use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
 };
+use crate::store::tables::{file, node};
 use crate::store::{self, Durable};
 use crate::worktree::backed_content;
 use crate::worktree::disk::{NO_STAT, Root, Stat};
@@ -349,10 +350,9 @@ impl Engine {
                 continue;
             }
             // the first node of the branch after the switch
-            let made: Option<NodeId> = conn
-                .prepare_cached("SELECT MIN(id) FROM node WHERE branch = ?1 AND id > ?2")?
-                .query_row(params![op.to_branch, op.node], |r| r.get(0))?;
-            let Some(made) = made else { continue };
+            let Some(made) = node::first_after(conn, op.to_branch, op.node)? else {
+                continue;
+            };
             for change in history::changes_of_node(conn, made)? {
                 if change.role == Role::Edit && carried.contains(&change.file) {
                     edits.entry(change.file).or_default().insert(change.id);
@@ -672,14 +672,14 @@ impl Records<'_> {
         let Some(after) = after else {
             let left = before.as_ref().map(|p| &p.path);
             return match left {
-                Some(_) => file_state::note_identity(self.conn, self.here.root, file, left),
+                Some(_) => file::set_gone(self.conn, self.here.root, file, left),
                 None => Ok(()),
             };
         };
         let row = FileState {
             image: after.image,
             file: Some(file),
-            since: history::since(self.conn, file)?,
+            since: file::since(self.conn, file)?,
             generation: self.generation,
             // files that were not exchanged are read at the next scan
             stat: self.stats.get(&after.path).copied().unwrap_or(NO_STAT),
@@ -691,7 +691,7 @@ impl Records<'_> {
             &row,
             file_state::Observed::ByName,
         )?;
-        file_state::note_identity(self.conn, self.here.root, file, None)
+        file::set_gone(self.conn, self.here.root, file, None)
     }
 
     /// Notes files without identity that are first captured at this node.

@@ -14,7 +14,7 @@ use crate::history::{self, OpKind};
 use crate::merge::{Favor, merge3};
 use crate::model::{ContentId, FileVersion, Image, RelPath};
 use crate::store::tables::editor::EditorInfo;
-use crate::store::tables::{buffer, editor};
+use crate::store::tables::{buffer, editor, node_text};
 use crate::worktree::pending_saves::Pending;
 
 /// An open document that the plan concerns.
@@ -280,7 +280,7 @@ impl PlanBuilder<'_> {
         let Some(node) = history::operation(conn, op)?.node else {
             return Ok(None);
         };
-        let Some((before, base, made)) = buffer::kept_of(conn, node, path, editor)? else {
+        let Some((before, base, made)) = node_text::made_of(conn, node, path, editor)? else {
             return Ok(None);
         };
         let (before, made) = (self.engine.content(&before)?, self.engine.content(&made)?);

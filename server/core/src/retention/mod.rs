@@ -18,6 +18,8 @@ use crate::engine::{Engine, Progress, disk_use};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeId, Squashed, bytes_path};
 use crate::places::Workspace;
+use crate::store::tables::id_list::IdList;
+use crate::store::tables::node::{self, CheckpointRow};
 use crate::store::tables::root;
 use crate::store::{self, Durable};
 use crate::{capture, history};
@@ -189,18 +191,11 @@ impl Engine {
         if (0..DAY).contains(&age) {
             return Ok(false);
         }
-        let oldest: Option<i64> = conn
-            .prepare_cached(
-                "SELECT time FROM node WHERE squashed IS NULL AND parent IS NOT NULL ORDER BY id LIMIT 1",
-            )?
-            .query_row([], |r| r.get(0))
-            .optional()?;
+        let oldest = node::oldest_unsquashed(conn)?;
         let is_old = oldest.is_some_and(|time| time < limits.oldest_kept());
         let most = limits.checkpoints.and_then(|most| i64::try_from(most).ok());
         let are_many = match most {
-            Some(most) => conn
-                .prepare_cached("SELECT 1 FROM node LIMIT 1 OFFSET ?1")?
-                .exists([most])?,
+            Some(most) => node::are_more_than(conn, most)?,
             None => false,
         };
         Ok(is_old || are_many)
@@ -337,7 +332,7 @@ impl<'a> Collector<'a> {
         let before = self.size()?;
         let old = limits.oldest_kept();
         let upto = self.newest_beyond(limits.checkpoints)?;
-        self.squash(&|node| node.is_before(old) || node.id <= upto)?;
+        self.squash(&|node| node.time < old || node.id <= upto)?;
         self.delete_unattached(old)?;
         let mut contents = self.sweep()?;
         let mut is_over = false;
@@ -378,11 +373,8 @@ impl<'a> Collector<'a> {
             return Ok(NodeId(0));
         };
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let mut select = self
-            .conn()
-            .prepare_cached("SELECT id FROM node ORDER BY id DESC LIMIT 1 OFFSET ?1")?;
-        let found = select.query_map([most], |r| r.get(0))?.next();
-        Ok(found.transpose()?.unwrap_or(NodeId(0)))
+        let newest = node::newest_beyond(self.conn(), most)?;
+        Ok(newest.unwrap_or(NodeId(0)))
     }
 
     /// Splits the checkpoints that may be squashed into parts, oldest first. Returns the last checkpoint of each.
@@ -402,7 +394,7 @@ impl<'a> Collector<'a> {
         Ok(parts)
     }
 
-    fn squash(&mut self, is_wanted: &dyn Fn(&plan::CheckpointRow) -> bool) -> Result<()> {
+    fn squash(&mut self, is_wanted: &dyn Fn(&CheckpointRow) -> bool) -> Result<()> {
         let mut stale = 0;
         loop {
             let mut facts = self.facts()?;
@@ -501,14 +493,8 @@ impl<'a> Collector<'a> {
     /// Deletes old agent events and calls without a checkpoint, and old operations that made none.
     fn delete_unattached(&mut self, old: i64) -> Result<()> {
         self.step(|conn| {
-            for sql in [
-                "CREATE TEMP TABLE IF NOT EXISTS stray_call (id INTEGER PRIMARY KEY)",
-                "CREATE TEMP TABLE IF NOT EXISTS stray_operation (id INTEGER PRIMARY KEY)",
-                "DELETE FROM temp.stray_call",
-                "DELETE FROM temp.stray_operation",
-            ] {
-                conn.execute(sql, [])?;
-            }
+            IdList::StrayCalls.begin(conn)?;
+            IdList::StrayOperations.begin(conn)?;
             conn.execute(
                 "INSERT INTO temp.stray_call SELECT id FROM main.call WHERE closed < ?1 AND turn IS NULL
                    AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
@@ -543,10 +529,9 @@ impl<'a> Collector<'a> {
     /// Returns the squashed checkpoints that exist, without those squashed again since.
     fn made(&self) -> Result<Vec<(NodeId, Squashed)>> {
         let conn = self.conn();
-        let mut there = conn.prepare_cached("SELECT 1 FROM node WHERE id = ?1")?;
         let mut made = Vec::new();
         for id in &self.made {
-            if there.exists([id])?
+            if node::is_there(conn, *id)?
                 && let Some(squashed) = history::node(conn, *id)?.squashed
             {
                 made.push((*id, squashed));

@@ -9,17 +9,8 @@ use crate::capture;
 use crate::error::Result;
 use crate::model::{BranchId, ChangeId, FileId, NodeId, OpId, TurnId};
 use crate::store;
-
-/// The columns of a checkpoint that retention needs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CheckpointRow {
-    pub id: NodeId,
-    branch: BranchId,
-    turn: Option<TurnId>,
-    time: i64,
-    /// True if squashing it alone frees something: its turn or tool call.
-    squashable_alone: bool,
-}
+use crate::store::tables::node::CheckpointRow;
+use crate::store::tables::{branch, change, moved, node, tag};
 
 /// Constraints between checkpoints.
 #[derive(Debug, Default)]
@@ -43,43 +34,30 @@ struct Stamp(Vec<i64>);
 
 impl Stamp {
     fn read(conn: &Connection) -> Result<Self> {
-        let queries = [
-            "SELECT COALESCE(MAX(change), 0) FROM moved",
+        let (pinned, newest_pin) = tag::pin_stamp(conn)?;
+        let mut stamp = vec![
+            moved::newest(conn)?,
+            pinned,
+            newest_pin,
+            tag::stamp(conn)?,
+            branch::stamp(conn)?,
+        ];
+        for sql in [
             "SELECT COALESCE(MAX(id), 0) FROM operation",
             "SELECT COUNT(*) FROM operation WHERE state NOT IN ('open', 'backwards', 'recorded')",
-            "SELECT COALESCE(SUM(node), 0) FROM pin",
-            "SELECT COALESCE(MAX(time), 0) FROM pin",
-            "SELECT COALESCE(SUM(node), 0) FROM tag",
-            "SELECT COALESCE(SUM(fork_point), 0) FROM branch",
             "SELECT COALESCE(SUM(stood), 0) FROM root",
-        ];
-        let read = queries.map(|sql| conn.prepare_cached(sql)?.query_row([], |r| r.get(0)));
-        Ok(Self(
-            read.into_iter().collect::<rusqlite::Result<Vec<i64>>>()?,
-        ))
+        ] {
+            stamp.push(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?);
+        }
+        Ok(Self(stamp))
     }
 }
 
 impl Facts {
     pub(super) fn read(conn: &Connection) -> Result<Self> {
         let stamp = Stamp::read(conn)?;
-        let mut select = conn.prepare_cached(
-            "SELECT id, branch, turn, time, turn IS NOT NULL OR kind IN ('turn', 'step', 'rewind')
-             FROM node ORDER BY id",
-        )?;
-        let nodes = select
-            .query_map([], |r| {
-                Ok(CheckpointRow {
-                    id: r.get(0)?,
-                    branch: r.get(1)?,
-                    turn: r.get(2)?,
-                    time: r.get(3)?,
-                    squashable_alone: r.get(4)?,
-                })
-            })?
-            .collect::<rusqlite::Result<_>>()?;
         let mut facts = Self {
-            nodes,
+            nodes: node::checkpoints(conn)?,
             stamp,
             ..Self::default()
         };
@@ -99,13 +77,9 @@ impl Facts {
     }
 
     fn read_retained(&mut self, conn: &Connection) -> Result<()> {
+        self.retained = node::retained(conn)?;
         let mut select = conn.prepare_cached(
-            "SELECT head FROM branch WHERE head IS NOT NULL
-             UNION SELECT fork_point FROM branch WHERE fork_point IS NOT NULL
-             UNION SELECT node FROM tag UNION SELECT node FROM pin
-             UNION SELECT stood FROM root WHERE stood IS NOT NULL
-             -- the first state
-             UNION SELECT id FROM node WHERE parent IS NULL
+            "SELECT stood FROM root WHERE stood IS NOT NULL
              -- the newest turn: turns are numbered after it
              UNION SELECT node FROM turn WHERE number = (SELECT MAX(number) FROM turn)
              -- the work in progress of agents
@@ -129,17 +103,12 @@ impl Facts {
     }
 
     fn read_moves(&mut self, conn: &Connection) -> Result<()> {
-        self.moves = pairs(
-            conn,
-            "SELECT DISTINCT r.node, e.node FROM moved m
-             JOIN change r ON r.id = m.change JOIN change e ON e.id = m.member",
-        )?;
+        self.moves = moved::node_pairs(conn)?;
         // a part chosen by the user is recorded as the user's edit; the journal has the edits it would have moved
         let mut select = conn.prepare_cached(
             "SELECT o.node, f.taken_out, f.put_back, o.id, f.file FROM operation o
              JOIN journal_file f ON f.operation = o.id WHERE f.as_user <> 0 AND o.node IS NOT NULL",
         )?;
-        let mut node_of = conn.prepare_cached("SELECT node FROM change WHERE id = ?1")?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let by: NodeId = row.get(0)?;
@@ -149,9 +118,8 @@ impl Facts {
                 let name = || format!("{column} of file {} in journal_file of {op}", file.0);
                 let members: Vec<ChangeId> = store::json(conn, name, &text)?;
                 for member in members {
-                    for node in node_of.query_map([member], |r| r.get(0))? {
-                        self.moves.push((by, node?));
-                    }
+                    let node = change::node_of(conn, member)?;
+                    self.moves.extend(node.map(|node| (by, node)));
                 }
             }
         }
@@ -270,12 +238,6 @@ pub(super) struct SquashRange {
     pub nodes: Vec<NodeId>,
 }
 
-impl CheckpointRow {
-    pub(super) fn is_before(&self, time: i64) -> bool {
-        self.time < time
-    }
-}
-
 fn pairs(conn: &Connection, sql: &str) -> Result<Vec<(NodeId, NodeId)>> {
     let mut select = conn.prepare_cached(sql)?;
     let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -305,7 +267,7 @@ mod tests {
     }
 
     fn ranges(facts: &Facts, before: i64) -> Vec<Vec<i64>> {
-        let all = facts.ranges(|n| n.is_before(before));
+        let all = facts.ranges(|n| n.time < before);
         all.iter()
             .map(|s| s.nodes.iter().map(|n| n.0).collect())
             .collect()

@@ -3,17 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::SquashOutcome;
 use super::plan::SquashRange;
 use crate::error::Result;
-use crate::history::{self, Ancestry, SetHash};
+use crate::history::{self, Ancestry};
 use crate::model::{
     Certainty, Change, ChangeId, Coverage, CoverageItem, FileId, NodeId, Origin, Reason, Role,
     SessionId, Squashed,
 };
-use crate::store::state_columns;
+use crate::store::tables::change::{self, MergedChange};
+use crate::store::tables::id_list::IdList;
+use crate::store::tables::{blame, counted, file, hunks, moved, node, node_text, version, words};
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -136,7 +138,7 @@ fn merge_changes(
         return Ok(false);
     }
     let kept = in_force.last().copied().filter(|_| is_change);
-    let before = set_after(conn, last.id)?.without(&in_force);
+    let before = change::set_after(conn, last.id)?.without(&in_force);
     // members to remove from the sets of all later changes
     let dropped: BTreeSet<ChangeId> = in_force
         .iter()
@@ -144,70 +146,48 @@ fn merge_changes(
         .filter(|member| Some(*member) != kept)
         .collect();
     let alone = changes.len() == 1 && kept == Some(first.id);
-    for change in changes.iter().filter(|c| Some(c.id) != kept) {
-        for sql in [
-            "DELETE FROM moved WHERE change = ?1",
-            "DELETE FROM counted WHERE change = ?1",
-            "DELETE FROM hunks WHERE change = ?1",
-        ] {
-            conn.prepare_cached(sql)?.execute([change.id])?;
-        }
+    let merged: Vec<ChangeId> = changes.iter().map(|c| c.id).collect();
+    let deleted = || merged.iter().copied().filter(|id| Some(*id) != kept);
+    for change in deleted() {
+        moved::delete_of_restore(conn, change)?;
+        delete_cached(conn, change)?;
     }
-    for change in changes.iter().filter(|c| Some(c.id) != kept) {
-        conn.prepare_cached("DELETE FROM change WHERE id = ?1")?
-            .execute([change.id])?;
+    for change in deleted() {
+        change::delete(conn, change)?;
     }
     if let Some(kept) = kept {
         let members: Vec<&Change> = changes
             .iter()
             .filter(|c| in_force.contains(&c.id))
             .collect();
-        let origin = origin(&members);
-        let (before_path, before_image) = state_columns(&first.before);
-        let (after_path, after_image) = state_columns(&last.after);
         let made_dirs = first
             .before
             .is_none()
             .then(|| changes.iter().map(|c| c.made_dirs).max());
-        conn.prepare_cached(
-            "UPDATE change SET node = ?2, before_path = ?3, before_image = ?4, after_path = ?5, after_image = ?6,
-               session = ?7, call = NULL, session_certainty = ?8, step_certainty = ?9, provisional = 0,
-               made_dirs = ?10, set_after = ?11 WHERE id = ?1",
-        )?
-        .execute(params![
-            kept,
-            into,
-            before_path,
-            before_image,
-            after_path,
-            after_image,
-            origin.session,
-            origin.session_certainty,
-            origin.step_certainty,
-            made_dirs.flatten().unwrap_or(0),
-            before.toggled(kept)
-        ])?;
-        history::update_checksum(conn, kept)?;
+        let merged = MergedChange {
+            node: into,
+            before: &first.before,
+            after: &last.after,
+            origin: origin(&members),
+            made_dirs: made_dirs.flatten().unwrap_or(0),
+            set: before.toggled(kept),
+        };
+        change::replace(conn, kept, &merged)?;
     }
     if alone {
         return Ok(true);
     }
     if let Some(kept) = kept {
-        for sql in [
-            "DELETE FROM counted WHERE change = ?1",
-            "DELETE FROM hunks WHERE change = ?1",
-        ] {
-            conn.prepare_cached(sql)?.execute([kept])?;
-        }
+        delete_cached(conn, kept)?;
     }
     rewrite_sets(conn, ancestry, file, all, into, &dropped)?;
     Ok(true)
 }
 
-fn set_after(conn: &Connection, change: ChangeId) -> Result<SetHash> {
-    Ok(conn
-        .prepare_cached("SELECT set_after FROM change WHERE id = ?1")?
-        .query_row([change], |r| r.get(0))?)
+/// Deletes the cached lines of a change.
+fn delete_cached(conn: &Connection, change: ChangeId) -> Result<()> {
+    counted::delete(conn, change)?;
+    hunks::delete(conn, change)
 }
 
 /// Origin of a merged edit: the session of its members if they share one. It belongs to no step.
@@ -241,59 +221,44 @@ fn rewrite_sets(
     into: NodeId,
     dropped: &BTreeSet<ChangeId>,
 ) -> Result<()> {
-    let mut update = conn.prepare_cached("UPDATE change SET set_after = ?2 WHERE id = ?1")?;
     let mut states = Vec::new();
     for (change, set) in history::changes_with_sets(conn, file)? {
         let above = !all.contains(&change.node) && ancestry.is_ancestor(into, change.node)?;
         let now = if above { set.without(dropped) } else { set };
         if now != set {
-            update.execute(params![change.id, now])?;
-            history::update_checksum(conn, change.id)?;
+            change::set_set(conn, change.id, now)?;
         }
         states.push((now, change.after));
     }
-    conn.prepare_cached("DELETE FROM blame WHERE file = ?1")?
-        .execute([file])?;
-    conn.prepare_cached("DELETE FROM version WHERE file = ?1 AND set_hash <> ?2")?
-        .execute(params![file, SetHash::EMPTY])?;
+    blame::delete_of_file(conn, file)?;
+    version::delete_edited(conn, file)?;
     for (set, state) in states {
-        history::note_state(conn, file, set, &state)?;
+        version::insert(conn, file, set, &state)?;
     }
     Ok(())
 }
 
 /// Points references of files to their first checkpoint at the checkpoint that is left.
 fn move_references(conn: &Connection, into: NodeId) -> Result<()> {
-    for sql in [
-        "UPDATE file SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
+    file::move_since(conn, IdList::SquashedNodes, into)?;
+    conn.prepare_cached(
         "UPDATE file_state SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
-        "INSERT OR IGNORE INTO adopted (node, file)
-           SELECT ?1, file FROM adopted WHERE node IN (SELECT id FROM temp.going)",
-    ] {
-        conn.prepare_cached(sql)?.execute([into])?;
-    }
-    conn.execute_batch(&format!(
-        "DELETE FROM adopted WHERE node IN (SELECT id FROM temp.going) AND node <> {}",
-        into.0
-    ))?;
-    Ok(())
+    )?
+    .execute([into])?;
+    file::move_adopted(conn, IdList::SquashedNodes, into)
 }
 
 /// Fills temporary tables with the ids of the squashed checkpoints and the rows deleted with them. This scans each
 /// table once; an index by checkpoint would cost every hook.
 fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
-    conn.execute_batch(
-        "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_turn (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_call (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_operation (id INTEGER PRIMARY KEY);
-         DELETE FROM temp.going; DELETE FROM temp.going_turn;
-         DELETE FROM temp.going_call; DELETE FROM temp.going_operation;",
-    )?;
-    let mut insert = conn.prepare_cached("INSERT INTO temp.going (id) VALUES (?1)")?;
-    for node in nodes {
-        insert.execute([node])?;
+    for list in [
+        IdList::SquashedTurns,
+        IdList::SquashedCalls,
+        IdList::SquashedOperations,
+    ] {
+        list.begin(conn)?;
     }
+    node::list_squashed(conn, nodes)?;
     // all checkpoints of a turn are squashed, but maybe in several ranges
     conn.execute_batch(
         "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
@@ -312,23 +277,21 @@ fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
 /// Deletes turns, tool calls, operations and unsaved text of the squashed checkpoints.
 fn delete_attached(conn: &Connection) -> Result<()> {
     delete_operations(conn, "temp.going_operation")?;
+    let (turns, calls) = (IdList::SquashedTurns, IdList::SquashedCalls);
+    node::detach(conn, IdList::SquashedNodes, turns, calls)?;
+    change::detach_calls(conn, calls)?;
     conn.execute_batch(
-        "UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
-         UPDATE node SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
-         UPDATE node SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE change SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE call SET grp = NULL WHERE grp IN (SELECT id FROM temp.going_call);
+        "UPDATE call SET grp = NULL WHERE grp IN (SELECT id FROM temp.going_call);
          DELETE FROM event WHERE call IN (SELECT id FROM temp.going_call);
          UPDATE event SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
          DELETE FROM reserved WHERE call IN (SELECT id FROM temp.going_call);
          DELETE FROM call WHERE id IN (SELECT id FROM temp.going_call);
          UPDATE call SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
          DELETE FROM prompt WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM turn WHERE id IN (SELECT id FROM temp.going_turn);
-         DELETE FROM node_text WHERE node IN (SELECT id FROM temp.going);
-         DELETE FROM words WHERE rowid IN (SELECT id FROM temp.going);",
+         DELETE FROM turn WHERE id IN (SELECT id FROM temp.going_turn);",
     )?;
-    Ok(())
+    node_text::delete(conn, IdList::SquashedNodes)?;
+    words::delete(conn, IdList::SquashedNodes)
 }
 
 /// Deletes the operations listed in this table, with their journals.
@@ -356,21 +319,6 @@ fn replace_nodes(
     let Some(first) = nodes.first() else {
         return Ok(());
     };
-    let coverage = (*coverage != Coverage::default())
-        .then(|| serde_json::to_string(coverage).unwrap_or_default());
-    conn.prepare_cached(
-        "UPDATE node SET kind = 'squash', label = NULL, description = NULL, squashed = ?3, coverage = ?4,
-           parent = (SELECT parent FROM node WHERE id = ?2) WHERE id = ?1",
-    )?
-    .execute(params![
-        into,
-        first,
-        serde_json::to_string(summary).unwrap_or_default(),
-        coverage
-    ])?;
-    let mut delete = conn.prepare_cached("DELETE FROM node WHERE id = ?1")?;
-    for node in gone.iter().rev() {
-        delete.execute([node])?;
-    }
-    Ok(())
+    node::squash_into(conn, into, *first, (summary, coverage))?;
+    gone.iter().rev().try_for_each(|id| node::delete(conn, *id))
 }

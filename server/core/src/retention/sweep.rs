@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
+use crate::store::tables::{change, node_text, reviewed, version};
 use crate::store::{Repacked, packs, pieces};
 use crate::worktree::file_state;
 
@@ -123,10 +124,17 @@ fn select_rows(all: &HashMap<i64, Stored>) -> Unreferenced {
 
 fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     let mut referenced = HashSet::new();
+    for contents in [
+        change::contents,
+        version::contents,
+        reviewed::contents,
+        node_text::contents,
+    ] {
+        contents(conn, &mut |content| {
+            referenced.insert(content);
+        })?;
+    }
     for sql in [
-        "SELECT before_image FROM change WHERE before_image IS NOT NULL",
-        "SELECT after_image FROM change WHERE after_image IS NOT NULL",
-        "SELECT image FROM version WHERE image IS NOT NULL",
         "SELECT image FROM file_state",
         "SELECT image FROM reserved",
         "SELECT before FROM journal",
@@ -139,7 +147,6 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         "SELECT wanted FROM journal_edit WHERE wanted IS NOT NULL",
         "SELECT disk FROM pending_save",
         "SELECT wanted FROM pending_save",
-        "SELECT image FROM reviewed WHERE image IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;
         for image in select.query_map([], |r| r.get::<_, Image>(0))? {
@@ -150,9 +157,6 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         "SELECT text FROM journal_edit WHERE text IS NOT NULL",
         "SELECT base FROM journal_edit WHERE base IS NOT NULL",
         "SELECT made FROM journal_edit WHERE made IS NOT NULL",
-        "SELECT content FROM node_text",
-        "SELECT base FROM node_text WHERE base IS NOT NULL",
-        "SELECT made FROM node_text WHERE made IS NOT NULL",
         "SELECT base FROM buffer WHERE base IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;

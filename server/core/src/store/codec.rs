@@ -4,7 +4,7 @@ use gix_hash::ObjectId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 
 use crate::error::{Error, Result};
-use crate::model::{Certainty, ContentId, FileVersion, Image, Kind, Opaque, Placed, RelPath};
+use crate::model::{ContentId, FileVersion, Image, Kind, Opaque, Placed, RelPath};
 
 impl Image {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -155,28 +155,6 @@ impl FromSql for Kind {
             .into_iter()
             .find(|k| k.name() == name)
             .ok_or(FromSqlError::InvalidType)
-    }
-}
-
-impl ToSql for Certainty {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(match self {
-            Self::Certain => 0,
-            Self::Group => 1,
-            Self::Uncertain => 2,
-        }
-        .into())
-    }
-}
-
-impl FromSql for Certainty {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        match value.as_i64()? {
-            0 => Ok(Self::Certain),
-            1 => Ok(Self::Group),
-            2 => Ok(Self::Uncertain),
-            _ => Err(FromSqlError::InvalidType),
-        }
     }
 }
 

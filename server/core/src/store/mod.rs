@@ -7,6 +7,8 @@ mod coding;
 pub(crate) mod gaps;
 pub(crate) mod migrate;
 mod pieces;
+pub(crate) mod row_checksums;
+mod set_hash;
 pub(crate) mod tables;
 pub(crate) mod varint;
 
@@ -25,6 +27,7 @@ pub(crate) use blobs::{
 };
 pub(crate) use codec::{json, state_columns, state_from};
 pub(crate) use pieces::{named as pieces, put_stream, read};
+pub(crate) use set_hash::SetHash;
 
 use crate::error::{Context, Error, Result};
 
@@ -82,9 +85,7 @@ pub(crate) enum Durable {
 
 /// Returns the number of the newest checkpoint.
 pub(crate) fn newest(conn: &Connection) -> Result<i64> {
-    Ok(conn
-        .prepare_cached("SELECT COALESCE(MAX(id), 0) FROM node")?
-        .query_row([], |r| r.get(0))?)
+    Ok(tables::node::newest(conn)?.map_or(0, |node| node.0))
 }
 
 impl Store {

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::model::Opaque;
 use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
 use crate::store;
+use crate::store::tables::{file, stray};
 use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::Stat;
@@ -297,9 +298,7 @@ fn insert_unverified(
     path: &RelPath,
     generation: i64,
 ) -> Result<()> {
-    conn.prepare_cached("INSERT OR REPLACE INTO stray (root, path, generation) VALUES (?1,?2,?3)")?
-        .execute(params![root, path, generation])?;
-    Ok(())
+    stray::insert(conn, root, path, generation)
 }
 
 /// Returns the paths that partial scans must check. None: no full walk has filled the table yet.
@@ -310,9 +309,7 @@ pub(crate) fn unverified(conn: &Connection, root: RootId) -> Result<Option<Vec<R
     if !whole {
         return Ok(None);
     }
-    let mut select = conn.prepare_cached("SELECT path FROM stray WHERE root = ?1")?;
-    let rows = select.query_map([root], |r| r.get(0))?;
-    Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
+    stray::paths(conn, root).map(Some)
 }
 
 /// Records a full walk that began at generation `since` and did not visit these known paths.
@@ -323,8 +320,7 @@ pub(crate) fn record_walk(
     unvisited: &[RelPath],
     generation: i64,
 ) -> Result<()> {
-    conn.prepare_cached("DELETE FROM stray WHERE root = ?1 AND generation <= ?2")?
-        .execute(params![root, since])?;
+    stray::delete_up_to(conn, root, since)?;
     for path in unvisited {
         insert_unverified(conn, root, path, generation)?;
     }
@@ -393,55 +389,19 @@ pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) ->
         .exists(params![root, from, to])?)
 }
 
-/// Returns the identity of the file that was last at a now absent path.
-pub(crate) fn former_identity(
-    conn: &Connection,
-    root: RootId,
-    path: &RelPath,
-) -> Result<Option<FileId>> {
-    Ok(conn
-        .prepare_cached("SELECT file FROM gone WHERE root = ?1 AND path = ?2")?
-        .query_row(params![root, path], |r| r.get(0))
-        .optional()?)
-}
-
-/// Returns the identities of all now absent paths.
-pub(crate) fn former_identities(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileId)>> {
-    let mut select = conn.prepare_cached("SELECT path, file FROM gone WHERE root = ?1")?;
-    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Records where a file is now absent, so that its identity returns with the path.
-pub(crate) fn note_identity(
-    conn: &Connection,
-    root: RootId,
-    file: FileId,
-    absent_at: Option<&RelPath>,
-) -> Result<()> {
-    conn.prepare_cached("DELETE FROM gone WHERE root = ?1 AND file = ?2")?
-        .execute(params![root, file])?;
-    if let Some(path) = absent_at {
-        conn.prepare_cached("INSERT OR REPLACE INTO gone (root, path, file) VALUES (?1,?2,?3)")?
-            .execute(params![root, path, file])?;
-    }
-    Ok(())
-}
-
 /// Gives a file that never changed an identity, in every root that has it. A file changed in one root is the same
 /// file as the unchanged one in another.
 pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>) -> Result<FileId> {
-    let file = new_file(conn, since)?;
+    let id = file::insert(conn, since)?;
     conn.prepare_cached(
         "UPDATE file_state SET file = ?1 WHERE root IN (SELECT id FROM root) AND path = ?2
            AND file IS NULL AND since IS ?3",
     )?
-    .execute(params![file, path, since])?;
+    .execute(params![id, path, since])?;
     if let Some(since) = since {
-        conn.prepare_cached("INSERT INTO adopted (node, file) VALUES (?1,?2)")?
-            .execute(params![since, file])?;
+        file::insert_adopted(conn, since, id)?;
     }
-    Ok(file)
+    Ok(id)
 }
 
 /// Returns files that were adopted in other roots and never changed since.
@@ -456,12 +416,6 @@ pub(crate) fn adopted_elsewhere(
     let mut select = conn.prepare_cached(&sql)?;
     let rows = select.query_map([root], read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-pub(crate) fn new_file(conn: &Connection, since: Option<NodeId>) -> Result<FileId> {
-    conn.prepare_cached("INSERT INTO file (since) VALUES (?1)")?
-        .execute([since])?;
-    Ok(FileId(conn.last_insert_rowid()))
 }
 
 #[cfg(test)]
@@ -672,13 +626,13 @@ mod tests {
     #[test]
     fn an_identity_returns_with_its_path() {
         let conn = store();
-        let file = new_file(&conn, None).expect("a file");
-        let former = |at| former_identity(&conn, ROOT, &path(at)).expect("read");
-        note_identity(&conn, ROOT, file, Some(&path("a"))).expect("noted");
+        let file = file::insert(&conn, None).expect("a file");
+        let former = |at| file::gone_at(&conn, ROOT, &path(at)).expect("read");
+        file::set_gone(&conn, ROOT, file, Some(&path("a"))).expect("noted");
         assert_eq!(former("a"), Some(file));
-        note_identity(&conn, ROOT, file, Some(&path("b"))).expect("noted");
+        file::set_gone(&conn, ROOT, file, Some(&path("b"))).expect("noted");
         assert_eq!((former("a"), former("b")), (None, Some(file)));
-        note_identity(&conn, ROOT, file, None).expect("noted");
+        file::set_gone(&conn, ROOT, file, None).expect("noted");
         assert_eq!(former("b"), None);
     }
 

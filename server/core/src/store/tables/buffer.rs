@@ -1,11 +1,12 @@
-//! Tables `buffer` and `node_text`: unsaved text of open documents, and the copies of it that are attached to nodes.
+//! Table `buffer`: unsaved text of open documents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::editor::{EditorInfo, is_alive};
+use super::node_text::{self, KeptBuffer};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
 use crate::store;
@@ -27,20 +28,6 @@ pub struct OpenText {
     pub base: Option<ContentId>,
     /// The client's version number of the document.
     pub version: i64,
-}
-
-/// Unsaved text at the time of a checkpoint. The checkpoint itself has the text on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsaved {
-    pub path: RelPath,
-    pub content: ContentId,
-    /// The content that was loaded or last saved.
-    pub base: Option<ContentId>,
-    /// The editor's name.
-    pub editor: String,
-    /// Lines added and removed since `base`.
-    pub added: usize,
-    pub removed: usize,
 }
 
 /// One row of unsaved text, without the text.
@@ -161,7 +148,7 @@ pub(crate) fn attach(
                 base: held.base,
                 made: None,
             };
-            note(conn, node, &kept)?;
+            node_text::insert(conn, node, &kept)?;
             continue;
         }
         // damaged text is skipped; the checkpoint is still made
@@ -189,84 +176,5 @@ pub(crate) fn keep(
         base: open.base,
         made: None,
     };
-    note(conn, node, &kept)
-}
-
-/// Unsaved text as attached to a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct KeptBuffer<'a> {
-    pub path: &'a RelPath,
-    pub editor: &'a str,
-    pub pid: u32,
-    /// In the store.
-    pub content: ContentId,
-    pub base: Option<ContentId>,
-    /// The text that a restore made of it.
-    pub made: Option<ContentId>,
-}
-
-/// Attaches a stored content to a node.
-pub(crate) fn note(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
-    conn.prepare_cached(
-        "INSERT INTO node_text (node, path, editor, pid, content, base, made) VALUES (?1,?2,?3,?4,?5,?6,?7)
-         ON CONFLICT DO UPDATE SET base = excluded.base, made = COALESCE(excluded.made, made)",
-    )?
-    .execute(params![
-        node,
-        kept.path,
-        kept.editor,
-        kept.pid,
-        kept.content,
-        kept.base,
-        kept.made
-    ])?;
-    Ok(())
-}
-
-/// Attaches the text that a restore found in a document. It replaces the older text from the
-/// editor's row.
-pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
-    conn.prepare_cached(
-        "DELETE FROM node_text WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4",
-    )?
-    .execute(params![node, kept.path, kept.editor, kept.pid])?;
-    note(conn, node, kept)
-}
-
-/// Returns three contents of an editor's document: before a restore, its base, and the result of
-/// the restore.
-pub(crate) fn kept_of(
-    conn: &Connection,
-    node: NodeId,
-    path: &RelPath,
-    editor: &EditorInfo,
-) -> Result<Option<(ContentId, Option<ContentId>, ContentId)>> {
-    let mut select = conn.prepare_cached(
-        "SELECT content, base, made FROM node_text
-         WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4 AND made IS NOT NULL",
-    )?;
-    Ok(select
-        .query_row(params![node, path, editor.name, editor.pid], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
-        })
-        .optional()?)
-}
-
-/// Returns the unsaved text attached to a node, without line counts.
-pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>> {
-    let mut select = conn.prepare_cached(
-        "SELECT path, editor, content, base FROM node_text WHERE node = ?1 ORDER BY path, editor, pid",
-    )?;
-    let read = |r: &Row<'_>| {
-        Ok(Unsaved {
-            path: r.get(0)?,
-            editor: r.get(1)?,
-            content: r.get(2)?,
-            base: r.get(3)?,
-            added: 0,
-            removed: 0,
-        })
-    };
-    let rows = select.query_map([node], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    node_text::insert(conn, node, &kept)
 }

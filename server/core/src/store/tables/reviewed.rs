@@ -3,8 +3,9 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::query::Table;
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, FileId, FileVersion, NodeId};
+use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, NodeId};
 use crate::store::{now, state_columns, state_from};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) struct NewReviewed<'a> {
     pub earlier: Option<i64>,
 }
 
+const REVIEWED: Table = Table("reviewed");
+
 const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier";
 
 fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
@@ -59,6 +62,12 @@ pub(crate) fn row(conn: &Connection, id: i64) -> Result<Option<ReviewedRow>> {
     let sql = format!("SELECT {COLUMNS} FROM reviewed WHERE id = ?1");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select.query_row([id], read).optional()?)
+}
+
+/// Passes all contents on, each at least once.
+pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Result<()> {
+    let sql = "SELECT id, image FROM reviewed WHERE image IS NOT NULL";
+    REVIEWED.contents(conn, sql, take)
 }
 
 pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {

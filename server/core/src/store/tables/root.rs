@@ -179,12 +179,7 @@ pub(crate) fn insert_on_main(
     path: &[u8],
     identity: Option<DirIdentity>,
 ) -> Result<Here> {
-    conn.execute(
-        "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
-        [crate::store::now()],
-    )?;
-    let main = "SELECT id FROM branch WHERE name = 'main'";
-    let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
+    let branch = super::branch::ensure_main(conn)?;
     conn.execute(
         "INSERT INTO root (path, branch, inode, btime) VALUES (?1,?2,?3,?4)",
         params![

@@ -3,24 +3,24 @@
 
 use rusqlite::Row;
 
+use super::codec::state_from;
 use super::set_hash::SetHash;
-use crate::model::{FileId, FileVersion, NodeId};
-use crate::store::state_from;
+use crate::model::{FileId, FileVersion, NodeId, Role};
 
 /// The checksummed columns of a change.
-pub(super) struct ChecksumInput<'a> {
+pub(crate) struct ChecksumInput<'a> {
     pub node: NodeId,
     pub file: FileId,
-    pub role: i64,
+    pub role: Role,
     pub before: &'a FileVersion,
     pub after: &'a FileVersion,
     pub set: SetHash,
 }
 
 impl ChecksumInput<'_> {
-    pub(super) fn sum(&self) -> i32 {
+    pub(crate) fn sum(&self) -> i32 {
         let mut sum = crc32fast::Hasher::new();
-        for number in [self.node.0, self.file.0, self.role] {
+        for number in [self.node.0, self.file.0, self.role.stored()] {
             sum.update(&number.to_le_bytes());
         }
         add_state(&mut sum, self.before);
@@ -31,7 +31,7 @@ impl ChecksumInput<'_> {
 }
 
 /// Returns the checksum of a file's state with a set.
-pub(super) fn of_version(file: FileId, set: SetHash, state: &FileVersion) -> i32 {
+pub(crate) fn of_version(file: FileId, set: SetHash, state: &FileVersion) -> i32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&file.0.to_le_bytes());
     sum.update(&set.0);
@@ -51,22 +51,22 @@ fn add_state(sum: &mut crc32fast::Hasher, state: &FileVersion) {
 }
 
 /// Columns of a change `c` that `read` expects.
-pub(super) const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "c.node, c.file, c.role, c.before_path, c.before_image, c.after_path, c.after_image,
     c.set_after, c.sum";
 
 /// Columns read from a change.
-pub(super) struct ChangeColumns {
+pub(crate) struct ChangeColumns {
     pub node: NodeId,
     pub file: FileId,
-    pub role: i64,
+    pub role: Role,
     pub before: FileVersion,
     pub after: FileVersion,
     pub set: SetHash,
 }
 
 /// Reads the columns from `at` on without checking them, for display.
-pub(super) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
+pub(crate) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
     Ok(ChangeColumns {
         node: row.get(at)?,
         file: row.get(at + 1)?,
@@ -78,7 +78,7 @@ pub(super) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<Chang
 }
 
 /// Reads the columns from `at` on and checks them.
-pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
+pub(crate) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
     let columns = read_unchecked(row, at)?;
     let input = ChecksumInput {
         node: columns.node,
@@ -99,7 +99,7 @@ pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> 
 
 /// Checks a row against its checksum. `recorded` is None for rows written before there were
 /// checksums.
-pub(super) fn check(
+pub(crate) fn check(
     recorded: Option<i32>,
     now: i32,
     what: impl FnOnce() -> String,
