@@ -123,7 +123,7 @@ impl Error {
 }
 
 /// True if a row holds what no row of ours does.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error,
         rusqlite::Error::FromSqlConversionFailure(..)

@@ -6,6 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Rows};
 use crate::model::{ChangeId, Kind};
+use crate::store::tables::{call, session, turn};
 
 /// Changes whose line counts are saved in one go.
 const BATCH_SIZE: usize = 2000;
@@ -83,12 +84,9 @@ impl Engine {
                 "SELECT kind, COUNT(*) FROM node GROUP BY kind ORDER BY 2 DESC, kind",
             )?,
             starts: one("SELECT COUNT(*) FROM node WHERE parent IS NULL AND kind = 'manual'")?,
-            turns: one("SELECT COUNT(*) FROM turn")?,
-            calls: one("SELECT COUNT(*) FROM call")?,
-            sessions: pairs(
-                conn,
-                "SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent",
-            )?,
+            turns: turn::count(conn)?,
+            calls: call::count(conn)?,
+            sessions: session::count_by_agent(conn)?,
             branches: one("SELECT COUNT(*) FROM branch WHERE deleted IS NULL")?,
             tags: one("SELECT COUNT(*) FROM tag")?,
             files: one("SELECT COUNT(DISTINCT file) FROM change WHERE role = 0")?,

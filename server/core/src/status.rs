@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use rusqlite::OptionalExtension;
-
 use crate::documents::Orphan;
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
@@ -11,6 +9,7 @@ use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
 use crate::places::Workspace;
 use crate::recorder;
 use crate::store::tables::editor::EditorInfo;
+use crate::store::tables::{call, operation, session, turn};
 use crate::store::{self};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
@@ -93,8 +92,8 @@ impl Engine {
             branch: self.branch_name()?,
             head: self.head()?,
             nodes: count("SELECT COUNT(*) FROM node")?,
-            turns: count("SELECT COUNT(*) FROM turn")?,
-            sessions: count("SELECT COUNT(*) FROM session")?,
+            turns: turn::count(conn)?,
+            sessions: session::count(conn)?,
             tracked_files: conn.query_row(
                 "SELECT COUNT(*) FROM file_state WHERE root = ?1",
                 [self.here.root],
@@ -102,14 +101,8 @@ impl Engine {
             )?,
             last_scan,
             coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
-            open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
-            open_operation: conn
-                .query_row(
-                    "SELECT id FROM operation WHERE state IN ('open','backwards')",
-                    [],
-                    |r| r.get(0),
-                )
-                .optional()?,
+            open_calls: call::count_open(conn, i64::MIN)?,
+            open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),
             recorder: recorder::holder(&self.store.dir, self.here.root),
             editors: self.editors()?,

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, Kind, NodeId, OpId};
-use crate::store;
+use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
+use crate::store::tables::{call, journal, operation};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -147,10 +147,7 @@ impl Engine {
                 }
             }
         }
-        let inputs = "SELECT b.hash, c.tool FROM call c JOIN blob b ON b.n = c.input ORDER BY c.id";
-        let mut select = conn.prepare(inputs)?;
-        for row in select.query_map([], |r| Ok((r.get(0)?, r.get::<_, String>(1)?)))? {
-            let (content, tool) = row?;
+        for (content, tool) in call::input_contents(conn)? {
             add(Some(content), &|| format!("the input of a call of {tool}"));
         }
         Ok(())
@@ -211,21 +208,11 @@ impl Engine {
         let root = self.here.root;
         out.note("the last look", file_state::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
-        for table in ["journal_file", "journal_left"] {
-            let sql =
-                format!("SELECT operation, file, taken_out, put_back FROM {table} ORDER BY 1, 2");
-            let mut select = conn.prepare(&sql)?;
-            let mut rows = select.query([])?;
-            while let Some(row) = rows.next()? {
-                let (op, file): (OpId, FileId) = (row.get(0)?, row.get(1)?);
-                for (at, column) in [(2, "taken_out"), (3, "put_back")] {
-                    let name = || format!("{column} of file {} in {table} of {op}", file.0);
-                    let text: Result<String> = row.get(at).map_err(Into::into);
-                    let read =
-                        text.and_then(|text| store::json::<Vec<ChangeId>>(conn, name, &text));
-                    out.note("an operation", read);
-                }
-            }
+        for damaged in journal::damaged_lists(conn)? {
+            out.note::<()>("an operation", Err(damaged));
+        }
+        for damaged in operation::damaged(conn)? {
+            out.note::<()>("an operation", Err(damaged));
         }
         Ok(())
     }

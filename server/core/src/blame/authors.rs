@@ -10,8 +10,8 @@ use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
 use crate::capture::calls::{self, Observation, Writers, by_open_edit};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::history;
 use crate::model::{CallId, Origin, RelPath, Role, Session, SessionId, Turn, TurnId};
+use crate::store::tables::{call, session, turn};
 
 impl Engine {
     pub(super) fn authors(
@@ -111,9 +111,13 @@ impl CallAuthor {
     }
 
     fn find(conn: &Connection, id: CallId) -> Result<Self> {
-        Ok(conn
-            .prepare_cached("SELECT tool, iteration, subagent, turn FROM call WHERE id = ?1")?
-            .query_row([id], |r| Self::read(r, 0))?)
+        let call = call::row(conn, id)?;
+        Ok(Self {
+            tool: call.tool,
+            iteration: call.iteration,
+            subagent: call.subagent,
+            turn: call.turn,
+        })
     }
 }
 
@@ -137,7 +141,7 @@ impl<'c> AuthorCache<'c> {
         if let Some(known) = self.sessions.get(&id) {
             return Ok(Arc::clone(known));
         }
-        let session = Arc::new(history::session(self.conn, id)?);
+        let session = Arc::new(session::row(self.conn, id)?);
         self.sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -146,7 +150,7 @@ impl<'c> AuthorCache<'c> {
         if let Some(known) = self.turns.get(&id) {
             return Ok(Arc::clone(known));
         }
-        let turn = Arc::new(history::turn(self.conn, id)?);
+        let turn = Arc::new(turn::row(self.conn, id)?);
         self.turns.insert(id, Arc::clone(&turn));
         Ok(turn)
     }

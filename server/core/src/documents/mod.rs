@@ -30,6 +30,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{EditorId, NodeId, OpId, RootId};
 use crate::store::tables::editor::{self, is_alive, lock_file};
+use crate::store::tables::{event, operation};
 use crate::store::{self, Durable, Lock, Store};
 
 /// Newest ids of a store. Any difference means that something was committed.
@@ -142,8 +143,8 @@ impl Engine {
         Ok(News {
             data_version: conn.query_row("PRAGMA data_version", [], |r| r.get(0))?,
             node: newest("SELECT MAX(id) FROM node")?.map(NodeId),
-            operation: newest("SELECT MAX(id) FROM operation")?.map(OpId),
-            event: newest("SELECT MAX(seq) FROM event")?,
+            operation: operation::newest(conn)?,
+            event: event::newest(conn)?,
         })
     }
 

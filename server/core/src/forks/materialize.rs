@@ -12,6 +12,7 @@ use rustix::fs::{CWD, RenameFlags};
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
 use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::store::tables::operation;
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
@@ -263,12 +264,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
     }
     conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
     crate::store::tables::root::return_path(conn, path)?;
-    conn.execute(
-        "UPDATE operation SET state = 'rolled back' WHERE id =
-           (SELECT MAX(o.id) FROM operation o JOIN branch b ON b.name = o.target
-            WHERE o.kind = 'fork' AND b.id = ?1)",
-        [branch],
-    )?;
+    operation::roll_back_fork(conn, branch)?;
     conn.execute(
         "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)
            AND NOT EXISTS (SELECT 1 FROM branch WHERE parent = ?1)

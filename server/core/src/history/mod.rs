@@ -26,6 +26,8 @@ use crate::model::{
 use crate::store::{self, now, state_columns, state_from};
 use crate::worktree::backed_content;
 
+pub use crate::store::tables::operation::{OpKind, OpState, Operation};
+pub(crate) use crate::store::tables::operation::{all as operations, row as operation};
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
 pub use log::{FileCheckpoints, LogFilter};
@@ -38,8 +40,7 @@ pub(crate) use sets::{
     changes_with_sets, in_force, is_changed, moved_by, partial_restore_of, set_at, state_at,
     version,
 };
-pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
-pub(crate) use timeline::{operation, operations, session, turn};
+pub use timeline::{Entry, EntryChange};
 pub use trees::Tree;
 
 pub(crate) struct NewNode<'a> {

@@ -6,6 +6,8 @@ use super::{Ancestry, head};
 use crate::error::{Error, Result};
 use crate::model::Here;
 use crate::model::{NodeId, OpId};
+use crate::store;
+use crate::store::tables::{operation, turn};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
     let missing = || match was_squashed(conn, rev) {
@@ -44,14 +46,13 @@ fn digits(text: &str) -> Option<i64> {
 fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
     let newest = match base.as_bytes().first() {
-        Some(b'c') => "SELECT COALESCE(MAX(id), 0) FROM node",
-        Some(b't') => "SELECT COALESCE(MAX(number), 0) FROM turn",
+        Some(b'c') => store::newest(conn)?,
+        Some(b't') => turn::newest_number(conn)?,
         _ => return Ok(false),
     };
     let Some(number) = digits(&base[1..]) else {
         return Ok(false);
     };
-    let newest: i64 = conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?;
     Ok(number > 0 && number < newest)
 }
 
@@ -87,11 +88,9 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         return Ok(Some(node));
     }
     if let Some(n) = number('t')
-        && let Some(node) = one("SELECT node FROM turn WHERE number = ?1", &n)?
+        && let Some(node) = turn::start_of(conn, n)?
     {
-        let sql =
-            "SELECT 1 FROM node n JOIN turn t ON t.id = n.turn WHERE n.id = ?1 AND t.number = ?2";
-        if !conn.prepare_cached(sql)?.exists((node, n))? {
+        if !turn::has_node(conn, n, node)? {
             return Err(super::damaged(&format!("the start of turn {n}")).into());
         }
         return Ok(Some(node));
@@ -124,8 +123,10 @@ pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
         name: op.to_owned(),
     };
     let n = digits(op.strip_prefix("op").unwrap_or(op)).ok_or_else(missing)?;
-    conn.prepare_cached("SELECT id FROM operation WHERE id = ?1")?
-        .query_row([n], |r| r.get(0))
-        .optional()?
-        .ok_or_else(missing)
+    let id = OpId(n);
+    if operation::exists(conn, id)? {
+        Ok(id)
+    } else {
+        Err(missing())
+    }
 }

@@ -4,10 +4,10 @@
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::ancestry::Lineage;
-use super::timeline::{self, Entry, EntryChange};
+use super::timeline::{Entry, EntryChange};
 use super::{Ancestry, branches, head, node, shown_changes};
 use crate::error::Result;
 use crate::model::Here;
@@ -16,6 +16,7 @@ use crate::model::{
     SessionId, Turn, TurnId,
 };
 use crate::store::tables::buffer::{self, Unsaved};
+use crate::store::tables::{call, operation, session, turn};
 use crate::store::{ContentReader, Store};
 
 /// Lines added and removed by one change.
@@ -98,12 +99,7 @@ impl<'a> Rows<'a> {
         // a restore may also move edits of files that are absent both before and after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let operation: Option<OpId> = if node.kind == Kind::Rewind {
-            conn.prepare_cached(
-                "SELECT id FROM operation WHERE node = ?1 AND to_branch IS NULL
-                 UNION ALL SELECT id FROM operation WHERE made = ?1",
-            )?
-            .query_row(params![id], |r| r.get(0))
-            .optional()?
+            operation::of_node(conn, id)?
         } else {
             None
         };
@@ -113,7 +109,7 @@ impl<'a> Rows<'a> {
             pinned: self.pins.contains(&id),
             session: node.session.map(|s| self.session(s)).transpose()?,
             turn: node.turn.map(|t| self.turn(t)).transpose()?,
-            call: node.call.map(|c| timeline::call(conn, c)).transpose()?,
+            call: node.call.map(|c| call::row(conn, c)).transpose()?,
             taken_out: self.taken_out(&node, &changes)?,
             changes: changes
                 .into_iter()
@@ -127,9 +123,7 @@ impl<'a> Rows<'a> {
                     }
                 })
                 .collect(),
-            operation: operation
-                .map(|o| timeline::operation(conn, o))
-                .transpose()?,
+            operation: operation.map(|o| operation::row(conn, o)).transpose()?,
             unsaved: self.unsaved(id)?,
             node,
         })
@@ -157,7 +151,7 @@ impl<'a> Rows<'a> {
         if let Some(known) = self.sessions.get(&id) {
             return Ok(known.clone());
         }
-        let read = timeline::session(self.conn, id)?;
+        let read = session::row(self.conn, id)?;
         self.sessions.insert(id, read.clone());
         Ok(read)
     }
@@ -166,7 +160,7 @@ impl<'a> Rows<'a> {
         if let Some(known) = self.turns.get(&id) {
             return Ok(known.clone());
         }
-        let read = timeline::turn(self.conn, id)?;
+        let read = turn::row(self.conn, id)?;
         self.turns.insert(id, read.clone());
         Ok(read)
     }

@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::set_hash::SetHash;
 use super::{Ancestry, CHANGE, row_checksums};
 use crate::error::Result;
-use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, OpId, Origin};
-use crate::store::{self, state_columns, state_from};
+use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, Origin};
+use crate::store::tables::journal;
+use crate::store::{state_columns, state_from};
 
 /// Records the state that a file has with this set. A set has one state, so an existing row stays.
 pub(super) fn insert_version(
@@ -94,26 +95,8 @@ pub(crate) fn partial_restore_of(
     if edit.origin != Origin::USER {
         return Ok(None);
     }
-    let mut select = conn.prepare_cached(
-        "SELECT f.taken_out, f.put_back, o.id FROM operation o JOIN journal_file f ON f.operation = o.id
-         WHERE o.node = ?1 AND o.to_branch IS NULL AND f.file = ?2 AND f.as_user <> 0",
-    )?;
-    let row: Option<(String, String, OpId)> = select
-        .query_row(params![edit.node, edit.file], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
-        })
-        .optional()?;
-    let Some((taken_out, put_back, op)) = row else {
-        return Ok(None);
-    };
-    let ids = |column: &str, text: &str| {
-        let row = || format!("{column} of file {} in journal_file of {op}", edit.file.0);
-        store::json(conn, row, text)
-    };
-    Ok(Some((
-        ids("taken_out", &taken_out)?,
-        ids("put_back", &put_back)?,
-    )))
+    let moves = journal::decided_at(conn, edit.node, edit.file)?;
+    Ok(moves.map(|moves| (moves.taken_out, moves.put_back)))
 }
 
 /// Query for the changes of a file, each with the branch and id of its node.

@@ -7,8 +7,8 @@ use rusqlite::Connection;
 
 use crate::capture;
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, FileId, NodeId, OpId, TurnId};
-use crate::store;
+use crate::model::{BranchId, NodeId, TurnId};
+use crate::store::tables::{call, journal, operation, turn};
 
 /// The columns of a checkpoint that retention needs.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +45,6 @@ impl Stamp {
     fn read(conn: &Connection) -> Result<Self> {
         let queries = [
             "SELECT COALESCE(MAX(change), 0) FROM moved",
-            "SELECT COALESCE(MAX(id), 0) FROM operation",
-            "SELECT COUNT(*) FROM operation WHERE state NOT IN ('open', 'backwards', 'recorded')",
             "SELECT COALESCE(SUM(node), 0) FROM pin",
             "SELECT COALESCE(MAX(time), 0) FROM pin",
             "SELECT COALESCE(SUM(node), 0) FROM tag",
@@ -54,9 +52,10 @@ impl Stamp {
             "SELECT COALESCE(SUM(stood), 0) FROM root",
         ];
         let read = queries.map(|sql| conn.prepare_cached(sql)?.query_row([], |r| r.get(0)));
-        Ok(Self(
-            read.into_iter().collect::<rusqlite::Result<Vec<i64>>>()?,
-        ))
+        let mut read = read.into_iter().collect::<rusqlite::Result<Vec<i64>>>()?;
+        read.push(operation::newest(conn)?.map_or(0, |op| op.0));
+        read.push(operation::count_finished(conn)?);
+        Ok(Self(read))
     }
 }
 
@@ -85,12 +84,7 @@ impl Facts {
         };
         facts.read_retained(conn)?;
         facts.read_moves(conn)?;
-        facts.pairs = pairs(
-            conn,
-            "SELECT a.node, b.node FROM operation a JOIN operation b ON b.of = a.id
-               WHERE a.node IS NOT NULL AND b.node IS NOT NULL
-             UNION SELECT node, made FROM operation WHERE node IS NOT NULL AND made IS NOT NULL",
-        )?;
+        facts.pairs = operation::paired_nodes(conn)?;
         Ok(facts)
     }
 
@@ -105,26 +99,16 @@ impl Facts {
              UNION SELECT node FROM tag UNION SELECT node FROM pin
              UNION SELECT stood FROM root WHERE stood IS NOT NULL
              -- the first state
-             UNION SELECT id FROM node WHERE parent IS NULL
-             -- the newest turn: turns are numbered after it
-             UNION SELECT node FROM turn WHERE number = (SELECT MAX(number) FROM turn)
-             -- the work in progress of agents
-             UNION SELECT node FROM turn WHERE id IN (SELECT MAX(t.id) FROM turn t
-               JOIN session s ON s.id = t.session WHERE s.seen > ?1 GROUP BY t.session)
-             UNION SELECT t.node FROM call c JOIN turn t ON t.id = c.turn
-               WHERE c.closed IS NULL AND c.opened > ?1
-             UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call
-               WHERE c.closed IS NULL AND c.opened > ?1
-             -- unfinished operations, and those with a pending save
-             UNION SELECT node FROM operation WHERE node IS NOT NULL AND (
-               state IN ('open', 'backwards', 'recorded')
-               OR id IN (SELECT operation FROM pending_save WHERE operation IS NOT NULL)
-               -- the switch that brought a directory to its branch
-               OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))",
+             UNION SELECT id FROM node WHERE parent IS NULL",
         )?;
-        for node in select.query_map([capture::inactive_before()], |r| r.get(0))? {
+        for node in select.query_map([], |r| r.get(0))? {
             self.retained.insert(node?);
         }
+        self.retained.extend(operation::retained_nodes(conn)?);
+        // turns are numbered after the newest one; agents work in the others
+        let active = capture::inactive_before();
+        self.retained.extend(turn::current_starts(conn, active)?);
+        self.retained.extend(call::nodes_of_open(conn, active)?);
         Ok(())
     }
 
@@ -135,23 +119,11 @@ impl Facts {
              JOIN change r ON r.id = m.change JOIN change e ON e.id = m.member",
         )?;
         // a part chosen by the user is recorded as the user's edit; the journal has the edits it would have moved
-        let mut select = conn.prepare_cached(
-            "SELECT o.node, f.taken_out, f.put_back, o.id, f.file FROM operation o
-             JOIN journal_file f ON f.operation = o.id WHERE f.as_user <> 0 AND o.node IS NOT NULL",
-        )?;
         let mut node_of = conn.prepare_cached("SELECT node FROM change WHERE id = ?1")?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let by: NodeId = row.get(0)?;
-            let (op, file): (OpId, FileId) = (row.get(3)?, row.get(4)?);
-            for (at, column) in [(1, "taken_out"), (2, "put_back")] {
-                let text: String = row.get(at)?;
-                let name = || format!("{column} of file {} in journal_file of {op}", file.0);
-                let members: Vec<ChangeId> = store::json(conn, name, &text)?;
-                for member in members {
-                    for node in node_of.query_map([member], |r| r.get(0))? {
-                        self.moves.push((by, node?));
-                    }
+        for moves in journal::decided(conn)? {
+            for member in moves.taken_out.iter().chain(&moves.put_back) {
+                for node in node_of.query_map([member], |r| r.get(0))? {
+                    self.moves.push((moves.node, node?));
                 }
             }
         }

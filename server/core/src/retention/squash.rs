@@ -14,6 +14,8 @@ use crate::model::{
     SessionId, Squashed,
 };
 use crate::store::state_columns;
+use crate::store::tables::id_list::IdList;
+use crate::store::tables::{call, event, journal, operation, reserved, session, turn};
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -37,9 +39,7 @@ pub(super) fn squash(conn: &Connection, range: &SquashRange, alive: i64) -> Resu
         }
     }
     fill_temp_tables(conn, &range.nodes)?;
-    let at_work = "SELECT 1 FROM main.call WHERE closed IS NULL AND opened > ?1
-       AND id IN (SELECT id FROM temp.going_call)";
-    if conn.prepare_cached(at_work)?.exists([alive])? {
+    if call::any_open(conn, IdList::SquashedCalls, alive)? {
         return Ok(SquashOutcome::Stale);
     }
     move_references(conn, *into)?;
@@ -83,7 +83,7 @@ fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage
         agents.extend(one.agents);
         turns.extend(node.turn.map(|turn| turn.0));
         if let Some(session) = node.session {
-            agents.insert(history::session(conn, session)?.agent);
+            agents.insert(session::row(conn, session)?.agent);
         }
     }
     out.turns += turns.len() as u64;
@@ -282,14 +282,14 @@ fn move_references(conn: &Connection, into: NodeId) -> Result<()> {
 /// Fills temporary tables with the ids of the squashed checkpoints and the rows deleted with them. This scans each
 /// table once; an index by checkpoint would cost every hook.
 fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
-    conn.execute_batch(
-        "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_turn (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_call (id INTEGER PRIMARY KEY);
-         CREATE TEMP TABLE IF NOT EXISTS going_operation (id INTEGER PRIMARY KEY);
-         DELETE FROM temp.going; DELETE FROM temp.going_turn;
-         DELETE FROM temp.going_call; DELETE FROM temp.going_operation;",
-    )?;
+    for list in [
+        IdList::SquashedNodes,
+        IdList::SquashedTurns,
+        IdList::SquashedCalls,
+        IdList::SquashedOperations,
+    ] {
+        list.begin(conn)?;
+    }
     let mut insert = conn.prepare_cached("INSERT INTO temp.going (id) VALUES (?1)")?;
     for node in nodes {
         insert.execute([node])?;
@@ -297,53 +297,49 @@ fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     // all checkpoints of a turn are squashed, but maybe in several ranges
     conn.execute_batch(
         "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
-           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;
-         INSERT INTO temp.going_call SELECT call FROM main.node
-             WHERE id IN (SELECT id FROM temp.going) AND call IS NOT NULL
-           UNION SELECT id FROM main.call WHERE turn IN (SELECT id FROM temp.going_turn)
-             AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
-             AND id NOT IN (SELECT call FROM main.change WHERE call IS NOT NULL);
-         INSERT INTO temp.going_operation SELECT id FROM main.operation
-           WHERE node IN (SELECT id FROM temp.going) OR made IN (SELECT id FROM temp.going);",
+           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;",
     )?;
+    call::list_squashed(conn)?;
+    operation::list_squashed(conn)?;
     Ok(())
 }
 
 /// Deletes turns, tool calls, operations and unsaved text of the squashed checkpoints.
 fn delete_attached(conn: &Connection) -> Result<()> {
-    delete_operations(conn, "temp.going_operation")?;
+    delete_operations(conn, IdList::SquashedOperations)?;
     conn.execute_batch(
         "UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
          UPDATE node SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
          UPDATE node SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE change SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE call SET grp = NULL WHERE grp IN (SELECT id FROM temp.going_call);
-         DELETE FROM event WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE event SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM reserved WHERE call IN (SELECT id FROM temp.going_call);
-         DELETE FROM call WHERE id IN (SELECT id FROM temp.going_call);
-         UPDATE call SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM prompt WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM turn WHERE id IN (SELECT id FROM temp.going_turn);
-         DELETE FROM node_text WHERE node IN (SELECT id FROM temp.going);
+         UPDATE change SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);",
+    )?;
+    call::dissolve_groups(conn, IdList::SquashedCalls)?;
+    event::detach_turns(conn, IdList::SquashedTurns)?;
+    delete_calls(conn, IdList::SquashedCalls)?;
+    call::detach_turns(conn, IdList::SquashedTurns)?;
+    turn::delete(conn, IdList::SquashedTurns)?;
+    conn.execute_batch(
+        "DELETE FROM node_text WHERE node IN (SELECT id FROM temp.going);
          DELETE FROM words WHERE rowid IN (SELECT id FROM temp.going);",
     )?;
     Ok(())
 }
 
-/// Deletes the operations listed in this table, with their journals.
-pub(super) fn delete_operations(conn: &Connection, named: &str) -> Result<()> {
-    for journal in ["journal", "journal_file", "journal_left", "journal_edit"] {
-        conn.execute_batch(&format!(
-            "DELETE FROM {journal} WHERE operation IN (SELECT id FROM {named})"
-        ))?;
-    }
+/// Deletes calls with their events and reserved paths.
+pub(super) fn delete_calls(conn: &Connection, calls: IdList) -> Result<()> {
+    event::delete_of_calls(conn, calls)?;
+    reserved::delete(conn, calls)?;
+    call::delete(conn, calls)
+}
+
+/// Deletes operations with their journals.
+pub(super) fn delete_operations(conn: &Connection, operations: IdList) -> Result<()> {
+    journal::delete(conn, operations)?;
     conn.execute_batch(&format!(
-        "UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM {named});
-         UPDATE operation SET of = NULL WHERE of IN (SELECT id FROM {named});
-         DELETE FROM operation WHERE id IN (SELECT id FROM {named});"
+        "UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM {});",
+        operations.table()
     ))?;
-    Ok(())
+    operation::delete(conn, operations)
 }
 
 fn replace_nodes(

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
+use crate::store::tables::{call, journal, reserved};
 use crate::store::{Repacked, packs, pieces};
 
 /// Contents deleted in one transaction, during which hooks wait.
@@ -33,10 +34,7 @@ pub(super) struct Unreferenced {
 /// Returns the unreferenced contents. Runs within the transaction that deletes them.
 pub(super) fn unreferenced(conn: &Connection) -> Result<Unreferenced> {
     let mut referenced = referenced(conn)?;
-    let inputs: HashSet<i64> = conn
-        .prepare_cached("SELECT input FROM call WHERE input IS NOT NULL")?
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let inputs = call::inputs(conn)?;
     let mut select = conn
         .prepare_cached("SELECT n, hash, data FROM blob WHERE coding = 3 AND data IS NOT NULL")?;
     let mut rows = select.query([])?;
@@ -122,20 +120,15 @@ fn select_rows(all: &HashMap<i64, Stored>) -> Unreferenced {
 
 fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     let mut referenced = HashSet::new();
+    journal::contents(conn, &mut |content| {
+        referenced.insert(content);
+    })?;
+    reserved::images(conn, &mut |image| referenced.extend(image.content()))?;
     for sql in [
         "SELECT before_image FROM change WHERE before_image IS NOT NULL",
         "SELECT after_image FROM change WHERE after_image IS NOT NULL",
         "SELECT image FROM version WHERE image IS NOT NULL",
         "SELECT image FROM file_state",
-        "SELECT image FROM reserved",
-        "SELECT before FROM journal",
-        "SELECT after FROM journal",
-        "SELECT before_image FROM journal_file WHERE before_image IS NOT NULL",
-        "SELECT after_image FROM journal_file WHERE after_image IS NOT NULL",
-        "SELECT before_image FROM journal_left WHERE before_image IS NOT NULL",
-        "SELECT after_image FROM journal_left WHERE after_image IS NOT NULL",
-        "SELECT disk FROM journal_edit WHERE disk IS NOT NULL",
-        "SELECT wanted FROM journal_edit WHERE wanted IS NOT NULL",
         "SELECT disk FROM pending_save",
         "SELECT wanted FROM pending_save",
         "SELECT image FROM reviewed WHERE image IS NOT NULL",
@@ -146,9 +139,6 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         }
     }
     for sql in [
-        "SELECT text FROM journal_edit WHERE text IS NOT NULL",
-        "SELECT base FROM journal_edit WHERE base IS NOT NULL",
-        "SELECT made FROM journal_edit WHERE made IS NOT NULL",
         "SELECT content FROM node_text",
         "SELECT base FROM node_text WHERE base IS NOT NULL",
         "SELECT made FROM node_text WHERE made IS NOT NULL",

@@ -1,6 +1,15 @@
 //! One module per table of the database: its typed rows and all SQL that reads or writes it.
 
 pub(crate) mod buffer;
+pub(crate) mod call;
+mod damage;
 pub(crate) mod editor;
+pub(crate) mod event;
+pub(crate) mod id_list;
+pub(crate) mod journal;
+pub(crate) mod operation;
+pub(crate) mod reserved;
 pub(crate) mod reviewed;
 pub(crate) mod root;
+pub(crate) mod session;
+pub(crate) mod turn;
