@@ -6,7 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Rows};
 use crate::model::{ChangeId, Kind};
-use crate::store::tables::{call, session, turn};
+use crate::store::tables::{blob, call, session, turn};
 
 /// Changes whose line counts are saved in one go.
 const BATCH_SIZE: usize = 2000;
@@ -104,12 +104,7 @@ impl Engine {
 
     fn sizes(&self) -> Result<Sizes> {
         let size = |name: &str| std::fs::metadata(self.store.dir.join(name)).map_or(0, |m| m.len());
-        let in_database: i64 = self.store.conn.query_row(
-            "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM blob",
-            [],
-            |r| r.get(0),
-        )?;
-        let in_database = u64::try_from(in_database).unwrap_or(0);
+        let in_database = blob::inline_bytes(&self.store.conn)?;
         let packs = std::fs::read_dir(self.store.dir.join("packs"));
         let packs = packs.into_iter().flatten().flatten();
         let packed: u64 = packs.map(|e| e.metadata().map_or(0, |m| m.len())).sum();

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
-use crate::store::tables::{call, journal, operation};
+use crate::store::tables::{blob, call, journal, operation};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -81,11 +81,9 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         let conn = &self.store.conn;
-        let total = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0));
-        let total: Option<u64> = out.note("contents", total.map_err(Into::into));
+        let total: Option<u64> = out.note("contents", blob::count(conn));
         let mut lost = Vec::new();
-        let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
-        for (done, id) in (1..).zip(select.query_map([], |r| r.get::<_, ContentId>(0))?) {
+        for (done, id) in (1..).zip(blob::hashes(conn)?) {
             match id {
                 Ok(id) => match self.store.read(&id, &mut |_| Ok(())) {
                     Ok(()) => out.blobs += 1,

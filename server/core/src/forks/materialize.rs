@@ -6,12 +6,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{CWD, RenameFlags};
 
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
 use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::store::tables::meta::{self, MetaKey};
 use crate::store::tables::operation;
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
@@ -136,27 +137,17 @@ impl PendingFork {
         }
     }
 
-    fn meta_key(&self) -> String {
-        format!("fork {}", self.token)
+    fn meta_key(&self) -> MetaKey {
+        MetaKey::Fork(self.token.clone())
     }
 
     /// Marks the fork as committed. Once this transaction commits, the directory will be finished.
     pub(super) fn commit(&self, conn: &Connection, root: RootId) -> Result<()> {
-        conn.execute(
-            "INSERT INTO meta (key, value) VALUES (?1, ?2)",
-            params![self.meta_key(), root],
-        )?;
-        Ok(())
+        meta::set(conn, &self.meta_key(), root)
     }
 
     fn committed(&self, conn: &Connection) -> Result<Option<RootId>> {
-        Ok(conn
-            .query_row(
-                "SELECT value FROM meta WHERE key = ?1",
-                [self.meta_key()],
-                |r| r.get(0),
-            )
-            .optional()?)
+        meta::get(conn, &self.meta_key())
     }
 
     /// Moves the directory to its final path. On failure nothing of it stays.
@@ -167,8 +158,7 @@ impl PendingFork {
         }
         crate::fault::point("fork in place");
         store.write(Durable::Process, |conn| {
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
-            Ok(())
+            meta::remove(conn, &self.meta_key())
         })?;
         self.remove_note();
         Ok(())
@@ -215,8 +205,7 @@ impl PendingFork {
             if let Some(root) = self.committed(conn)? {
                 forget_root(conn, root, &self.target)?;
             }
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
-            Ok(())
+            meta::remove(conn, &self.meta_key())
         })?;
         self.remove(&store.dir);
         Ok(())

@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeId, Squashed};
 use crate::places::Workspace;
 use crate::store::tables::id_list::IdList;
+use crate::store::tables::meta::{self, MetaKey};
 use crate::store::tables::{call, event, operation, reserved, root};
 use crate::store::{self, Durable};
 use crate::{capture, history};
@@ -171,10 +172,7 @@ impl Engine {
     /// Cheap. True at most once a day; every few minutes if the store is near its limit.
     pub fn gc_is_due(&self) -> Result<bool> {
         let conn = &self.store.conn;
-        let last: Option<i64> = conn
-            .prepare_cached("SELECT value FROM meta WHERE key = 'gc'")?
-            .query_row([], |r| r.get(0))
-            .optional()?;
+        let last: Option<i64> = meta::get(conn, &MetaKey::Gc)?;
         let age = last.map_or(DAY, |last| store::now() - last);
         // a negative age means that the clock was set back
         if (0..CHECK_INTERVAL).contains(&age) {
@@ -209,11 +207,8 @@ impl Engine {
 
     /// Notes the time of a `gc`, so that none is due for a while.
     pub fn gc_was_done(&self) -> Result<()> {
-        self.store.note(true, |conn| {
-            conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('gc', ?1)")?
-                .execute([store::now()])?;
-            Ok(())
-        })
+        self.store
+            .note(true, |conn| meta::set(conn, &MetaKey::Gc, store::now()))
     }
 }
 

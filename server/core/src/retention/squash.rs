@@ -15,7 +15,9 @@ use crate::model::{
 };
 use crate::store::state_columns;
 use crate::store::tables::id_list::IdList;
-use crate::store::tables::{call, event, journal, operation, reserved, session, turn};
+use crate::store::tables::{
+    call, event, journal, operation, pending_save, reserved, session, turn,
+};
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -335,10 +337,7 @@ pub(super) fn delete_calls(conn: &Connection, calls: IdList) -> Result<()> {
 /// Deletes operations with their journals.
 pub(super) fn delete_operations(conn: &Connection, operations: IdList) -> Result<()> {
     journal::delete(conn, operations)?;
-    conn.execute_batch(&format!(
-        "UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM {});",
-        operations.table()
-    ))?;
+    pending_save::detach_operations(conn, operations)?;
     operation::delete(conn, operations)
 }
 

@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
-use crate::store::tables::{call, journal, reserved};
+use crate::store::tables::blob::{self, StoredSize};
+use crate::store::tables::{buffer, call, journal, pending_save, reserved};
 use crate::store::{Repacked, packs, pieces};
 
 /// Contents deleted in one transaction, during which hooks wait.
@@ -35,35 +36,21 @@ pub(super) struct Unreferenced {
 pub(super) fn unreferenced(conn: &Connection) -> Result<Unreferenced> {
     let mut referenced = referenced(conn)?;
     let inputs = call::inputs(conn)?;
-    let mut select = conn
-        .prepare_cached("SELECT n, hash, data FROM blob WHERE coding = 3 AND data IS NOT NULL")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
-        let data: Vec<u8> = row.get(2)?;
+    blob::lists_of_pieces(conn, &mut |n, hash, list| {
         if referenced.contains(&hash) || inputs.contains(&n) {
-            referenced.extend(pieces(&data).into_iter().flatten());
+            referenced.extend(pieces(list).into_iter().flatten());
         }
-    }
-    let mut all: HashMap<i64, Stored> = HashMap::new();
-    let mut select = conn
-        .prepare_cached("SELECT n, hash, base, size, COALESCE(LENGTH(data), len, 0) FROM blob")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
-        let unsigned = |at: usize| -> rusqlite::Result<u64> {
-            Ok(u64::try_from(row.get::<_, i64>(at)?).unwrap_or(0))
+    })?;
+    let stored = |row: StoredSize| {
+        let stored = Stored {
+            base: row.base,
+            size: row.size,
+            len: row.len,
+            referenced: referenced.contains(&row.hash) || inputs.contains(&row.n),
         };
-        all.insert(
-            n,
-            Stored {
-                base: row.get(2)?,
-                size: unsigned(3)?,
-                len: unsigned(4)?,
-                referenced: referenced.contains(&hash) || inputs.contains(&n),
-            },
-        );
-    }
+        (row.n, stored)
+    };
+    let all = blob::sizes(conn)?.into_iter().map(stored).collect();
     Ok(select_rows(&all))
 }
 
@@ -123,14 +110,15 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     journal::contents(conn, &mut |content| {
         referenced.insert(content);
     })?;
-    reserved::images(conn, &mut |image| referenced.extend(image.content()))?;
+    referenced.extend(buffer::bases(conn)?);
+    let mut image = |image: Image| referenced.extend(image.content());
+    reserved::images(conn, &mut image)?;
+    pending_save::images(conn, &mut image)?;
     for sql in [
         "SELECT before_image FROM change WHERE before_image IS NOT NULL",
         "SELECT after_image FROM change WHERE after_image IS NOT NULL",
         "SELECT image FROM version WHERE image IS NOT NULL",
         "SELECT image FROM file_state",
-        "SELECT disk FROM pending_save",
-        "SELECT wanted FROM pending_save",
         "SELECT image FROM reviewed WHERE image IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;
@@ -142,7 +130,6 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
         "SELECT content FROM node_text",
         "SELECT base FROM node_text WHERE base IS NOT NULL",
         "SELECT made FROM node_text WHERE made IS NOT NULL",
-        "SELECT base FROM buffer WHERE base IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;
         for content in select.query_map([], |r| r.get(0))? {
@@ -163,23 +150,15 @@ pub(super) fn remove(
         crate::store::put_alone(conn, dir, n)?;
     }
     let some = unreferenced.rows.len().min(BATCH_SIZE);
-    let mut delete = conn.prepare_cached("DELETE FROM blob WHERE n = ?1")?;
     for n in unreferenced.rows.drain(..some) {
-        delete.execute([n])?;
+        blob::delete(conn, n)?;
     }
     Ok(unreferenced.rows.len())
 }
 
 /// Rewrites one pack that is less than half referenced into a new pack. None: there is no such pack.
 pub(super) fn repacked(conn: &Connection, dir: &Path) -> Result<Option<Repacked>> {
-    let mut live: HashMap<String, u64> = HashMap::new();
-    let mut select = conn.prepare(
-        "SELECT pack, SUM(len) FROM blob WHERE data IS NULL AND pack IS NOT NULL GROUP BY pack",
-    )?;
-    for row in select.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))? {
-        let (pack, len) = row?;
-        live.insert(pack, u64::try_from(len).unwrap_or(0));
-    }
+    let live = blob::bytes_by_pack(conn)?;
     for (pack, live) in live {
         let path = packs(dir).join(&pack);
         let whole = std::fs::metadata(&path).at("look at", &path)?.len();
@@ -197,12 +176,8 @@ pub(super) fn size(conn: &Connection) -> Result<u64> {
         Ok(u64::try_from(value).unwrap_or(0))
     };
     let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
-    let packed: i64 = conn.query_row(
-        "SELECT COALESCE(SUM(len), 0) FROM blob WHERE data IS NULL",
-        params![],
-        |r| r.get(0),
-    )?;
-    Ok(pages * number("page_size")? + u64::try_from(packed).unwrap_or(0))
+    let packed = blob::packed_bytes(conn)?;
+    Ok(pages * number("page_size")? + packed)
 }
 
 #[cfg(test)]
