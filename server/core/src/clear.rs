@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -10,7 +10,11 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::bytes_path;
 use crate::status::Status;
-use crate::store::tables::{branch, root, schema, words};
+use crate::store::tables::branch;
+use crate::store::tables::root;
+use crate::store::tables::schema;
+use crate::store::tables::words;
+use crate::store::tables::call;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 use crate::worktree::dir_cache;
@@ -31,11 +35,11 @@ pub struct Clearing {
 impl Engine {
     /// Counts the tool calls in progress in this directory that may write.
     pub fn open_calls(&self) -> Result<usize> {
-        Ok(self.store.conn.query_row(
-            "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1 AND root = ?2 AND effect > 0",
-            params![store::now() - MAX_CALL_AGE, self.here.root],
-            |r| r.get(0),
-        )?)
+        call::count_writing(
+            &self.store.conn,
+            self.here.root,
+            store::now() - MAX_CALL_AGE,
+        )
     }
 
     pub fn clearing(&self) -> Result<Clearing> {
@@ -61,11 +65,7 @@ impl Engine {
                 ),
             ));
         }
-        let open_calls = conn.query_row(
-            "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1",
-            [store::now() - MAX_CALL_AGE],
-            |r| r.get(0),
-        )?;
+        let open_calls = call::count_open(conn, store::now() - MAX_CALL_AGE)?;
         Ok(Clearing {
             status: self.status()?,
             open_calls,

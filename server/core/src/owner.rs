@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Error, Result};
 use crate::places;
+use crate::store::tables::operation;
 use crate::store::{Store, make_private_dir, private_file};
 
 /// In the state directory: the key of this user on this machine.
@@ -39,14 +40,8 @@ pub(crate) fn make(dir: &Path, root: &Path) -> Result<()> {
 /// finish. A store that cannot take the stamp is taken over again the next time.
 pub(crate) fn adopt(store: &Store) -> Result<()> {
     let machine = machine();
-    let open = "state IN ('open', 'backwards', 'recorded') AND machine IS NULL";
-    let any = format!("SELECT 1 FROM operation WHERE {open} LIMIT 1");
-    if machine.is_some() && store.conn.prepare_cached(&any)?.exists([])? {
-        store.note(true, |conn| {
-            conn.prepare_cached(&format!("UPDATE operation SET machine = ?1 WHERE {open}"))?
-                .execute([&machine])?;
-            Ok(())
-        })?;
+    if machine.is_some() && operation::any_without_machine(&store.conn)? {
+        store.note(true, |conn| operation::adopt(conn, machine.as_deref()))?;
     }
     stamp(&store.dir).ok();
     Ok(())

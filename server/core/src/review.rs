@@ -22,6 +22,7 @@ use crate::model::{
 };
 use crate::store::tables::changed_files;
 use crate::store::tables::reviewed::{self, NewReviewed, ReviewedRow};
+use crate::store::tables::{session, turn};
 use crate::store::{self, Durable};
 
 /// The files, or the lines of one file, to review.
@@ -474,9 +475,9 @@ impl Engine {
             if !carry::pending(&before, &after).iter().any(removes) {
                 continue;
             }
-            let session = history::session(conn, session)?;
+            let session = session::row(conn, session)?;
             let turn = history::node(conn, change.node)?.turn;
-            let turn = turn.map(|turn| history::turn(conn, turn)).transpose()?;
+            let turn = turn.map(|turn| turn::row(conn, turn)).transpose()?;
             return Ok(Some(ReviewAuthor {
                 agent: session.agent,
                 session: session.native,

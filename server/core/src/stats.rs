@@ -7,8 +7,17 @@ use crate::error::Result;
 use crate::history::Rows;
 use crate::model::{ChangeId, Kind};
 pub use crate::store::tables::counted::LineTotals;
-use crate::store::tables::counted::{self, CountedAuthors};
-use crate::store::tables::{branch, change, changed_files, node, tag};
+use crate::store::tables::counted;
+use crate::store::tables::counted::CountedAuthors;
+use crate::store::tables::branch;
+use crate::store::tables::change;
+use crate::store::tables::changed_files;
+use crate::store::tables::node;
+use crate::store::tables::tag;
+use crate::store::tables::blob;
+use crate::store::tables::call;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 
 /// Changes whose line counts are saved in one go.
 const BATCH_SIZE: usize = 2000;
@@ -62,12 +71,9 @@ impl Engine {
         Ok(Stats {
             checkpoints: node::count_by_kind(conn)?,
             starts: node::count_starts(conn)?,
-            turns: one("SELECT COUNT(*) FROM turn")?,
-            calls: one("SELECT COUNT(*) FROM call")?,
-            sessions: pairs(
-                conn,
-                "SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent",
-            )?,
+            turns: turn::count(conn)?,
+            calls: call::count(conn)?,
+            sessions: session::count_by_agent(conn)?,
             branches: branch::count(conn)?,
             tags: tag::count(conn)?,
             files: changed_files::count_edited(conn)?,
@@ -83,12 +89,7 @@ impl Engine {
 
     fn sizes(&self) -> Result<Sizes> {
         let size = |name: &str| std::fs::metadata(self.store.dir.join(name)).map_or(0, |m| m.len());
-        let in_database: i64 = self.store.conn.query_row(
-            "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM blob",
-            [],
-            |r| r.get(0),
-        )?;
-        let in_database = u64::try_from(in_database).unwrap_or(0);
+        let in_database = blob::inline_bytes(&self.store.conn)?;
         let packs = std::fs::read_dir(self.store.dir.join("packs"));
         let packs = packs.into_iter().flatten().flatten();
         let packed: u64 = packs.map(|e| e.metadata().map_or(0, |m| m.len())).sum();

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use rusqlite::OptionalExtension;
-
 use crate::documents::Orphan;
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
@@ -12,6 +10,10 @@ use crate::places::Workspace;
 use crate::recorder;
 use crate::store::tables::editor::EditorInfo;
 use crate::store::tables::node;
+use crate::store::tables::call;
+use crate::store::tables::operation;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 use crate::store::{self};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
@@ -94,8 +96,8 @@ impl Engine {
             branch: self.branch_name()?,
             head: self.head()?,
             nodes: node::count(conn)?,
-            turns: count("SELECT COUNT(*) FROM turn")?,
-            sessions: count("SELECT COUNT(*) FROM session")?,
+            turns: turn::count(conn)?,
+            sessions: session::count(conn)?,
             tracked_files: conn.query_row(
                 "SELECT COUNT(*) FROM file_state WHERE root = ?1",
                 [self.here.root],
@@ -103,14 +105,8 @@ impl Engine {
             )?,
             last_scan,
             coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
-            open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
-            open_operation: conn
-                .query_row(
-                    "SELECT id FROM operation WHERE state IN ('open','backwards')",
-                    [],
-                    |r| r.get(0),
-                )
-                .optional()?,
+            open_calls: call::count_open(conn, i64::MIN)?,
+            open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),
             recorder: recorder::holder(&self.store.dir, self.here.root),
             editors: self.editors()?,

@@ -5,9 +5,24 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, OpId};
+use crate::model::ChangeId;
+use crate::model::ContentId;
+use crate::model::FileId;
+use crate::model::FileVersion;
+use crate::model::Image;
+use crate::model::OpId;
 use crate::store;
-use crate::store::tables::{change, changed_files, file, node_checks, node_text};
+use crate::store::tables::change;
+use crate::store::tables::changed_files;
+use crate::store::tables::file;
+use crate::store::tables::node_checks;
+use crate::store::tables::node_text;
+use crate::model::Kind;
+use crate::model::NodeId;
+use crate::store::tables::blob;
+use crate::store::tables::call;
+use crate::store::tables::journal;
+use crate::store::tables::operation;
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -82,11 +97,9 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
         let conn = &self.store.conn;
-        let total = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0));
-        let total: Option<u64> = out.note("contents", total.map_err(Into::into));
+        let total: Option<u64> = out.note("contents", blob::count(conn));
         let mut lost = Vec::new();
-        let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
-        for (done, id) in (1..).zip(select.query_map([], |r| r.get::<_, ContentId>(0))?) {
+        for (done, id) in (1..).zip(blob::hashes(conn)?) {
             match id {
                 Ok(id) => match self.store.read(&id, &mut |_| Ok(())) {
                     Ok(()) => out.blobs += 1,
@@ -147,10 +160,7 @@ impl Engine {
                 }
             }
         }
-        let inputs = "SELECT b.hash, c.tool FROM call c JOIN blob b ON b.n = c.input ORDER BY c.id";
-        let mut select = conn.prepare(inputs)?;
-        for row in select.query_map([], |r| Ok((r.get(0)?, r.get::<_, String>(1)?)))? {
-            let (content, tool) = row?;
+        for (content, tool) in call::input_contents(conn)? {
             add(Some(content), &|| format!("the input of a call of {tool}"));
         }
         Ok(())
@@ -190,21 +200,11 @@ impl Engine {
         let root = self.here.root;
         out.note("the last look", file_state::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
-        for table in ["journal_file", "journal_left"] {
-            let sql =
-                format!("SELECT operation, file, taken_out, put_back FROM {table} ORDER BY 1, 2");
-            let mut select = conn.prepare(&sql)?;
-            let mut rows = select.query([])?;
-            while let Some(row) = rows.next()? {
-                let (op, file): (OpId, FileId) = (row.get(0)?, row.get(1)?);
-                for (at, column) in [(2, "taken_out"), (3, "put_back")] {
-                    let name = || format!("{column} of file {} in {table} of {op}", file.0);
-                    let text: Result<String> = row.get(at).map_err(Into::into);
-                    let read =
-                        text.and_then(|text| store::json::<Vec<ChangeId>>(conn, name, &text));
-                    out.note("an operation", read);
-                }
-            }
+        for damaged in journal::damaged_lists(conn)? {
+            out.note::<()>("an operation", Err(damaged));
+        }
+        for damaged in operation::damaged(conn)? {
+            out.note::<()>("an operation", Err(damaged));
         }
         Ok(())
     }

@@ -11,8 +11,18 @@ use crate::capture::calls::{self, Observation, Writers, by_open_edit};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
-use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
+use crate::model::CallId;
+use crate::model::Origin;
+use crate::model::RelPath;
+use crate::model::Session;
+use crate::model::SessionId;
+use crate::model::Turn;
+use crate::model::TurnId;
 use crate::store::tables::changed_files;
+use crate::model::Role;
+use crate::store::tables::call;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 
 impl Engine {
     pub(super) fn authors(
@@ -102,9 +112,13 @@ impl CallAuthor {
     }
 
     fn find(conn: &Connection, id: CallId) -> Result<Self> {
-        Ok(conn
-            .prepare_cached("SELECT tool, iteration, subagent, turn FROM call WHERE id = ?1")?
-            .query_row([id], |r| Self::read(r, 0))?)
+        let call = call::row(conn, id)?;
+        Ok(Self {
+            tool: call.tool,
+            iteration: call.iteration,
+            subagent: call.subagent,
+            turn: call.turn,
+        })
     }
 }
 
@@ -128,7 +142,7 @@ impl<'c> AuthorCache<'c> {
         if let Some(known) = self.sessions.get(&id) {
             return Ok(Arc::clone(known));
         }
-        let session = Arc::new(history::session(self.conn, id)?);
+        let session = Arc::new(session::row(self.conn, id)?);
         self.sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -137,7 +151,7 @@ impl<'c> AuthorCache<'c> {
         if let Some(known) = self.turns.get(&id) {
             return Ok(Arc::clone(known));
         }
-        let turn = Arc::new(history::turn(self.conn, id)?);
+        let turn = Arc::new(turn::row(self.conn, id)?);
         self.turns.insert(id, Arc::clone(&turn));
         Ok(turn)
     }

@@ -2,12 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use super::event::{AgentEvent, Effect};
 use crate::error::Result;
 use crate::model::{CallId, Certainty, Origin, RelPath, RootId, SessionId, TurnId};
 use crate::store::now;
+use crate::store::tables::call::{self, CallEffect, NewCall};
+use crate::store::tables::event::{self, NewEvent};
+use crate::store::tables::session::{self, SeenSession};
+use crate::store::tables::turn;
+
+pub(crate) use crate::store::tables::call::{
+    CallRow, Threads, ToolOutcome, Writer, close, open_of,
+};
 
 /// An agent without an event for this long counts as inactive, whatever it left open
 /// (microseconds).
@@ -16,13 +24,6 @@ const STALE: i64 = 12 * 60 * 60 * 1_000_000;
 /// Sessions whose last event is before this time count as inactive.
 pub(crate) fn inactive_before() -> i64 {
     now() - STALE
-}
-
-/// A call that may write anything and was open in the time in question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Writer {
-    pub call: CallId,
-    pub session: SessionId,
 }
 
 /// All calls and sessions that may have written something in the time in question.
@@ -65,27 +66,10 @@ impl Attribution {
 impl Writers {
     /// Returns everything that may have written below this root since event `since`.
     pub(crate) fn since(conn: &Connection, root: RootId, since: i64) -> Result<Self> {
-        let mut select = conn.prepare_cached(
-            "SELECT id, session FROM call INDEXED BY call_open
-             WHERE closed IS NULL AND effect = 2 AND opened > ?2 AND root = ?3
-             UNION SELECT id, session FROM call INDEXED BY call_closed
-             WHERE effect > 0 AND closed_seq > ?1 AND effect = 2 AND root = ?3",
-        )?;
-        let alive = now() - STALE;
-        let rows = select.query_map(params![since, alive, root], |r| {
-            Ok(Writer {
-                call: r.get(0)?,
-                session: r.get(1)?,
-            })
-        })?;
-        let calls = rows.collect::<rusqlite::Result<_>>()?;
-        let mut select = conn.prepare_cached(
-            "SELECT id FROM session WHERE background > 0 AND seen > ?1 AND root = ?2",
-        )?;
-        let rows = select.query_map(params![alive, root], |r| r.get(0))?;
+        let alive = inactive_before();
         Ok(Self {
-            calls,
-            background: rows.collect::<rusqlite::Result<_>>()?,
+            calls: call::writers_since(conn, root, since, alive)?,
+            background: session::in_background(conn, root, alive)?,
         })
     }
 
@@ -186,16 +170,15 @@ pub(crate) fn by_open_edit(by: Writer) -> Attribution {
 /// Returns the session of an event, created at its first one. The session works below this root
 /// from now on.
 pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result<SessionId> {
-    Ok(conn
-        .prepare_cached(
-            "INSERT INTO session (agent, native, transcript, started, seen, root) VALUES (?1,?2,?3,?4,?4,?5)
-             ON CONFLICT (agent, native) DO UPDATE
-             SET seen = ?4, transcript = COALESCE(?3, transcript), root = ?5 RETURNING id",
-        )?
-        .query_row(
-            params![e.agent, e.session, e.transcript, now(), root],
-            |r| r.get(0),
-        )?)
+    session::see(
+        conn,
+        &SeenSession {
+            agent: &e.agent,
+            native: &e.session,
+            transcript: e.transcript.as_deref(),
+            root,
+        },
+    )
 }
 
 /// Returns the turn of an event: by the agent's own id, or without one, the session's newest turn.
@@ -206,45 +189,20 @@ pub(crate) fn turn(
     session: SessionId,
     prompt: Option<&str>,
 ) -> Result<Option<TurnId>> {
-    let found = match prompt {
-        Some(prompt) => conn
-            .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
-            .query_row(params![session, prompt], |r| r.get(0)),
-        None => conn
-            .prepare_cached("SELECT id FROM turn WHERE session = ?1 ORDER BY id DESC LIMIT 1")?
-            .query_row([session], |r| r.get(0)),
-    };
-    Ok(found.optional()?)
-}
-
-pub(crate) fn name_turn(
-    conn: &Connection,
-    session: SessionId,
-    prompt: &str,
-    turn: TurnId,
-) -> Result<()> {
-    conn.prepare_cached("INSERT OR IGNORE INTO prompt (session, native, turn) VALUES (?1,?2,?3)")?
-        .execute(params![session, prompt, turn])?;
-    Ok(())
+    match prompt {
+        Some(prompt) => turn::of_prompt(conn, session, prompt),
+        None => turn::newest_of(conn, session),
+    }
 }
 
 /// True if a call is open that may write anything.
 pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT 1 FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?1 AND root = ?2",
-        )?
-        .exists(params![now() - STALE, root])?)
+    call::any_writes(conn, root, inactive_before())
 }
 
 /// True if a call is open that may write, or a shell command runs in the background.
 pub(crate) fn any_at_work(conn: &Connection, root: RootId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT 1 FROM call WHERE closed IS NULL AND effect > 0 AND opened > ?1 AND root = ?2
-             UNION ALL SELECT 1 FROM session WHERE background > 0 AND seen > ?1 AND root = ?2 LIMIT 1",
-        )?
-        .exists(params![now() - STALE, root])?)
+    call::any_at_work(conn, root, inactive_before())
 }
 
 pub(crate) fn record_event(
@@ -254,45 +212,21 @@ pub(crate) fn record_event(
     turn: Option<TurnId>,
     call: Option<CallId>,
 ) -> Result<i64> {
-    conn.prepare_cached(
-        "INSERT INTO event (time, session, turn, call, subagent, name) VALUES (?1,?2,?3,?4,?5,?6)",
-    )?
-    .execute(params![now(), session, turn, call, e.subagent, e.name])?;
-    Ok(conn.last_insert_rowid())
+    event::insert(
+        conn,
+        &NewEvent {
+            session,
+            turn,
+            call,
+            subagent: e.subagent.as_deref(),
+            name: &e.name,
+        },
+    )
 }
 
+/// Returns the number of the newest event; 0: there is none.
 pub(crate) fn last_event(conn: &Connection) -> Result<i64> {
-    Ok(conn
-        .prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM event")?
-        .query_row([], |r| r.get(0))?)
-}
-
-/// A row of the call table.
-#[derive(Clone, Debug)]
-pub(crate) struct CallRow {
-    pub id: CallId,
-    pub session: SessionId,
-    pub turn: Option<TurnId>,
-    pub effect: i64,
-    pub opened_seq: i64,
-    pub closed: bool,
-    /// True if closed without a report of its own.
-    pub presumed: bool,
-}
-
-const ROW: &str =
-    "id, session, turn, effect, opened_seq, closed IS NOT NULL, COALESCE(outcome, 0) = 2";
-
-fn row(r: &rusqlite::Row<'_>) -> rusqlite::Result<CallRow> {
-    Ok(CallRow {
-        id: r.get(0)?,
-        session: r.get(1)?,
-        turn: r.get(2)?,
-        effect: r.get(3)?,
-        opened_seq: r.get(4)?,
-        closed: r.get(5)?,
-        presumed: r.get(6)?,
-    })
+    Ok(event::newest(conn)?.unwrap_or(0))
 }
 
 /// Finds the call of an event: by the agent's own id, else the newest open call of this thread and
@@ -304,47 +238,10 @@ pub(crate) fn find(
     subagent: Option<&str>,
     tool: &str,
 ) -> Result<Option<CallRow>> {
-    let found = match native {
-        Some(native) => conn
-            .prepare_cached(&format!(
-                "SELECT {ROW} FROM call WHERE session = ?1 AND native = ?2"
-            ))?
-            .query_row(params![session, native], row),
-        None => conn
-            .prepare_cached(&format!(
-                "SELECT {ROW} FROM call WHERE session = ?1 AND subagent IS ?2 AND tool = ?3
-                 AND closed IS NULL ORDER BY id DESC LIMIT 1"
-            ))?
-            .query_row(params![session, subagent, tool], row),
-    };
-    Ok(found.optional()?)
-}
-
-/// Threads of a session: the main one (None), a subagent's, or all.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Threads<'a> {
-    One(Option<&'a str>),
-    All,
-}
-
-/// Returns the open calls of a session in this directory.
-pub(crate) fn open_of(
-    conn: &Connection,
-    root: RootId,
-    session: SessionId,
-    threads: Threads<'_>,
-) -> Result<Vec<CallRow>> {
-    let (all, one) = match threads {
-        Threads::All => (true, None),
-        Threads::One(thread) => (false, thread),
-    };
-    let sql = format!(
-        "SELECT {ROW} FROM call WHERE session = ?1 AND closed IS NULL AND (?2 OR subagent IS ?3) AND root = ?4
-         ORDER BY id"
-    );
-    let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(params![session, all, one, root], row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    match native {
+        Some(native) => call::by_native(conn, session, native),
+        None => call::newest_open(conn, session, subagent, tool),
+    }
 }
 
 pub(crate) struct Opening<'a> {
@@ -361,83 +258,35 @@ pub(crate) struct Opening<'a> {
 
 /// Opens a call. Overlapping calls of one session that may write anything become a group.
 pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
-    let iteration: i64 = conn
-        .prepare_cached(
-            "UPDATE session SET iterations = iterations + 1 WHERE id = ?1 RETURNING iterations",
-        )?
-        .query_row([o.session], |r| r.get(0))?;
     let effect = match o.effect {
-        Effect::Reads => 0,
-        Effect::Names(_) => 1,
-        Effect::Any { .. } => 2,
+        Effect::Reads => CallEffect::Reads,
+        Effect::Names(_) => CallEffect::Names,
+        Effect::Any { .. } => CallEffect::Any,
     };
-    conn.prepare_cached(
-        "INSERT INTO call (session, turn, native, subagent, tool, effect, iteration, input, opened, opened_seq, root)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
-    )?
-    .execute(params![
-        o.session, o.turn, o.native, o.subagent, o.tool, effect, iteration, o.input, now(), o.seq, o.root
-    ])?;
-    let id = CallId(conn.last_insert_rowid());
-    if effect == 2 {
-        let overlapping: Option<CallId> = conn
-            .prepare_cached(
-                "SELECT COALESCE(grp, id) FROM call WHERE session = ?1 AND closed IS NULL AND effect = 2
-                 AND id <> ?2 ORDER BY id DESC LIMIT 1",
-            )?
-            .query_row(params![o.session, id], |r| r.get(0))
-            .optional()?;
-        if let Some(group) = overlapping {
-            conn.prepare_cached(
-                "UPDATE call SET grp = ?1 WHERE id = ?2 OR (session = ?3 AND closed IS NULL AND effect = 2)",
-            )?
-            .execute(params![group, id, o.session])?;
-        }
+    let id = call::insert(
+        conn,
+        &NewCall {
+            root: o.root,
+            session: o.session,
+            turn: o.turn,
+            native: o.native,
+            subagent: o.subagent,
+            tool: o.tool,
+            effect,
+            iteration: session::next_iteration(conn, o.session)?,
+            input: o.input,
+            seq: o.seq,
+        },
+    )?;
+    if effect == CallEffect::Any {
+        call::join_group(conn, o.session, id)?;
     }
     Ok(id)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ToolOutcome {
-    Done,
-    Failed,
-    Presumed,
-}
-
-pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: ToolOutcome) -> Result<()> {
-    let outcome = match outcome {
-        ToolOutcome::Done => 0,
-        ToolOutcome::Failed => 1,
-        ToolOutcome::Presumed => 2,
-    };
-    conn.prepare_cached(
-        "UPDATE call SET closed = ?2, closed_seq = ?3, outcome = ?4 WHERE id = ?1",
-    )?
-    .execute(params![call, now(), seq, outcome])?;
-    Ok(())
-}
-
-/// True if any path is reserved by a call, open or closed.
-pub(crate) fn any_reserved(conn: &Connection) -> Result<bool> {
-    Ok(conn.prepare_cached("SELECT 1 FROM reserved")?.exists([])?)
-}
-
 /// Returns the open call that has reserved this path, if any.
 pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Writer>> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT c.id, c.session FROM call c INDEXED BY call_open
-             WHERE c.closed IS NULL AND c.opened > ?2 AND c.root = ?3
-               AND EXISTS (SELECT 1 FROM reserved r WHERE r.call = c.id AND r.path = ?1)
-             ORDER BY c.id LIMIT 1",
-        )?
-        .query_row(params![path, now() - STALE, root], |r| {
-            Ok(Writer {
-                call: r.get(0)?,
-                session: r.get(1)?,
-            })
-        })
-        .optional()?)
+    call::reserving(conn, root, path, inactive_before())
 }
 
 /// Returns the sessions with other calls that may have written `path` while `call` was open.
@@ -447,21 +296,7 @@ pub(crate) fn concurrent_sessions(
     call: &CallRow,
     path: &RelPath,
 ) -> Result<BTreeSet<SessionId>> {
-    let mut select = conn.prepare_cached(
-        "WITH beside AS (
-           SELECT id, session, effect FROM call INDEXED BY call_open
-           WHERE closed IS NULL AND opened > ?4 AND root = ?5
-           UNION ALL SELECT id, session, effect FROM call INDEXED BY call_closed
-           WHERE effect > 0 AND closed_seq > ?2 AND root = ?5)
-         SELECT session FROM beside b WHERE id <> ?1
-           AND (effect = 2 OR EXISTS (SELECT 1 FROM reserved r WHERE r.call = b.id AND r.path = ?3))
-         UNION SELECT id FROM session WHERE background > 0 AND seen > ?4 AND root = ?5",
-    )?;
-    let rows = select.query_map(
-        params![call.id, call.opened_seq, path, now() - STALE, root],
-        |r| r.get(0),
-    )?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    call::concurrent_sessions(conn, root, call, path, inactive_before())
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use rusqlite::params;
-
 use super::event::{AgentEvent, Effect, EventKind, ToolCall};
 use super::write_txn::AFTER;
 use super::{calls, edit_call};
@@ -13,7 +11,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::RootId;
 use crate::places::Workspace;
-use crate::store::tables::root;
+use crate::store::tables::{call, root};
 
 type Roots = Vec<(RootId, PathBuf)>;
 
@@ -137,13 +135,7 @@ impl Engine {
 
     /// Returns the other directories in which calls of this session are open.
     fn roots_with_open_calls(&self, e: &AgentEvent) -> Result<Roots> {
-        let mut select = self.store.conn.prepare_cached(
-            "SELECT DISTINCT c.root FROM session s JOIN call c ON c.session = s.id
-             WHERE s.agent = ?1 AND s.native = ?2 AND c.closed IS NULL AND c.root <> ?3",
-        )?;
-        let open = select
-            .query_map(params![e.agent, e.session, self.here.root], |r| r.get(0))?
-            .collect::<rusqlite::Result<Vec<RootId>>>()?;
+        let open = call::open_roots(&self.store.conn, (&e.agent, &e.session), self.here.root)?;
         if open.is_empty() {
             return Ok(Vec::new());
         }

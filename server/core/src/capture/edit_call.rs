@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
@@ -17,11 +17,12 @@ use crate::content::MAX_MERGE_BYTES;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{
-    CallId, Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Reason, RelPath, RootId,
-    SessionId,
+    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Reason, RelPath, RootId, SessionId,
 };
 use crate::store;
 use crate::store::tables::change;
+use crate::store::tables::reserved;
+use crate::store::tables::reserved::Reserved;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
@@ -72,7 +73,10 @@ impl Engine {
                 .iter()
                 .find_map(|(_, entry, _)| entry.image.content());
             let Some((session, id)) = open(txn.conn, txn.dir, txn.here.root, e, call, like)? else {
-                return Ok(Recorded { node: None, pending });
+                return Ok(Recorded {
+                    node: None,
+                    pending,
+                });
             };
             if !coverage.items.is_empty() {
                 let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
@@ -84,9 +88,11 @@ impl Engine {
                 let entry = refresh_entry(txn, &path, entry)?;
                 let attribution = writers.attribute(txn.observation(Observation::Between)?);
                 node = update_record(txn, &path, &entry, attribution, missing)?.or(node);
-                txn.conn
-                    .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
-                    .execute(params![id, path, entry.image, missing])?;
+                let reserved = Reserved {
+                    image: entry.image,
+                    made_dirs: missing,
+                };
+                reserved::insert(txn.conn, id, &path, reserved)?;
             }
             Ok(Recorded { node, pending })
         })
@@ -157,7 +163,7 @@ impl Engine {
             let Some(row) = row else {
                 return Ok(Recorded::default());
             };
-            let reserved = reserved_by(txn.conn, row.id)?;
+            let reserved = reserved::of_call(txn.conn, row.id)?;
             let entries = with_reserved(txn, entries, &reserved)?;
             let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
             let ended = ReportedCall {
@@ -206,20 +212,6 @@ impl Engine {
         }
         Ok((entries, coverage))
     }
-}
-
-/// Returns the paths that a call has reserved, with their state at its "before" event.
-fn reserved_by(conn: &Connection, call: CallId) -> Result<BTreeMap<RelPath, Reserved>> {
-    let mut select =
-        conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
-    let rows = select.query_map([call], |r| {
-        let reserved = Reserved {
-            image: r.get(1)?,
-            made_dirs: r.get(2)?,
-        };
-        Ok((r.get(0)?, reserved))
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Adds the entries of reserved paths that the "after" event does not name.
@@ -446,13 +438,6 @@ struct ReportedCall<'a> {
 struct ReportedEdit<'a> {
     call: ReportedCall<'a>,
     reserved: Option<Reserved>,
-}
-
-/// State of a path at the "before" event.
-#[derive(Clone, Copy)]
-struct Reserved {
-    image: Image,
-    made_dirs: u32,
 }
 
 /// The differences that an edit call leaves behind.
@@ -702,7 +687,7 @@ impl ReportedEdit<'_> {
 
     /// True if only the reported text is the call's work, and the disk has another one.
     fn wrote_part(&self, exact: bool, entry: &DiskEntry) -> bool {
-        let has_both_events = !self.call.opened_now && !self.call.row.presumed;
+        let has_both_events = !self.call.opened_now && !self.call.row.is_presumed();
         !exact && has_both_events && matches!(entry.image, Image::File { .. } | Image::Absent)
     }
 
@@ -722,7 +707,7 @@ impl ReportedEdit<'_> {
             return Ok(self.certain());
         }
         let row = self.call.row;
-        if self.call.failed || self.call.opened_now || row.presumed {
+        if self.call.failed || self.call.opened_now || row.is_presumed() {
             return Ok(self.by_call((Certainty::Uncertain, Certainty::Uncertain)));
         }
         let concurrent = calls::concurrent_sessions(txn.conn, txn.here.root, row, path)?;

@@ -23,14 +23,19 @@ mod cost;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::Reason;
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, RootId, SessionId, TurnId};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RootId, SessionId};
 use crate::store;
-use crate::store::tables::{change, node};
+use crate::store::tables::change;
+use crate::store::tables::node;
+use crate::store::tables::call::CallEffect;
+use crate::store::tables::reserved;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
@@ -116,13 +121,13 @@ impl Engine {
                     Threads::One(None),
                     ended,
                     deadline,
-                    move |conn, session| set_background(conn, session, i64::from(background)),
+                    move |conn, session| session::set_background(conn, session, background),
                 )
             }
             EventKind::SessionEnd => {
                 let ended = self.has_background(e)?;
                 self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
-                    set_background(conn, session, 0)
+                    session::set_background(conn, session, false)
                 })
             }
             EventKind::Compact => self.before_compaction(e, deadline),
@@ -146,7 +151,7 @@ impl Engine {
             let session = calls::session(conn, root, e)?;
             let turn = calls::turn(conn, session, None)?;
             if let (Some(prompt), Some(turn)) = (&e.prompt_id, turn) {
-                calls::name_turn(conn, session, prompt, turn)?;
+                turn::name(conn, session, prompt, turn)?;
             }
             calls::record_event(conn, e, session, turn, None)
         })?;
@@ -166,11 +171,7 @@ impl Engine {
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             if let Some(prompt) = &e.prompt_id {
-                let known: Option<TurnId> = txn
-                    .conn
-                    .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
-                    .query_row(params![session, prompt], |r| r.get(0))
-                    .optional()?;
+                let known = turn::of_prompt(txn.conn, session, prompt)?;
                 if let Some(turn) = known {
                     calls::record_event(txn.conn, e, session, Some(turn), None)?;
                     return Ok(Recorded {
@@ -187,19 +188,11 @@ impl Engine {
             };
             txn.record_scan(scanned, &context)?;
             let conn = txn.conn;
-            let number: i64 =
-                conn.query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM turn", [], |r| {
-                    r.get(0)
-                })?;
             let node = txn.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
-            conn.prepare_cached(
-                "INSERT INTO turn (number, session, prompt, node, started) VALUES (?1,?2,?3,?4,?5)",
-            )?
-            .execute(params![number, session, text, node, store::now()])?;
-            let turn = TurnId(conn.last_insert_rowid());
+            let turn = turn::insert(conn, session, text, node)?;
             node::set_turn(conn, node, turn)?;
             if let Some(prompt) = &e.prompt_id {
-                calls::name_turn(conn, session, prompt, turn)?;
+                turn::name(conn, session, prompt, turn)?;
             }
             Ok(Recorded {
                 node: Some(node),
@@ -317,7 +310,7 @@ impl Engine {
                     change::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
                     if *background {
-                        set_background(conn, row.session, 1)?;
+                        session::set_background(conn, row.session, true)?;
                     }
                     Ok(Recorded { node, pending })
                 })
@@ -327,13 +320,7 @@ impl Engine {
 
     /// True if shell commands of the session are known to run in the background.
     fn has_background(&self, e: &AgentEvent) -> Result<bool> {
-        let running = self
-            .store
-            .conn
-            .prepare_cached("SELECT background > 0 FROM session WHERE agent = ?1 AND native = ?2")?
-            .query_row(params![e.agent, e.session], |r| r.get(0))
-            .optional()?;
-        Ok(running.unwrap_or(false))
+        session::has_background(&self.store.conn, &e.agent, &e.session)
     }
 
     /// Ends threads of a session. Closes their calls that never reported; changes left by these
@@ -347,12 +334,7 @@ impl Engine {
         finish: impl FnOnce(&Connection, SessionId) -> Result<()>,
     ) -> Result<Recorded> {
         let open = {
-            let session = self
-                .store
-                .conn
-                .prepare_cached("SELECT id FROM session WHERE agent = ?1 AND native = ?2")?
-                .query_row(params![e.agent, e.session], |r| r.get(0))
-                .optional()?;
+            let session = session::id_of(&self.store.conn, &e.agent, &e.session)?;
             match session {
                 Some(session) => {
                     calls::open_of(&self.store.conn, self.here.root, session, threads)?
@@ -360,7 +342,7 @@ impl Engine {
                 None => Vec::new(),
             }
         };
-        if !force_scan && open.iter().all(|c| c.effect == 0) {
+        if !force_scan && open.iter().all(|c| c.effect == CallEffect::Reads) {
             let root = self.here.root;
             self.store.write(AFTER, |conn| {
                 let session = calls::session(conn, root, e)?;
@@ -401,12 +383,6 @@ fn outcome(failed: bool) -> ToolOutcome {
     }
 }
 
-fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result<()> {
-    conn.prepare_cached("UPDATE session SET background = ?2 WHERE id = ?1")?
-        .execute(params![session, running])?;
-    Ok(())
-}
-
 /// Closes calls that never reported. Returns the context in which their changes are recorded.
 fn close_unreported(
     txn: &WriteTxn<'_>,
@@ -416,13 +392,10 @@ fn close_unreported(
 ) -> Result<ScanContext> {
     let mut context = ScanContext::between();
     for call in calls::open_of(txn.conn, txn.here.root, session, threads)? {
-        let mut select = txn
-            .conn
-            .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
-        for path in select.query_map([call.id], |r| r.get::<_, RelPath>(0))? {
-            context.unreported.insert(path?, session);
+        for path in reserved::of_call(txn.conn, call.id)?.into_keys() {
+            context.unreported.insert(path, session);
         }
-        if call.effect == 2 {
+        if call.effect == CallEffect::Any {
             context.observation = Observation::Unreported(session);
         }
         calls::close(txn.conn, call.id, seq, ToolOutcome::Presumed)?;
@@ -501,7 +474,7 @@ pub(crate) fn reported(
         )
     };
     match find()? {
-        Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
+        Some(row) if !row.closed || row.is_presumed() => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
         None => {
             open(txn.conn, txn.dir, txn.here.root, e, call, None)?;

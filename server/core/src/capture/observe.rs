@@ -11,6 +11,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::store::tables::node;
+use crate::store::tables::operation;
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::cookie;
@@ -140,8 +141,7 @@ impl Engine {
     }
 
     fn newest_operation(&self) -> Result<Option<OpId>> {
-        let newest = "SELECT MAX(id) FROM operation";
-        Ok(self.store.conn.query_row(newest, [], |r| r.get(0))?)
+        operation::newest(&self.store.conn)
     }
 
     /// True if no agent is known to be active and all its changes are recorded. Any unrecorded

@@ -7,6 +7,7 @@ use super::visibility::Visibility;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
 use crate::model::{Image, RelPath};
+use crate::store::tables::reserved;
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::Excludes;
 use crate::worktree::scan::Found;
@@ -58,7 +59,7 @@ impl<'a> Reconciliation<'a> {
                 found,
             )?,
             has_rows: !known.is_empty() || file_state::any(txn.conn, txn.here.root)?,
-            any_reserved: calls::any_reserved(txn.conn)?,
+            any_reserved: reserved::any(txn.conn)?,
             scanned_before: basis.scanned_before,
             txn,
             known,

@@ -12,6 +12,7 @@ use crate::model::{
 };
 use crate::store;
 use crate::store::tables::file;
+use crate::store::tables::call;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves;
@@ -64,11 +65,8 @@ impl WriteTxn<'_> {
                 .collect();
             let head = self.head()?;
             let (kind, session, turn, call) = if let Some(call) = owner {
-                let (session, turn): (SessionId, Option<TurnId>) = self
-                    .conn
-                    .prepare_cached("SELECT session, turn FROM call WHERE id = ?1")?
-                    .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
-                (Kind::Step, Some(session), turn, Some(call))
+                let by = call::row(self.conn, call)?;
+                (Kind::Step, Some(by.session), by.turn, Some(call))
             } else {
                 let (session, turn) = self.common_session(&own)?;
                 (Kind::External, session, turn, None)

@@ -1,18 +1,26 @@
 //! Unsaved text: rows that follow an editor's dirty documents, and copies attached to nodes of the
 //! history, which are kept.
 
-use rusqlite::{OptionalExtension, params};
-
 use super::{EditorLease, PendingChoice};
 use crate::config::Setting;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
 use crate::model::{ContentId, EditorId, Image, NodeId, RelPath};
-use crate::store::tables::buffer::{Alive, OpenText, buffer_rows, keep, text_of};
-use crate::store::tables::editor::{EditorInfo, ensure, is_alive};
+use crate::store::tables::buffer::Alive;
+use crate::store::tables::buffer::OpenText;
+use crate::store::tables::buffer::buffer_rows;
+use crate::store::tables::buffer::keep;
+use crate::store::tables::buffer::text_of;
+use crate::store::tables::editor::EditorInfo;
+use crate::store::tables::editor::ensure;
+use crate::store::tables::editor::is_alive;
 use crate::store::tables::node_text::Unsaved;
-use crate::store::{self, Durable};
+use crate::store;
+use crate::store::Durable;
+use crate::store::tables::buffer;
+use crate::store::tables::buffer::NewBuffer;
+use crate::store::tables::buffer::Unsaved;
 use crate::worktree::file_state;
 
 /// Unsaved text of an editor that has died.
@@ -32,11 +40,7 @@ const COMPRESSION_LEVEL: i32 = 1;
 impl Engine {
     /// Returns the unsaved documents of all editors, including dead ones.
     pub fn unsaved(&self) -> Result<Vec<(EditorId, RelPath)>> {
-        let mut select = self.store.conn.prepare_cached(
-            "SELECT editor, path FROM buffer WHERE root = ?1 ORDER BY editor, path",
-        )?;
-        let rows = select.query_map([self.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        buffer::documents(&self.store.conn, self.here.root)
     }
 
     /// Stores the text of an editor's document that differs from its file. Called for every pause
@@ -65,22 +69,11 @@ impl Engine {
             })?;
         self.store.note(true, |conn| {
             ensure(conn, &lease.info, lease.root)?;
-            conn.prepare_cached(
-                "INSERT OR REPLACE INTO buffer (root, editor, path, text, size, hash, base, version, time)
-                 VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-            )?
-            .execute(params![
-                lease.root,
-                lease.info.id,
-                open.path,
-                text,
-                open.text.len(),
-                ContentId::of(&open.text),
-                open.base,
-                open.version,
-                store::now()
-            ])?;
-            Ok(())
+            let new = NewBuffer {
+                open,
+                packed: &text,
+            };
+            buffer::put(conn, lease.root, lease.info.id, &new)
         })?;
         self.store.tidy();
         Ok(true)
@@ -90,15 +83,7 @@ impl Engine {
     /// editor has saved (`saved`), or the user removed the restored text that the document had
     /// shown.
     pub fn clean_buffer(&mut self, lease: &EditorLease, path: &RelPath, saved: bool) -> Result<()> {
-        let held = self
-            .store
-            .conn
-            .prepare_cached(
-                "SELECT time FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
-            )?
-            .query_row(params![lease.root, lease.info.id, path], |r| r.get(0))
-            .optional()?;
-        let held: Option<i64> = held;
+        let held = buffer::time_of(&self.store.conn, lease.root, lease.info.id, path)?;
         if held.is_some() {
             self.drop_buffer(lease, path)?;
         }
@@ -119,11 +104,7 @@ impl Engine {
     /// Removes the stored text of a document that is closed, or need not be kept.
     pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
         self.store.note(true, |conn| {
-            conn.prepare_cached(
-                "DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
-            )?
-            .execute(params![lease.root, lease.info.id, path])?;
-            Ok(())
+            buffer::delete(conn, lease.root, lease.info.id, path)
         })
     }
 
@@ -194,11 +175,7 @@ impl Engine {
             return Ok(());
         }
         self.store.write(Durable::Process, |conn| {
-            conn.execute(
-                "DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
-                params![root, left, orphan.path],
-            )?;
-            Ok(())
+            buffer::delete(conn, root, left, &orphan.path)
         })
     }
 }

@@ -16,12 +16,10 @@ mod withdrawn;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rusqlite::params;
-
 pub use crate::store::tables::buffer::OpenText;
 pub use crate::store::tables::editor::EditorInfo;
 pub use crate::store::tables::node_text::Unsaved;
-pub use crate::worktree::pending_saves::PendingSave;
+pub use crate::store::tables::pending_save::PendingSave;
 pub use buffers::Orphan;
 pub use edits::InEditor;
 pub use follow::Followed;
@@ -32,6 +30,9 @@ use crate::error::{Error, Result};
 use crate::model::{EditorId, NodeId, OpId, RootId};
 use crate::store::tables::editor::{self, is_alive, lock_file};
 use crate::store::tables::node;
+use crate::store::tables::buffer;
+use crate::store::tables::event;
+use crate::store::tables::operation;
 use crate::store::{self, Durable, Lock, Store};
 
 /// Newest ids of a store. Any difference means that something was committed.
@@ -87,40 +88,30 @@ impl Engine {
     pub fn attach_editor(&mut self, name: &str) -> Result<EditorLease> {
         let (dir, root) = (self.store.dir.clone(), self.here.root);
         store::make_private_dir(&dir.join("editors"))?;
-        let (pid, started) = (std::process::id(), store::now());
+        let started = store::now();
         let left = self.left_over()?;
-        let (id, lock) = self.store.write(Durable::Process, |conn| {
+        let (info, lock) = self.store.write(Durable::Process, |conn| {
             for editor in &left {
-                let holds = "SELECT 1 FROM buffer WHERE editor = ?1 LIMIT 1";
-                if !conn.prepare_cached(holds)?.exists([editor])? {
+                if !buffer::any_of(conn, *editor)? {
                     editor::remove(conn, *editor)?;
                 }
             }
-            conn.execute(
-                "INSERT INTO editor (root, name, pid, started) VALUES (?1,?2,?3,?4)",
-                params![root, name, pid, started],
-            )?;
-            let id = EditorId(conn.last_insert_rowid());
+            let info = editor::insert(conn, root, name, started)?;
             // before the row is visible to others: without the lock it would count as left over
-            let lock = store::lock(&lock_file(&dir, id), true, Duration::from_secs(1))?;
+            let lock = store::lock(&lock_file(&dir, info.id), true, Duration::from_secs(1))?;
             let is_taken = || {
                 Error::refused(
                     "another process holds the lock of this editor",
                     "try again in a moment",
                 )
             };
-            Ok((id, lock.ok_or_else(is_taken)?))
+            Ok((info, lock.ok_or_else(is_taken)?))
         })?;
         for editor in left {
             std::fs::remove_file(lock_file(&dir, editor)).ok();
         }
         Ok(EditorLease {
-            info: EditorInfo {
-                id,
-                name: name.to_owned(),
-                pid,
-                started,
-            },
+            info,
             root,
             dir,
             lock: Some(lock),
@@ -144,8 +135,8 @@ impl Engine {
         Ok(News {
             data_version: conn.query_row("PRAGMA data_version", [], |r| r.get(0))?,
             node: node::newest(conn)?,
-            operation: newest("SELECT MAX(id) FROM operation")?.map(OpId),
-            event: newest("SELECT MAX(seq) FROM event")?,
+            operation: operation::newest(conn)?,
+            event: event::newest(conn)?,
         })
     }
 

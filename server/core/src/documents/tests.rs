@@ -451,7 +451,7 @@ fn an_event_without_open_documents_runs_few_queries() {
         [
             crate::store::tables::buffer::ANY,
             crate::store::tables::buffer::ALL_ROWS,
-            crate::worktree::pending_saves::ALL,
+            crate::store::tables::pending_save::ALL,
         ]
         .map(|sql| {
             let statement = s.engine.store.conn.prepare_cached(sql).expect("sql");

@@ -6,13 +6,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 use rustix::fs::{CWD, RenameFlags};
 
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
 use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
-use crate::store::tables::{branch, file, stray};
+use crate::store::tables::branch;
+use crate::store::tables::file;
+use crate::store::tables::stray;
+use crate::store::tables::meta;
+use crate::store::tables::meta::MetaKey;
+use crate::store::tables::operation;
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
@@ -136,27 +141,17 @@ impl PendingFork {
         }
     }
 
-    fn meta_key(&self) -> String {
-        format!("fork {}", self.token)
+    fn meta_key(&self) -> MetaKey {
+        MetaKey::Fork(self.token.clone())
     }
 
     /// Marks the fork as committed. Once this transaction commits, the directory will be finished.
     pub(super) fn commit(&self, conn: &Connection, root: RootId) -> Result<()> {
-        conn.execute(
-            "INSERT INTO meta (key, value) VALUES (?1, ?2)",
-            params![self.meta_key(), root],
-        )?;
-        Ok(())
+        meta::set(conn, &self.meta_key(), root)
     }
 
     fn committed(&self, conn: &Connection) -> Result<Option<RootId>> {
-        Ok(conn
-            .query_row(
-                "SELECT value FROM meta WHERE key = ?1",
-                [self.meta_key()],
-                |r| r.get(0),
-            )
-            .optional()?)
+        meta::get(conn, &self.meta_key())
     }
 
     /// Moves the directory to its final path. On failure nothing of it stays.
@@ -167,8 +162,7 @@ impl PendingFork {
         }
         crate::fault::point("fork in place");
         store.write(Durable::Process, |conn| {
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
-            Ok(())
+            meta::remove(conn, &self.meta_key())
         })?;
         self.remove_note();
         Ok(())
@@ -215,8 +209,7 @@ impl PendingFork {
             if let Some(root) = self.committed(conn)? {
                 forget_root(conn, root, &self.target)?;
             }
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
-            Ok(())
+            meta::remove(conn, &self.meta_key())
         })?;
         self.remove(&store.dir);
         Ok(())
@@ -264,12 +257,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
     conn.execute("DELETE FROM file_state WHERE root = ?1", [root])?;
     conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
     crate::store::tables::root::return_path(conn, path)?;
-    conn.execute(
-        "UPDATE operation SET state = 'rolled back' WHERE id =
-           (SELECT MAX(o.id) FROM operation o JOIN branch b ON b.name = o.target
-            WHERE o.kind = 'fork' AND b.id = ?1)",
-        [branch],
-    )?;
+    operation::roll_back_fork(conn, branch)?;
     branch::delete_unused(conn, branch)
 }
 

@@ -8,8 +8,11 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, bytes_path};
 use crate::store::now;
-use crate::store::tables::branch::{self, BranchRow, NewBranch};
+use crate::store::tables::branch;
+use crate::store::tables::branch::BranchRow;
+use crate::store::tables::branch::NewBranch;
 use crate::store::tables::tag;
+use crate::store::tables::operation;
 
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
@@ -177,19 +180,8 @@ pub(crate) fn record(
     target: &str,
     node: Option<NodeId>,
 ) -> Result<()> {
-    conn.prepare_cached(
-        "INSERT INTO operation (kind, root, branch, target, node, time, state, detail)
-         VALUES (?1,?2,?3,?4,NULL,?5,'done',?6)",
-    )?
-    .execute(params![
-        kind.name(),
-        here.root,
-        here.branch,
-        target,
-        now(),
-        node.map_or_else(String::new, |node| format!("at {node}"))
-    ])?;
-    Ok(())
+    let at = node.map_or_else(String::new, |node| format!("at {node}"));
+    operation::insert_done(conn, here, kind, (target, &at))
 }
 
 /// Maximum length of a name in bytes.

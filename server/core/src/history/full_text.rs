@@ -1,11 +1,12 @@
 //! Full-text search over prompts, labels and tool inputs. Owns the full-text index, which is
 //! updated on demand, and the parsing of search text.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::NodeId;
+use crate::store::tables::meta::{self, MetaKey};
 use crate::store::tables::words;
 use crate::store::{self, ContentReader, Store};
 
@@ -31,19 +32,13 @@ pub(crate) fn update(store: &Store, progress: &mut dyn FnMut(u64, u64)) -> Resul
             for (node, body) in bodies(conn, &mut reader, done, upto)? {
                 words::insert(conn, node, &body)?;
             }
-            conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('words', ?1)")?
-                .execute([upto.max(done)])?;
-            Ok(())
+            meta::set(conn, &MetaKey::Words, upto.max(done))
         })?;
     }
 }
 
 fn watermark(conn: &Connection) -> Result<i64> {
-    let found = conn
-        .prepare_cached("SELECT value FROM meta WHERE key = 'words'")?
-        .query_row([], |r| r.get(0))
-        .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(meta::get(conn, &MetaKey::Words)?.unwrap_or(0))
 }
 
 /// Returns the searchable text of the nodes after `after` up to `upto`.

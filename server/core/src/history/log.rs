@@ -12,8 +12,12 @@ use crate::error::{Error, Result};
 use crate::model::Here;
 use crate::model::{Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
-use crate::store::tables::node_page::{self, NodeFilter, NodeSource};
-use crate::store::tables::{changed_files, node};
+use crate::store::tables::node_page;
+use crate::store::tables::node_page::NodeFilter;
+use crate::store::tables::node_page::NodeSource;
+use crate::store::tables::changed_files;
+use crate::store::tables::node;
+use crate::store::tables::session;
 
 /// Filter for checkpoints. All fields that are set must match.
 #[derive(Clone, Debug, Default)]
@@ -185,31 +189,27 @@ impl LogPage<'_> {
     }
 }
 
+/// Finds the sessions with a name.
+type Find<'a> = dyn Fn(&str) -> Result<Vec<SessionId>> + 'a;
+
 /// Returns the requested sessions; None: all.
 fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionId>>> {
-    let matching =
-        |what: &'static str, name: &Option<String>, sql: &str| -> Result<Option<Vec<SessionId>>> {
-            let Some(name) = name else { return Ok(None) };
-            let mut select = conn.prepare_cached(sql)?;
-            let found: Vec<SessionId> = select
-                .query_map([name], |r| r.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            if found.is_empty() {
-                let name = name.clone();
-                return Err(Error::NotFound { what, name });
-            }
-            Ok(Some(found))
-        };
-    let by_id = matching(
-        "session",
-        &filter.session,
-        "SELECT id FROM session WHERE substr(native, 1, length(?1)) = ?1",
-    )?;
-    let by_agent = matching(
-        "agent",
-        &filter.agent,
-        "SELECT id FROM session WHERE agent = ?1",
-    )?;
+    let matching = |what: &'static str, name: &Option<String>, find: &Find<'_>| {
+        let Some(name) = name else { return Ok(None) };
+        let found = find(name)?;
+        if found.is_empty() {
+            let name = name.clone();
+            return Err(Error::NotFound { what, name });
+        }
+        Ok(Some(found))
+    };
+    let by_id = matching("session", &filter.session, &|prefix| {
+        let found = session::with_prefix(conn, prefix)?;
+        Ok(found.into_iter().map(|(id, _)| id).collect())
+    })?;
+    let by_agent = matching("agent", &filter.agent, &|agent| {
+        session::of_agent(conn, agent)
+    })?;
     Ok(match (by_id, by_agent) {
         (Some(a), Some(b)) => Some(a.into_iter().filter(|s| b.contains(s)).collect()),
         (a, b) => a.or(b),

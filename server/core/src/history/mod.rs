@@ -26,22 +26,42 @@ use crate::worktree::backed_content;
 
 pub(crate) use crate::store::SetHash;
 pub(crate) use crate::store::row_checksums::damaged;
-pub(crate) use crate::store::tables::change::{
-    NewChange, of_file as changes_of_file, of_file_with_sets as changes_with_sets,
-    of_node as changes_of_node,
-};
+pub(crate) use crate::store::tables::change::NewChange;
+pub(crate) use crate::store::tables::change::of_file as changes_of_file;
+pub(crate) use crate::store::tables::change::of_file_with_sets as changes_with_sets;
+pub(crate) use crate::store::tables::change::of_node as changes_of_node;
 pub(crate) use crate::store::tables::node::NewNode;
 pub use crate::store::tables::tag::Tag;
 pub(crate) use crate::store::tables::version::get as version;
+pub use crate::store::tables::operation::OpKind;
+pub use crate::store::tables::operation::OpState;
+pub use crate::store::tables::operation::Operation;
+pub(crate) use crate::store::tables::operation::all as operations;
+pub(crate) use crate::store::tables::operation::row as operation;
 pub(crate) use ancestry::Ancestry;
 pub use branches::BranchInfo;
 pub use log::{FileCheckpoints, LogFilter};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
-pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
-pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
-pub(crate) use timeline::{operation, operations, session, turn};
+pub(crate) use sets::in_force;
+pub(crate) use sets::is_changed;
+pub(crate) use sets::moved_by;
+pub(crate) use sets::partial_restore_of;
+pub(crate) use sets::set_at;
+pub(crate) use sets::state_at;
+pub use timeline::Entry;
+pub use timeline::EntryChange;
+pub use timeline::OpKind;
+pub use timeline::OpState;
+pub use timeline::Operation;
+pub(crate) use timeline::operation;
+pub(crate) use timeline::operations;
+pub(crate) use timeline::session;
+pub(crate) use timeline::turn;
+pub(crate) use set_hash::SetHash;
+pub(crate) use sets::changes_with_sets;
+pub(crate) use sets::version;
 pub use trees::Tree;
 
 pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {

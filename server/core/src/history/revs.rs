@@ -6,7 +6,12 @@ use super::{Ancestry, head};
 use crate::error::{Error, Result};
 use crate::model::Here;
 use crate::model::{NodeId, OpId};
-use crate::store::tables::{branch, node, tag};
+use crate::store::tables::branch;
+use crate::store::tables::node;
+use crate::store::tables::tag;
+use crate::store;
+use crate::store::tables::operation;
+use crate::store::tables::turn;
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
     let missing = || match was_squashed(conn, rev) {
@@ -44,11 +49,9 @@ fn digits(text: &str) -> Option<i64> {
 /// True if it names a checkpoint or turn that is gone. Only `gc` leaves gaps in their numbers.
 fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
-    let newest: i64 = match base.as_bytes().first() {
+    let newest = match base.as_bytes().first() {
         Some(b'c') => node::newest(conn)?.map_or(0, |node| node.0),
-        Some(b't') => conn
-            .prepare_cached("SELECT COALESCE(MAX(number), 0) FROM turn")?
-            .query_row([], |r| r.get(0))?,
+        Some(b't') => turn::newest_number(conn)?,
         _ => return Ok(false),
     };
     Ok(digits(&base[1..]).is_some_and(|number| number > 0 && number < newest))
@@ -86,11 +89,9 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         return Ok(Some(node));
     }
     if let Some(n) = number('t')
-        && let Some(node) = one("SELECT node FROM turn WHERE number = ?1", &n)?
+        && let Some(node) = turn::start_of(conn, n)?
     {
-        let sql =
-            "SELECT 1 FROM node n JOIN turn t ON t.id = n.turn WHERE n.id = ?1 AND t.number = ?2";
-        if !conn.prepare_cached(sql)?.exists((node, n))? {
+        if !turn::has_node(conn, n, node)? {
             return Err(super::damaged(&format!("the start of turn {n}")).into());
         }
         return Ok(Some(node));
@@ -118,8 +119,10 @@ pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
         name: op.to_owned(),
     };
     let n = digits(op.strip_prefix("op").unwrap_or(op)).ok_or_else(missing)?;
-    conn.prepare_cached("SELECT id FROM operation WHERE id = ?1")?
-        .query_row([n], |r| r.get(0))
-        .optional()?
-        .ok_or_else(missing)
+    let id = OpId(n);
+    if operation::exists(conn, id)? {
+        Ok(id)
+    } else {
+        Err(missing())
+    }
 }

@@ -4,21 +4,39 @@
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::ancestry::Lineage;
-use super::timeline::{self, Entry, EntryChange};
-use super::{Ancestry, head, node};
+use super::timeline;
+use super::timeline::Entry;
+use super::timeline::EntryChange;
+use super::Ancestry;
+use super::head;
+use super::node;
+use super::branches;
+use super::shown_changes;
 use crate::error::Result;
 use crate::model::Here;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
     SessionId, Turn, TurnId,
 };
-use crate::store::tables::counted::{self, LineCounts};
-use crate::store::tables::moved::{self, Move};
-use crate::store::tables::node_text::{self, Unsaved};
-use crate::store::tables::{branch, change, changed_files, tag};
+use crate::store::tables::counted;
+use crate::store::tables::counted::LineCounts;
+use crate::store::tables::moved;
+use crate::store::tables::moved::Move;
+use crate::store::tables::node_text;
+use crate::store::tables::node_text::Unsaved;
+use crate::store::tables::branch;
+use crate::store::tables::change;
+use crate::store::tables::changed_files;
+use crate::store::tables::tag;
+use crate::store::tables::buffer;
+use crate::store::tables::buffer::Unsaved;
+use crate::store::tables::call;
+use crate::store::tables::operation;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 use crate::store::{ContentReader, Store};
 
 /// Line counts that are not in the store yet.
@@ -86,12 +104,7 @@ impl<'a> Rows<'a> {
         // a restore may also move edits of files that are absent both before and after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let operation: Option<OpId> = if node.kind == Kind::Rewind {
-            conn.prepare_cached(
-                "SELECT id FROM operation WHERE node = ?1 AND to_branch IS NULL
-                 UNION ALL SELECT id FROM operation WHERE made = ?1",
-            )?
-            .query_row(params![id], |r| r.get(0))
-            .optional()?
+            operation::of_node(conn, id)?
         } else {
             None
         };
@@ -101,7 +114,7 @@ impl<'a> Rows<'a> {
             pinned: self.pins.contains(&id),
             session: node.session.map(|s| self.session(s)).transpose()?,
             turn: node.turn.map(|t| self.turn(t)).transpose()?,
-            call: node.call.map(|c| timeline::call(conn, c)).transpose()?,
+            call: node.call.map(|c| call::row(conn, c)).transpose()?,
             taken_out: self.taken_out(&node, &changes)?,
             changes: changes
                 .into_iter()
@@ -115,9 +128,7 @@ impl<'a> Rows<'a> {
                     }
                 })
                 .collect(),
-            operation: operation
-                .map(|o| timeline::operation(conn, o))
-                .transpose()?,
+            operation: operation.map(|o| operation::row(conn, o)).transpose()?,
             unsaved: self.unsaved(id)?,
             node,
         })
@@ -145,7 +156,7 @@ impl<'a> Rows<'a> {
         if let Some(known) = self.sessions.get(&id) {
             return Ok(known.clone());
         }
-        let read = timeline::session(self.conn, id)?;
+        let read = session::row(self.conn, id)?;
         self.sessions.insert(id, read.clone());
         Ok(read)
     }
@@ -154,7 +165,7 @@ impl<'a> Rows<'a> {
         if let Some(known) = self.turns.get(&id) {
             return Ok(known.clone());
         }
-        let read = timeline::turn(self.conn, id)?;
+        let read = turn::row(self.conn, id)?;
         self.turns.insert(id, read.clone());
         Ok(read)
     }

@@ -7,12 +7,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::Ancestry;
 use crate::error::Result;
-use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, OpId, Origin, Role};
+use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, Origin, Role};
+use crate::store::SetHash;
 use crate::store::row_checksums::{ChangeColumns, damaged};
 use crate::store::tables::change::{self, Order};
+use crate::store::tables::journal;
 use crate::store::tables::moved::{self, Move};
 use crate::store::tables::version;
-use crate::store::{self, SetHash};
 
 /// Returns the edits that a restore took out of force and those it put back, each oldest first.
 pub(crate) fn moved_by(
@@ -38,26 +39,8 @@ pub(crate) fn partial_restore_of(
     if edit.origin != Origin::USER {
         return Ok(None);
     }
-    let mut select = conn.prepare_cached(
-        "SELECT f.taken_out, f.put_back, o.id FROM operation o JOIN journal_file f ON f.operation = o.id
-         WHERE o.node = ?1 AND o.to_branch IS NULL AND f.file = ?2 AND f.as_user <> 0",
-    )?;
-    let row: Option<(String, String, OpId)> = select
-        .query_row(params![edit.node, edit.file], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
-        })
-        .optional()?;
-    let Some((taken_out, put_back, op)) = row else {
-        return Ok(None);
-    };
-    let ids = |column: &str, text: &str| {
-        let row = || format!("{column} of file {} in journal_file of {op}", edit.file.0);
-        store::json(conn, row, text)
-    };
-    Ok(Some((
-        ids("taken_out", &taken_out)?,
-        ids("put_back", &put_back)?,
-    )))
+    let moves = journal::decided_at(conn, edit.node, edit.file)?;
+    Ok(moves.map(|moves| (moves.taken_out, moves.put_back)))
 }
 
 /// Returns the hash of the file's set at a node, from its newest change on the node's chain.

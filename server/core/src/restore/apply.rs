@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind};
 use crate::model::{Image, NodeId, OpId, RelPath};
+use crate::store::tables::operation::OpPhase;
 use crate::store::{self, Durable};
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::pending_saves::PendingSave;
@@ -493,7 +494,7 @@ impl Engine {
             for path in not_ours {
                 journal::leave(conn, op, path, "changed by another process")?;
             }
-            journal::set_state(conn, op, Phase::Backwards.name(), why)
+            journal::set_outcome(conn, op, OpPhase::Backwards, why)
         })?;
         let left = self.backwards(op)?;
         let message = if left.is_empty() {
@@ -515,7 +516,7 @@ impl Engine {
         };
         let why = error.to_string();
         self.store.write(Durable::Power, |conn| {
-            journal::set_state(conn, op, Phase::Backwards.name(), &why)
+            journal::set_outcome(conn, op, OpPhase::Backwards, &why)
         })?;
         self.backwards(op)?;
         Err(error)
@@ -557,7 +558,7 @@ impl Engine {
             self.root.sync_parents(&line.path, line.made_dirs);
         }
         self.store.write(Durable::Power, |conn| {
-            journal::set_state(conn, op, "rolled back", &left.join("; "))
+            journal::set_outcome(conn, op, OpPhase::RolledBack, &left.join("; "))
         })?;
         Ok(left)
     }
@@ -581,9 +582,9 @@ impl Engine {
             .map(|l| l.path.clone())
             .collect();
         let state = if left.is_empty() {
-            "done"
+            OpPhase::Done
         } else {
-            "incomplete"
+            OpPhase::Incomplete
         };
         let detail = lines
             .iter()
@@ -593,7 +594,7 @@ impl Engine {
             .collect::<Vec<_>>()
             .join("; ");
         self.store.write(Durable::Process, |conn| {
-            journal::set_state(conn, op, state, &detail)
+            journal::set_outcome(conn, op, state, &detail)
         })?;
         Ok((left, saved))
     }

@@ -12,8 +12,11 @@ use crate::hint::Hint;
 use crate::history::{self, Ancestry, OpKind, Operation, branches};
 use crate::model::Here;
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
-use crate::store::tables::moved::{self, Move};
+use crate::store::tables::moved;
+use crate::store::tables::moved::Move;
 use crate::store::tables::node;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 
 /// Edits of one file to take out and to put back.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +57,7 @@ impl RevertUnit {
         let mut name = id.to_string();
         let nodes = match (node.kind, node.turn, node.call) {
             (Kind::Turn, Some(turn), _) => {
-                name = format!("t{}", history::turn(conn, turn)?.number);
+                name = format!("t{}", turn::row(conn, turn)?.number);
                 node::edits_of_turn(conn, turn)?
             }
             (Kind::Step, _, Some(call)) => node::of_call_group(conn, call)?,
@@ -518,16 +521,9 @@ fn drop_no_ops(
 
 /// Number of the newest turn of the chain that began after this node.
 fn turn_after(ancestry: &Ancestry<'_>, node: NodeId, head: NodeId) -> Result<Option<i64>> {
-    let mut select = ancestry
-        .conn()
-        .prepare_cached("SELECT number, node FROM turn WHERE node > ?1 ORDER BY number DESC")?;
-    let mut rows = select.query([node])?;
-    while let Some(row) = rows.next()? {
-        if ancestry.is_ancestor(row.get(1)?, head)? {
-            return Ok(Some(row.get(0)?));
-        }
-    }
-    Ok(None)
+    turn::newest_after(ancestry.conn(), node, |start| {
+        ancestry.is_ancestor(start, head)
+    })
 }
 
 /// Returns the operation of the newest undo, unless a new operation came after it.
@@ -569,12 +565,7 @@ fn uncertain(change: &Change) -> Gap {
 
 /// Finds a session by the agent's own id or a unique prefix of it.
 fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
-    let mut select = conn.prepare_cached(
-        "SELECT id, native FROM session WHERE native = ?1 OR substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
-    )?;
-    let found: Vec<(SessionId, String)> = select
-        .query_map(params![name], |r| Ok((r.get(0)?, r.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+    let found = session::with_prefix(conn, name)?;
     match found.as_slice() {
         [] => Err(Error::NotFound {
             what: "session",

@@ -3,7 +3,6 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::types::{Applied, BufferEdit, OpenDoc, Request};
@@ -13,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{NodeId, OpId, RelPath};
 use crate::store::tables::editor::{EditorInfo, ensure, is_alive};
+use crate::store::tables::request::{self, NewRequest, RequestState};
 use crate::store::{self, Durable};
 
 /// Time limit for an editor to accept a request.
@@ -76,35 +76,23 @@ impl Engine {
     /// Takes the requests of others to this editor, oldest first. Each is returned once.
     pub fn take_requests(&mut self, lease: &EditorLease) -> Result<Vec<Handed>> {
         let id = lease.info.id;
-        let waiting = "SELECT 1 FROM request WHERE editor = ?1 AND state = 'waiting'";
-        if !self.store.conn.prepare_cached(waiting)?.exists([id])? {
+        if !request::any_waiting(&self.store.conn, id)? {
             return Ok(Vec::new());
         }
         self.store.write(Durable::Process, |conn| {
             ensure(conn, &lease.info, lease.root)?;
-            let mut select = conn.prepare_cached(
-                "UPDATE request SET state = CASE WHEN expires > ?2 THEN 'taken' ELSE 'withdrawn' END
-                 WHERE editor = ?1 AND state = 'waiting' RETURNING id, args, fingerprint, state",
-            )?;
-            let rows = select.query_map(params![id, store::now()], |r| {
-                let state: String = r.get(3)?;
-                Ok((r.get(0)?, r.get::<_, String>(1)?, r.get(2)?, state))
-            })?;
             let mut taken = Vec::new();
-            for row in rows {
-                let (id, args, fingerprint, state) = row?;
-                if let (Ok(mut request), "taken") =
-                    (serde_json::from_str::<Request>(&args), state.as_str())
-                {
+            for row in request::take(conn, id)? {
+                // another version's request that this one cannot read expires
+                if let Ok(mut request) = serde_json::from_str::<Request>(&row.args) {
                     request.editor = Some(lease.info.id);
                     taken.push(Handed {
-                        id,
+                        id: row.id,
                         request,
-                        fingerprint,
+                        fingerprint: row.fingerprint,
                     });
                 }
             }
-            taken.sort_by_key(|handed| handed.id);
             Ok(taken)
         })
     }
@@ -117,13 +105,10 @@ impl Engine {
         open: Vec<OpenDoc>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Applied> {
-        let begun = self.store.write(Durable::Process, |conn| {
-            Ok(conn.execute(
-                "UPDATE request SET state = 'running' WHERE id = ?1 AND state = 'taken'",
-                [handed.id],
-            )?)
-        })?;
-        if begun == 0 {
+        let begun = self
+            .store
+            .write(Durable::Process, |conn| request::run(conn, handed.id))?;
+        if !begun {
             return Err(Error::refused(
                 "the process that asked for this has given up",
                 "ask again",
@@ -138,14 +123,8 @@ impl Engine {
 
     /// Answers a request that was taken. Returns `false` if the requesting process no longer waits.
     pub fn answer_request(&mut self, id: i64, answer: &RequestOutcome) -> Result<bool> {
-        let answer = serde_json::to_string(answer).unwrap_or_default();
-        let answered = self.store.write(Durable::Process, |conn| {
-            Ok(conn.execute(
-                "UPDATE request SET state = 'answered', answer = ?2 WHERE id = ?1 AND state IN ('taken', 'running')",
-                params![id, answer],
-            )?)
-        })?;
-        Ok(answered > 0)
+        self.store
+            .write(Durable::Process, |conn| request::answer(conn, id, answer))
     }
 
     /// Asks an editor to apply a restore, and waits for its answer.
@@ -157,29 +136,25 @@ impl Engine {
         limit: Duration,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<RequestOutcome> {
-        let args = serde_json::to_string(request).unwrap_or_default();
-        let now = store::now();
-        let expires = now + i64::try_from(limit.as_micros()).unwrap_or(i64::MAX);
-        let id = self.store.write(Durable::Process, |conn| {
-            conn.execute(
-                "INSERT INTO request (editor, kind, args, fingerprint, made, expires, state)
-                 VALUES (?1,'restore',?2,?3,?4,?5,'waiting')",
-                params![editor.id, args, fingerprint, now, expires],
-            )?;
-            Ok(conn.last_insert_rowid())
-        })?;
+        let expires = store::now() + i64::try_from(limit.as_micros()).unwrap_or(i64::MAX);
+        let new = NewRequest {
+            editor: editor.id,
+            args: request,
+            fingerprint,
+            expires,
+        };
+        let id = self
+            .store
+            .write(Durable::Process, |conn| request::insert(conn, &new))?;
         let started = Instant::now();
         let until = started + limit;
         let mut ticks = 0_u64;
         loop {
-            let row: Option<(String, Option<String>)> = self
-                .store
-                .conn
-                .prepare_cached("SELECT state, answer FROM request WHERE id = ?1")?
-                .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
-                .optional()?;
-            let running = row.as_ref().is_some_and(|(state, _)| state == "running");
-            if let Some((_, Some(answer))) = row {
+            let found = request::progress(&self.store.conn, id)?;
+            let running = found
+                .as_ref()
+                .is_some_and(|found| found.state == RequestState::Running);
+            if let Some(answer) = found.and_then(|found| found.answer) {
                 self.forget_request(id)?;
                 return serde_json::from_str(&answer).map_err(|e| {
                     Error::refused(
@@ -234,26 +209,20 @@ impl Engine {
 
     /// Withdraws a request, unless it is running or answered already.
     fn withdraw(&mut self, id: i64) -> Result<bool> {
-        let withdrawn = self.store.write(Durable::Process, |conn| {
-            Ok(conn.execute(
-                "DELETE FROM request WHERE id = ?1 AND state IN ('waiting', 'taken', 'withdrawn')",
-                [id],
-            )?)
-        })?;
-        let there = "SELECT 1 FROM request WHERE id = ?1";
-        Ok(withdrawn > 0 || !self.store.conn.prepare_cached(there)?.exists([id])?)
+        let withdrawn = self
+            .store
+            .write(Durable::Process, |conn| request::withdraw(conn, id))?;
+        Ok(withdrawn || request::progress(&self.store.conn, id)?.is_none())
     }
 
     fn is_answered(&self, id: i64) -> Result<bool> {
-        let answered = "SELECT 1 FROM request WHERE id = ?1 AND state = 'answered'";
-        Ok(self.store.conn.prepare_cached(answered)?.exists([id])?)
+        let found = request::progress(&self.store.conn, id)?;
+        Ok(found.is_some_and(|found| found.state == RequestState::Answered))
     }
 
     fn forget_request(&mut self, id: i64) -> Result<()> {
-        self.store.write(Durable::Process, |conn| {
-            conn.execute("DELETE FROM request WHERE id = ?1", [id])?;
-            Ok(())
-        })
+        self.store
+            .write(Durable::Process, |conn| request::delete(conn, id))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
-use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
+use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -12,7 +12,11 @@ use crate::history::{self, NewChange, NewNode, OpKind};
 use crate::model::Here;
 use crate::model::{Coverage, FileVersion, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
-use crate::store::tables::{buffer, file, node_text};
+use crate::store::tables::buffer;
+use crate::store::tables::file;
+use crate::store::tables::node_text;
+use crate::store::tables::operation;
+use crate::store::tables::operation::OpPhase;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
@@ -38,10 +42,7 @@ impl Engine {
             for line in lines.iter().filter(|l| !l.left) {
                 pending_saves::written(conn, here.root, &line.path)?;
             }
-            conn.execute(
-                "UPDATE operation SET state = ?2 WHERE id = ?1",
-                params![op, Phase::Recorded.name()],
-            )?;
+            operation::set_phase(conn, op, OpPhase::Recorded)?;
             history::head(conn, here.branch)
         })?;
         crate::fault::point("recorded");
@@ -88,18 +89,15 @@ impl Engine {
             restored.remove_old_states(conn, here)?;
             restored.put_new_states(conn, here, generation, &stats)?;
             record_documents(conn, here, op, Some(node), &edits)?;
-            conn.execute(
-                "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
-                params![
-                    op,
-                    node,
-                    Phase::Recorded.name(),
-                    if restored.incomplete {
-                        "incomplete"
-                    } else {
-                        ""
-                    }
-                ],
+            operation::set_recorded(
+                conn,
+                op,
+                (node, None),
+                if restored.incomplete {
+                    "incomplete"
+                } else {
+                    ""
+                },
             )?;
             Ok(node)
         })?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::goal::SwitchTarget;
-use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
+use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
@@ -21,7 +21,9 @@ use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
 };
-use crate::store::tables::{file, node};
+use crate::store::tables::file;
+use crate::store::tables::node;
+use crate::store::tables::operation;
 use crate::store::{self, Durable};
 use crate::worktree::backed_content;
 use crate::worktree::disk::{NO_STAT, Root, Stat};
@@ -508,15 +510,11 @@ impl SwitchRecord {
             self.place_carried(&records, node)?;
             records.put_found(found, node)?;
         }
-        conn.execute(
-            "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
-            params![
-                self.op,
-                self.target,
-                uncarried.or(arrived),
-                Phase::Recorded.name(),
-                if self.incomplete { "incomplete" } else { "" }
-            ],
+        operation::set_recorded(
+            conn,
+            self.op,
+            (self.target, uncarried.or(arrived)),
+            if self.incomplete { "incomplete" } else { "" },
         )?;
         Ok(arrived.unwrap_or(self.target))
     }

@@ -16,11 +16,18 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::config::Config;
 use crate::engine::{Engine, Progress, disk_use};
 use crate::error::{Error, ErrorKind, Result};
-use crate::model::{NodeId, Squashed, bytes_path};
+use crate::model::{NodeId, Squashed};
 use crate::places::Workspace;
 use crate::store::tables::id_list::IdList;
-use crate::store::tables::node::{self, CheckpointRow};
+use crate::store::tables::node;
+use crate::store::tables::node::CheckpointRow;
 use crate::store::tables::root;
+use crate::store::tables::meta;
+use crate::store::tables::meta::MetaKey;
+use crate::store::tables::call;
+use crate::store::tables::event;
+use crate::store::tables::operation;
+use crate::store::tables::reserved;
 use crate::store::{self, Durable};
 use crate::{capture, history};
 use copy::Copy;
@@ -172,10 +179,7 @@ impl Engine {
     /// Cheap. True at most once a day; every few minutes if the store is near its limit.
     pub fn gc_is_due(&self) -> Result<bool> {
         let conn = &self.store.conn;
-        let last: Option<i64> = conn
-            .prepare_cached("SELECT value FROM meta WHERE key = 'gc'")?
-            .query_row([], |r| r.get(0))
-            .optional()?;
+        let last: Option<i64> = meta::get(conn, &MetaKey::Gc)?;
         let age = last.map_or(DAY, |last| store::now() - last);
         // a negative age means that the clock was set back
         if (0..CHECK_INTERVAL).contains(&age) {
@@ -203,11 +207,8 @@ impl Engine {
 
     /// Notes the time of a `gc`, so that none is due for a while.
     pub fn gc_was_done(&self) -> Result<()> {
-        self.store.note(true, |conn| {
-            conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('gc', ?1)")?
-                .execute([store::now()])?;
-            Ok(())
-        })
+        self.store
+            .note(true, |conn| meta::set(conn, &MetaKey::Gc, store::now()))
     }
 }
 
@@ -217,19 +218,13 @@ fn under_way() -> Error {
 
 /// Refuses to run beside an unfinished restore, whose journal may name edits of any age.
 fn refuse_beside_restores(conn: &Connection) -> Result<()> {
-    let open: Option<Vec<u8>> = conn
-        .prepare_cached(
-            "SELECT r.path FROM operation o JOIN root r ON r.id = o.root
-             WHERE o.state IN ('open', 'backwards', 'recorded') LIMIT 1",
-        )?
-        .query_row([], |r| r.get(0))
-        .optional()?;
+    let open = operation::unfinished_root(conn)?;
     match open {
         None => Ok(()),
         Some(root) => Err(Error::refused(
             format!(
                 "a rewind in {} is running or was interrupted",
-                bytes_path(&root).display()
+                root.display()
             ),
             "the next command there finishes it; then try again",
         )),
@@ -495,34 +490,12 @@ impl<'a> Collector<'a> {
         self.step(|conn| {
             IdList::StrayCalls.begin(conn)?;
             IdList::StrayOperations.begin(conn)?;
-            conn.execute(
-                "INSERT INTO temp.stray_call SELECT id FROM main.call WHERE closed < ?1 AND turn IS NULL
-                   AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT call FROM main.change WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT grp FROM main.call WHERE grp IS NOT NULL)",
-                [old],
-            )?;
-            // switches stay: they record when a directory came to its branch
-            conn.execute(
-                "INSERT INTO temp.stray_operation SELECT id FROM main.operation o WHERE time < ?1
-                   AND node IS NULL AND made IS NULL AND to_branch IS NULL
-                   AND state NOT IN ('open', 'backwards', 'recorded')
-                   AND NOT EXISTS (SELECT 1 FROM main.operation u WHERE u.of = o.id)
-                   AND id NOT IN (SELECT operation FROM main.pending_save WHERE operation IS NOT NULL)
-                   AND id < (SELECT MAX(id) FROM main.operation)",
-                [old],
-            )?;
-            conn.execute("DELETE FROM event WHERE time < ?1 AND call IS NULL AND turn IS NULL", [old])?;
-            conn.execute(
-                "DELETE FROM reserved WHERE call IN (SELECT id FROM call WHERE closed < ?1)",
-                [old],
-            )?;
-            conn.execute_batch(
-                "DELETE FROM event WHERE call IN (SELECT id FROM temp.stray_call);
-                 DELETE FROM reserved WHERE call IN (SELECT id FROM temp.stray_call);
-                 DELETE FROM call WHERE id IN (SELECT id FROM temp.stray_call);",
-            )?;
-            squash::delete_operations(conn, "temp.stray_operation")
+            call::list_stray(conn, old)?;
+            operation::list_stray(conn, old)?;
+            event::delete_unattached(conn, old)?;
+            reserved::delete_closed(conn, old)?;
+            squash::delete_calls(conn, IdList::StrayCalls)?;
+            squash::delete_operations(conn, IdList::StrayOperations)
         })
     }
 

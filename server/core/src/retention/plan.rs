@@ -7,10 +7,9 @@ use rusqlite::Connection;
 
 use crate::capture;
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, FileId, NodeId, OpId, TurnId};
-use crate::store;
+use crate::model::{BranchId, NodeId, TurnId};
 use crate::store::tables::node::CheckpointRow;
-use crate::store::tables::{branch, change, moved, node, tag};
+use crate::store::tables::{branch, call, change, journal, moved, node, operation, root, tag, turn};
 
 /// Constraints between checkpoints.
 #[derive(Debug, Default)]
@@ -35,21 +34,19 @@ struct Stamp(Vec<i64>);
 impl Stamp {
     fn read(conn: &Connection) -> Result<Self> {
         let (pinned, newest_pin) = tag::pin_stamp(conn)?;
-        let mut stamp = vec![
+        let stood: i64 = conn
+            .prepare_cached("SELECT COALESCE(SUM(stood), 0) FROM root")?
+            .query_row([], |r| r.get(0))?;
+        Ok(Self(vec![
             moved::newest(conn)?,
             pinned,
             newest_pin,
             tag::stamp(conn)?,
             branch::stamp(conn)?,
-        ];
-        for sql in [
-            "SELECT COALESCE(MAX(id), 0) FROM operation",
-            "SELECT COUNT(*) FROM operation WHERE state NOT IN ('open', 'backwards', 'recorded')",
-            "SELECT COALESCE(SUM(stood), 0) FROM root",
-        ] {
-            stamp.push(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?);
-        }
-        Ok(Self(stamp))
+            stood,
+            operation::newest(conn)?.map_or(0, |op| op.0),
+            operation::count_finished(conn)?,
+        ]))
     }
 }
 
@@ -63,12 +60,7 @@ impl Facts {
         };
         facts.read_retained(conn)?;
         facts.read_moves(conn)?;
-        facts.pairs = pairs(
-            conn,
-            "SELECT a.node, b.node FROM operation a JOIN operation b ON b.of = a.id
-               WHERE a.node IS NOT NULL AND b.node IS NOT NULL
-             UNION SELECT node, made FROM operation WHERE node IS NOT NULL AND made IS NOT NULL",
-        )?;
+        facts.pairs = operation::paired_nodes(conn)?;
         Ok(facts)
     }
 
@@ -78,49 +70,25 @@ impl Facts {
 
     fn read_retained(&mut self, conn: &Connection) -> Result<()> {
         self.retained = node::retained(conn)?;
-        let mut select = conn.prepare_cached(
-            "SELECT stood FROM root WHERE stood IS NOT NULL
-             -- the newest turn: turns are numbered after it
-             UNION SELECT node FROM turn WHERE number = (SELECT MAX(number) FROM turn)
-             -- the work in progress of agents
-             UNION SELECT node FROM turn WHERE id IN (SELECT MAX(t.id) FROM turn t
-               JOIN session s ON s.id = t.session WHERE s.seen > ?1 GROUP BY t.session)
-             UNION SELECT t.node FROM call c JOIN turn t ON t.id = c.turn
-               WHERE c.closed IS NULL AND c.opened > ?1
-             UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call
-               WHERE c.closed IS NULL AND c.opened > ?1
-             -- unfinished operations, and those with a pending save
-             UNION SELECT node FROM operation WHERE node IS NOT NULL AND (
-               state IN ('open', 'backwards', 'recorded')
-               OR id IN (SELECT operation FROM pending_save WHERE operation IS NOT NULL)
-               -- the switch that brought a directory to its branch
-               OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))",
-        )?;
-        for node in select.query_map([capture::inactive_before()], |r| r.get(0))? {
+        let mut select = conn.prepare_cached("SELECT stood FROM root WHERE stood IS NOT NULL")?;
+        for node in select.query_map([], |r| r.get(0))? {
             self.retained.insert(node?);
         }
+        self.retained.extend(operation::retained_nodes(conn)?);
+        // turns are numbered after the newest one; agents work in the others
+        let active = capture::inactive_before();
+        self.retained.extend(turn::current_starts(conn, active)?);
+        self.retained.extend(call::nodes_of_open(conn, active)?);
         Ok(())
     }
 
     fn read_moves(&mut self, conn: &Connection) -> Result<()> {
         self.moves = moved::node_pairs(conn)?;
         // a part chosen by the user is recorded as the user's edit; the journal has the edits it would have moved
-        let mut select = conn.prepare_cached(
-            "SELECT o.node, f.taken_out, f.put_back, o.id, f.file FROM operation o
-             JOIN journal_file f ON f.operation = o.id WHERE f.as_user <> 0 AND o.node IS NOT NULL",
-        )?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let by: NodeId = row.get(0)?;
-            let (op, file): (OpId, FileId) = (row.get(3)?, row.get(4)?);
-            for (at, column) in [(1, "taken_out"), (2, "put_back")] {
-                let text: String = row.get(at)?;
-                let name = || format!("{column} of file {} in journal_file of {op}", file.0);
-                let members: Vec<ChangeId> = store::json(conn, name, &text)?;
-                for member in members {
-                    let node = change::node_of(conn, member)?;
-                    self.moves.extend(node.map(|node| (by, node)));
-                }
+        for moves in journal::decided(conn)? {
+            for member in moves.taken_out.iter().chain(&moves.put_back) {
+                let node = change::node_of(conn, *member)?;
+                self.moves.extend(node.map(|node| (moves.node, node)));
             }
         }
         Ok(())

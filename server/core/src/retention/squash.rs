@@ -13,9 +13,27 @@ use crate::model::{
     Certainty, Change, ChangeId, Coverage, CoverageItem, FileId, NodeId, Origin, Reason, Role,
     SessionId, Squashed,
 };
-use crate::store::tables::change::{self, MergedChange};
+use crate::store::tables::change;
+use crate::store::tables::change::MergedChange;
 use crate::store::tables::id_list::IdList;
-use crate::store::tables::{blame, counted, file, hunks, moved, node, node_text, version, words};
+use crate::store::tables::blame;
+use crate::store::tables::counted;
+use crate::store::tables::file;
+use crate::store::tables::hunks;
+use crate::store::tables::moved;
+use crate::store::tables::node;
+use crate::store::tables::node_text;
+use crate::store::tables::version;
+use crate::store::tables::words;
+use crate::store::state_columns;
+use crate::store::tables::call;
+use crate::store::tables::event;
+use crate::store::tables::journal;
+use crate::store::tables::operation;
+use crate::store::tables::pending_save;
+use crate::store::tables::reserved;
+use crate::store::tables::session;
+use crate::store::tables::turn;
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -39,9 +57,7 @@ pub(super) fn squash(conn: &Connection, range: &SquashRange, alive: i64) -> Resu
         }
     }
     fill_temp_tables(conn, &range.nodes)?;
-    let at_work = "SELECT 1 FROM main.call WHERE closed IS NULL AND opened > ?1
-       AND id IN (SELECT id FROM temp.going_call)";
-    if conn.prepare_cached(at_work)?.exists([alive])? {
+    if call::any_open(conn, IdList::SquashedCalls, alive)? {
         return Ok(SquashOutcome::Stale);
     }
     move_references(conn, *into)?;
@@ -85,7 +101,7 @@ fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage
         agents.extend(one.agents);
         turns.extend(node.turn.map(|turn| turn.0));
         if let Some(session) = node.session {
-            agents.insert(history::session(conn, session)?.agent);
+            agents.insert(session::row(conn, session)?.agent);
         }
     }
     out.turns += turns.len() as u64;
@@ -262,51 +278,40 @@ fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     // all checkpoints of a turn are squashed, but maybe in several ranges
     conn.execute_batch(
         "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
-           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;
-         INSERT INTO temp.going_call SELECT call FROM main.node
-             WHERE id IN (SELECT id FROM temp.going) AND call IS NOT NULL
-           UNION SELECT id FROM main.call WHERE turn IN (SELECT id FROM temp.going_turn)
-             AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
-             AND id NOT IN (SELECT call FROM main.change WHERE call IS NOT NULL);
-         INSERT INTO temp.going_operation SELECT id FROM main.operation
-           WHERE node IN (SELECT id FROM temp.going) OR made IN (SELECT id FROM temp.going);",
+           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;",
     )?;
+    call::list_squashed(conn)?;
+    operation::list_squashed(conn)?;
     Ok(())
 }
 
 /// Deletes turns, tool calls, operations and unsaved text of the squashed checkpoints.
 fn delete_attached(conn: &Connection) -> Result<()> {
-    delete_operations(conn, "temp.going_operation")?;
+    delete_operations(conn, IdList::SquashedOperations)?;
     let (turns, calls) = (IdList::SquashedTurns, IdList::SquashedCalls);
     node::detach(conn, IdList::SquashedNodes, turns, calls)?;
     change::detach_calls(conn, calls)?;
-    conn.execute_batch(
-        "UPDATE call SET grp = NULL WHERE grp IN (SELECT id FROM temp.going_call);
-         DELETE FROM event WHERE call IN (SELECT id FROM temp.going_call);
-         UPDATE event SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM reserved WHERE call IN (SELECT id FROM temp.going_call);
-         DELETE FROM call WHERE id IN (SELECT id FROM temp.going_call);
-         UPDATE call SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM prompt WHERE turn IN (SELECT id FROM temp.going_turn);
-         DELETE FROM turn WHERE id IN (SELECT id FROM temp.going_turn);",
-    )?;
+    call::dissolve_groups(conn, calls)?;
+    event::detach_turns(conn, turns)?;
+    delete_calls(conn, calls)?;
+    call::detach_turns(conn, turns)?;
+    turn::delete(conn, turns)?;
     node_text::delete(conn, IdList::SquashedNodes)?;
     words::delete(conn, IdList::SquashedNodes)
 }
 
-/// Deletes the operations listed in this table, with their journals.
-pub(super) fn delete_operations(conn: &Connection, named: &str) -> Result<()> {
-    for journal in ["journal", "journal_file", "journal_left", "journal_edit"] {
-        conn.execute_batch(&format!(
-            "DELETE FROM {journal} WHERE operation IN (SELECT id FROM {named})"
-        ))?;
-    }
-    conn.execute_batch(&format!(
-        "UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM {named});
-         UPDATE operation SET of = NULL WHERE of IN (SELECT id FROM {named});
-         DELETE FROM operation WHERE id IN (SELECT id FROM {named});"
-    ))?;
-    Ok(())
+/// Deletes calls with their events and reserved paths.
+pub(super) fn delete_calls(conn: &Connection, calls: IdList) -> Result<()> {
+    event::delete_of_calls(conn, calls)?;
+    reserved::delete(conn, calls)?;
+    call::delete(conn, calls)
+}
+
+/// Deletes operations with their journals.
+pub(super) fn delete_operations(conn: &Connection, operations: IdList) -> Result<()> {
+    journal::delete(conn, operations)?;
+    pending_save::detach_operations(conn, operations)?;
+    operation::delete(conn, operations)
 }
 
 fn replace_nodes(

@@ -3,11 +3,21 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
-use crate::store::tables::{change, node_text, reviewed, version};
+use crate::store::tables::change;
+use crate::store::tables::node_text;
+use crate::store::tables::reviewed;
+use crate::store::tables::version;
+use crate::store::tables::blob;
+use crate::store::tables::blob::StoredSize;
+use crate::store::tables::buffer;
+use crate::store::tables::call;
+use crate::store::tables::journal;
+use crate::store::tables::pending_save;
+use crate::store::tables::reserved;
 use crate::store::{Repacked, packs, pieces};
 use crate::worktree::file_state;
 
@@ -35,39 +45,22 @@ pub(super) struct Unreferenced {
 /// Returns the unreferenced contents. Runs within the transaction that deletes them.
 pub(super) fn unreferenced(conn: &Connection) -> Result<Unreferenced> {
     let mut referenced = referenced(conn)?;
-    let inputs: HashSet<i64> = conn
-        .prepare_cached("SELECT input FROM call WHERE input IS NOT NULL")?
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut select = conn
-        .prepare_cached("SELECT n, hash, data FROM blob WHERE coding = 3 AND data IS NOT NULL")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
-        let data: Vec<u8> = row.get(2)?;
+    let inputs = call::inputs(conn)?;
+    blob::lists_of_pieces(conn, &mut |n, hash, list| {
         if referenced.contains(&hash) || inputs.contains(&n) {
-            referenced.extend(pieces(&data).into_iter().flatten());
+            referenced.extend(pieces(list).into_iter().flatten());
         }
-    }
-    let mut all: HashMap<i64, Stored> = HashMap::new();
-    let mut select = conn
-        .prepare_cached("SELECT n, hash, base, size, COALESCE(LENGTH(data), len, 0) FROM blob")?;
-    let mut rows = select.query([])?;
-    while let Some(row) = rows.next()? {
-        let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
-        let unsigned = |at: usize| -> rusqlite::Result<u64> {
-            Ok(u64::try_from(row.get::<_, i64>(at)?).unwrap_or(0))
+    })?;
+    let stored = |row: StoredSize| {
+        let stored = Stored {
+            base: row.base,
+            size: row.size,
+            len: row.len,
+            referenced: referenced.contains(&row.hash) || inputs.contains(&row.n),
         };
-        all.insert(
-            n,
-            Stored {
-                base: row.get(2)?,
-                size: unsigned(3)?,
-                len: unsigned(4)?,
-                referenced: referenced.contains(&hash) || inputs.contains(&n),
-            },
-        );
-    }
+        (row.n, stored)
+    };
+    let all = blob::sizes(conn)?.into_iter().map(stored).collect();
     Ok(select_rows(&all))
 }
 
@@ -124,46 +117,19 @@ fn select_rows(all: &HashMap<i64, Stored>) -> Unreferenced {
 
 fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     let mut referenced = HashSet::new();
-    for contents in [
-        change::contents,
-        version::contents,
-        reviewed::contents,
-        node_text::contents,
-    ] {
-        contents(conn, &mut |content| {
-            referenced.insert(content);
-        })?;
-    }
-    for sql in [
-        "SELECT image FROM file_state",
-        "SELECT image FROM reserved",
-        "SELECT before FROM journal",
-        "SELECT after FROM journal",
-        "SELECT before_image FROM journal_file WHERE before_image IS NOT NULL",
-        "SELECT after_image FROM journal_file WHERE after_image IS NOT NULL",
-        "SELECT before_image FROM journal_left WHERE before_image IS NOT NULL",
-        "SELECT after_image FROM journal_left WHERE after_image IS NOT NULL",
-        "SELECT disk FROM journal_edit WHERE disk IS NOT NULL",
-        "SELECT wanted FROM journal_edit WHERE wanted IS NOT NULL",
-        "SELECT disk FROM pending_save",
-        "SELECT wanted FROM pending_save",
-    ] {
-        let mut select = conn.prepare_cached(sql)?;
-        for image in select.query_map([], |r| r.get::<_, Image>(0))? {
-            referenced.extend(image?.content());
-        }
-    }
-    for sql in [
-        "SELECT text FROM journal_edit WHERE text IS NOT NULL",
-        "SELECT base FROM journal_edit WHERE base IS NOT NULL",
-        "SELECT made FROM journal_edit WHERE made IS NOT NULL",
-        "SELECT base FROM buffer WHERE base IS NOT NULL",
-    ] {
-        let mut select = conn.prepare_cached(sql)?;
-        for content in select.query_map([], |r| r.get(0))? {
-            referenced.insert(content?);
-        }
-    }
+    let mut content = |content| {
+        referenced.insert(content);
+    };
+    change::contents(conn, &mut content)?;
+    version::contents(conn, &mut content)?;
+    reviewed::contents(conn, &mut content)?;
+    node_text::contents(conn, &mut content)?;
+    journal::contents(conn, &mut content)?;
+    referenced.extend(buffer::bases(conn)?);
+    let mut image = |image: Image| referenced.extend(image.content());
+    file_state::images(conn, &mut image)?;
+    reserved::images(conn, &mut image)?;
+    pending_save::images(conn, &mut image)?;
     // rules that the last scan used, although their file has changed since
     let mut roots = conn.prepare_cached("SELECT id FROM root")?;
     for root in roots.query_map([], |r| r.get(0))? {
@@ -185,23 +151,15 @@ pub(super) fn remove(
         crate::store::put_alone(conn, dir, n)?;
     }
     let some = unreferenced.rows.len().min(BATCH_SIZE);
-    let mut delete = conn.prepare_cached("DELETE FROM blob WHERE n = ?1")?;
     for n in unreferenced.rows.drain(..some) {
-        delete.execute([n])?;
+        blob::delete(conn, n)?;
     }
     Ok(unreferenced.rows.len())
 }
 
 /// Rewrites one pack that is less than half referenced into a new pack. None: there is no such pack.
 pub(super) fn repacked(conn: &Connection, dir: &Path) -> Result<Option<Repacked>> {
-    let mut live: HashMap<String, u64> = HashMap::new();
-    let mut select = conn.prepare(
-        "SELECT pack, SUM(len) FROM blob WHERE data IS NULL AND pack IS NOT NULL GROUP BY pack",
-    )?;
-    for row in select.query_map([], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))? {
-        let (pack, len) = row?;
-        live.insert(pack, u64::try_from(len).unwrap_or(0));
-    }
+    let live = blob::bytes_by_pack(conn)?;
     for (pack, live) in live {
         let path = packs(dir).join(&pack);
         let whole = std::fs::metadata(&path).at("look at", &path)?.len();
@@ -219,12 +177,8 @@ pub(super) fn size(conn: &Connection) -> Result<u64> {
         Ok(u64::try_from(value).unwrap_or(0))
     };
     let pages = number("page_count")?.saturating_sub(number("freelist_count")?);
-    let packed: i64 = conn.query_row(
-        "SELECT COALESCE(SUM(len), 0) FROM blob WHERE data IS NULL",
-        params![],
-        |r| r.get(0),
-    )?;
-    Ok(pages * number("page_size")? + u64::try_from(packed).unwrap_or(0))
+    let packed = blob::packed_bytes(conn)?;
+    Ok(pages * number("page_size")? + packed)
 }
 
 #[cfg(test)]

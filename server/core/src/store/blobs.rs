@@ -7,69 +7,20 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
 
-use super::coding::{self, DELTA, MIN_DELTA, PIECES, RAW, ZSTD, compress, decompress, delta};
+use super::coding::{self, MIN_DELTA, compress, decompress, delta};
 use super::pieces;
+use super::tables::blob::{self, BlobRow, Coding, NewBlob, NewPacked, Packing};
+
+pub(crate) use super::tables::blob::{has, number};
 
 /// Number of versions after which a content starts a new chain. Version n of a chain is stored against version n with
 /// its lowest set bit cleared. So at most 8 contents are read to get one, and a delta spans few edits on average.
 const CHAIN: i64 = 256;
-
-struct ContentRow {
-    n: i64,
-    size: usize,
-    coding: i64,
-    base: Option<i64>,
-    /// Its version number in its chain.
-    pos: i64,
-    data: Option<Vec<u8>>,
-    place: Option<(String, u64, usize)>,
-}
-
-fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Option<ContentRow>> {
-    let sql = format!(
-        "SELECT n, size, coding, base, pos, data, pack, at, len FROM blob WHERE {column} = ?1"
-    );
-    Ok(conn
-        .prepare_cached(&sql)?
-        .query_row([key], |r| {
-            let pack: Option<String> = r.get(6)?;
-            Ok(ContentRow {
-                n: r.get(0)?,
-                size: usize::try_from(r.get::<_, i64>(1)?).unwrap_or(0),
-                coding: r.get(2)?,
-                base: r.get(3)?,
-                pos: r.get(4)?,
-                data: r.get(5)?,
-                place: match pack {
-                    Some(pack) => Some((
-                        pack,
-                        u64::try_from(r.get::<_, i64>(7)?).unwrap_or(0),
-                        usize::try_from(r.get::<_, i64>(8)?).unwrap_or(0),
-                    )),
-                    None => None,
-                },
-            })
-        })
-        .optional()?)
-}
-
-pub(crate) fn has(conn: &Connection, id: &ContentId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
-        .exists([id])?)
-}
-
-/// Returns the row number of a content, for columns that refer to it.
-pub(crate) fn number(conn: &Connection, id: &ContentId) -> Result<i64> {
-    Ok(conn
-        .prepare_cached("SELECT n FROM blob WHERE hash = ?1")?
-        .query_row([id], |r| r.get(0))?)
-}
 
 /// Stores a content in the database, within the caller's transaction. `base` is a content that it probably resembles.
 pub(crate) fn put(
@@ -88,6 +39,14 @@ pub(crate) fn put(
     put_piece(conn, dir, bytes, base)
 }
 
+/// Returns None instead of an error about a damaged content.
+fn readable<T>(found: Result<Option<T>>) -> Result<Option<T>> {
+    match found {
+        Err(Error::Blob { .. }) => Ok(None),
+        found => found,
+    }
+}
+
 /// Stores a content in one piece.
 pub(super) fn put_piece(
     conn: &Connection,
@@ -101,28 +60,33 @@ pub(super) fn put_piece(
     }
     let mut coded = None;
     if let Some(base) = base.filter(|_| bytes.len() >= MIN_DELTA)
-        && let Some(previous) = row(conn, "hash", &base)?
-        && previous.coding != PIECES
-        && let Some((pos, row)) = next_in_chain(conn, previous)?
         // an unreadable base costs the delta, never the content
+        && let Some(previous) = readable(blob::by_hash(conn, &base))?
+        && previous.coding != Coding::Pieces
+        && let Some((pos, row)) = readable(next_in_chain(conn, previous))?
         && let Ok(prefix) = read(conn, dir, &row)
         && let Some(delta) = delta(bytes, &prefix)
     {
-        coded = Some((DELTA, Some(row.n), pos, delta));
+        coded = Some((Coding::Delta, Some(row.n), pos, delta));
     }
     let (coding, base, pos, data) = coded.unwrap_or_else(|| {
         let (coding, data) = compress(bytes);
         (coding, None, 0, data)
     });
-    conn.prepare_cached(
-        "INSERT OR IGNORE INTO blob (hash, size, coding, base, pos, data) VALUES (?1,?2,?3,?4,?5,?6)",
-    )?
-    .execute(params![id, bytes.len(), coding, base, pos, data])?;
+    let new = NewBlob {
+        id,
+        size: bytes.len() as u64,
+        coding,
+        base,
+        pos,
+        data: &data,
+    };
+    blob::insert(conn, &new)?;
     Ok(id)
 }
 
 /// Returns the position of the version after `previous`, and the version to store it against.
-fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64, ContentRow)>> {
+fn next_in_chain(conn: &Connection, previous: BlobRow) -> Result<Option<(i64, BlobRow)>> {
     let pos = previous.pos + 1;
     if pos >= CHAIN {
         return Ok(None);
@@ -130,7 +94,7 @@ fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64,
     let mut at = previous;
     while at.pos > pos & (pos - 1) {
         let Some(base) = at.base else { return Ok(None) };
-        let Some(above) = row(conn, "n", &base)? else {
+        let Some(above) = blob::by_number(conn, base)? else {
             return Ok(None);
         };
         at = above;
@@ -140,23 +104,16 @@ fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64,
 
 /// Stores a content by itself that was stored as a delta.
 pub(crate) fn put_alone(conn: &Connection, dir: &Path, n: i64) -> Result<()> {
-    let Some(row) = row(conn, "n", &n)? else {
+    let Some(row) = blob::by_number(conn, n)? else {
         return Ok(());
     };
     let bytes = read(conn, dir, &row)?;
-    let hash: ContentId = conn
-        .prepare_cached("SELECT hash FROM blob WHERE n = ?1")?
-        .query_row([n], |r| r.get(0))?;
+    let hash = blob::hash(conn, n)?;
     if ContentId::of(&bytes) != hash {
         return Err(broken(&row, "does not match its hash"));
     }
     let (coding, data) = compress(&bytes);
-    conn.prepare_cached(
-        "UPDATE blob SET coding = ?2, base = NULL, pos = 0, data = ?3, pack = NULL, at = NULL, len = NULL
-         WHERE n = ?1",
-    )?
-    .execute(params![n, coding, data])?;
-    Ok(())
+    blob::set_alone(conn, n, coding, &data)
 }
 
 /// Reads a content and verifies it.
@@ -165,7 +122,7 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
         hash: id.to_string(),
         reason: reason.into(),
     };
-    let Some(row) = row(conn, "hash", id)? else {
+    let Some(row) = blob::by_hash(conn, id)? else {
         return crate::git::backed::content(id).ok_or_else(|| blob("not in the store"));
     };
     let bytes = read(conn, dir, &row).map_err(|e| match e {
@@ -179,8 +136,8 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
     }
 }
 
-fn read(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
-    if row.coding == PIECES {
+fn read(conn: &Connection, dir: &Path, row: &BlobRow) -> Result<Vec<u8>> {
+    if row.coding == Coding::Pieces {
         return join(conn, dir, row);
     }
     let base = match base_of(conn, row)? {
@@ -192,23 +149,22 @@ fn read(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
 
 /// Returns the pieces of a content. None: it is in one piece, or missing.
 pub(crate) fn pieces_of(conn: &Connection, id: &ContentId) -> Result<Option<Vec<ContentId>>> {
-    let data: Option<Option<Vec<u8>>> = conn
-        .prepare_cached("SELECT data FROM blob WHERE hash = ?1 AND coding = ?2")?
-        .query_row(params![id, PIECES], |r| r.get(0))
-        .optional()?;
-    let Some(data) = data else { return Ok(None) };
-    let named = data.as_deref().and_then(pieces::named);
+    let Some(data) = blob::pieces(conn, id)? else {
+        return Ok(None);
+    };
+    let named = pieces::named(&data);
     named.map(Some).ok_or_else(|| Error::Blob {
         hash: id.to_string(),
         reason: "does not list its pieces".into(),
     })
 }
 
-fn join(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
+fn join(conn: &Connection, dir: &Path, row: &BlobRow) -> Result<Vec<u8>> {
     let named = row.data.as_deref().and_then(pieces::named);
     let mut whole = Vec::new();
     for piece in named.ok_or_else(|| broken(row, "does not list its pieces"))? {
-        let Some(piece) = self::row(conn, "hash", &piece)?.filter(|p| p.coding != PIECES) else {
+        let Some(piece) = blob::by_hash(conn, &piece)?.filter(|p| p.coding != Coding::Pieces)
+        else {
             return Err(broken(row, "a piece of it is missing"));
         };
         whole.extend_from_slice(&read(conn, dir, &piece)?);
@@ -216,7 +172,7 @@ fn join(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
     Ok(whole)
 }
 
-fn broken(row: &ContentRow, reason: &str) -> Error {
+fn broken(row: &BlobRow, reason: &str) -> Error {
     Error::Blob {
         hash: format!("row {}", row.n),
         reason: reason.into(),
@@ -224,26 +180,26 @@ fn broken(row: &ContentRow, reason: &str) -> Error {
 }
 
 /// Returns the content that this one is stored against.
-fn base_of(conn: &Connection, row: &ContentRow) -> Result<Option<ContentRow>> {
-    if row.coding != DELTA {
+fn base_of(conn: &Connection, row: &BlobRow) -> Result<Option<BlobRow>> {
+    if row.coding != Coding::Delta {
         return Ok(None);
     }
     let base = row.base.ok_or_else(|| broken(row, "has no base"))?;
-    let base = self::row(conn, "n", &base)?.ok_or_else(|| broken(row, "its base is missing"))?;
+    let base = blob::by_number(conn, base)?.ok_or_else(|| broken(row, "its base is missing"))?;
     if base.pos >= row.pos {
         return Err(broken(row, "its base comes after it"));
     }
     Ok(Some(base))
 }
 
-fn decode(dir: &Path, row: &ContentRow, base: &[u8]) -> Result<Vec<u8>> {
+fn decode(dir: &Path, row: &BlobRow, base: &[u8]) -> Result<Vec<u8>> {
     let packed;
-    let data: &[u8] = match (&row.data, &row.place) {
+    let data: &[u8] = match (&row.data, &row.packing) {
         (Some(data), _) => data,
-        (None, Some((pack, pos, len))) => {
+        (None, Some(Packing { pack, at, len })) => {
             let path = packs(dir).join(pack);
             let mut file = File::open(&path).at("open", &path)?;
-            file.seek(SeekFrom::Start(*pos)).at("read", &path)?;
+            file.seek(SeekFrom::Start(*at)).at("read", &path)?;
             let mut buffer = vec![0; *len];
             file.read_exact(&mut buffer).at("read", &path)?;
             packed = buffer;
@@ -252,11 +208,11 @@ fn decode(dir: &Path, row: &ContentRow, base: &[u8]) -> Result<Vec<u8>> {
         (None, None) => return Err(broken(row, "has no data")),
     };
     match row.coding {
-        RAW => Ok(data.to_vec()),
-        ZSTD | DELTA => {
+        Coding::Raw => Ok(data.to_vec()),
+        Coding::Zstd | Coding::Delta => {
             decompress(data, base, row.size).map_err(|_| broken(row, "cannot be decompressed"))
         }
-        _ => Err(broken(row, "has an unknown encoding")),
+        Coding::Pieces => Err(broken(row, "is stored against a content in pieces")),
     }
 }
 
@@ -286,7 +242,7 @@ impl<'a> ContentReader<'a> {
             hash: id.to_string(),
             reason: reason.into(),
         };
-        let row = row(self.conn, "hash", id)?.ok_or_else(|| blob("not in the store"))?;
+        let row = blob::by_hash(self.conn, id)?.ok_or_else(|| blob("not in the store"))?;
         let bytes = self.read(&row)?;
         if ContentId::of(&bytes) == *id {
             Ok(bytes)
@@ -295,11 +251,11 @@ impl<'a> ContentReader<'a> {
         }
     }
 
-    fn read(&mut self, row: &ContentRow) -> Result<Rc<[u8]>> {
+    fn read(&mut self, row: &BlobRow) -> Result<Rc<[u8]>> {
         if let Some(bytes) = self.decoded.get(&row.n) {
             return Ok(Rc::clone(bytes));
         }
-        if row.coding == PIECES {
+        if row.coding == Coding::Pieces {
             return join(self.conn, self.dir, row).map(Rc::from);
         }
         let base = match base_of(self.conn, row)? {
@@ -343,11 +299,7 @@ pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
 
 /// Removes the packs of this list that no row names.
 pub(crate) fn remove_orphans(conn: &Connection, dir: &Path, old: Vec<String>) -> Result<()> {
-    let mut select =
-        conn.prepare("SELECT DISTINCT pack FROM blob WHERE data IS NULL AND pack IS NOT NULL")?;
-    let named = select
-        .query_map([], |r| r.get(0))?
-        .collect::<rusqlite::Result<std::collections::HashSet<String>>>()?;
+    let named = blob::packs(conn)?;
     for name in old.into_iter().filter(|name| !named.contains(name)) {
         std::fs::remove_file(packs(dir).join(name)).ok();
     }
@@ -361,15 +313,7 @@ pub(crate) struct PackWriter {
     path: PathBuf,
     file: std::io::BufWriter<File>,
     pos: u64,
-    rows: Vec<PackRow>,
-}
-
-struct PackRow {
-    id: ContentId,
-    size: usize,
-    coding: i64,
-    pos: u64,
-    len: usize,
+    rows: Vec<NewPacked>,
 }
 
 impl PackWriter {
@@ -395,11 +339,11 @@ impl PackWriter {
     pub(crate) fn add(&mut self, packed: &Packed) -> Result<()> {
         self.file.write_all(&packed.data).at("write", &self.path)?;
         let len = packed.data.len();
-        self.rows.push(PackRow {
+        self.rows.push(NewPacked {
             id: packed.id,
             size: packed.size,
             coding: packed.coding,
-            pos: self.pos,
+            at: self.pos,
             len,
         });
         self.pos += len as u64;
@@ -439,14 +383,9 @@ impl Repacked {
         let mut from = File::open(&path).at("open", &path)?;
         let mut pack = PackWriter::create(dir, super::now())?;
         let mut places = Vec::new();
-        let mut select = conn
-            .prepare("SELECT n, at, len FROM blob WHERE data IS NULL AND pack = ?1 ORDER BY at")?;
-        let mut rows = select.query([old])?;
-        while let Some(row) = rows.next()? {
-            let (n, at, len): (i64, i64, usize) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        for (n, at, len) in blob::in_pack(conn, old)? {
             let mut data = vec![0; len];
-            from.seek(SeekFrom::Start(u64::try_from(at).unwrap_or(0)))
-                .at("read", &path)?;
+            from.seek(SeekFrom::Start(at)).at("read", &path)?;
             from.read_exact(&mut data).at("read", &path)?;
             places.push((n, pack.pos));
             pack.file.write_all(&data).at("write", &pack.path)?;
@@ -462,11 +401,8 @@ impl Repacked {
 
     /// Points the rows to the new pack.
     pub(crate) fn update_rows(&self, conn: &Connection) -> Result<()> {
-        let mut update =
-            conn.prepare_cached("UPDATE blob SET pack = ?2, at = ?3 WHERE n = ?1 AND pack = ?4")?;
         for (n, at) in &self.places {
-            let at = i64::try_from(*at).unwrap_or(i64::MAX);
-            update.execute(params![n, self.name, at, self.old])?;
+            blob::repack(conn, *n, (&self.old, &self.name), *at)?;
         }
         Ok(())
     }
@@ -484,7 +420,7 @@ impl Repacked {
 pub(crate) struct Packed {
     pub id: ContentId,
     size: usize,
-    coding: i64,
+    coding: Coding,
     data: Vec<u8>,
 }
 
@@ -506,26 +442,13 @@ impl Packed {
 pub(crate) struct SealedPack {
     name: String,
     path: PathBuf,
-    rows: Vec<PackRow>,
+    rows: Vec<NewPacked>,
 }
 
 impl SealedPack {
     pub(crate) fn insert(&self, conn: &Connection) -> Result<()> {
         // a pack that waited for hours may have been removed as an orphan
         std::fs::metadata(&self.path).at("find", &self.path)?;
-        let mut insert = conn.prepare_cached(
-            "INSERT OR IGNORE INTO blob (hash, size, coding, pack, at, len) VALUES (?1,?2,?3,?4,?5,?6)",
-        )?;
-        for r in &self.rows {
-            insert.execute(params![
-                r.id,
-                r.size,
-                r.coding,
-                self.name,
-                i64::try_from(r.pos).unwrap_or(i64::MAX),
-                r.len
-            ])?;
-        }
-        Ok(())
+        blob::insert_packed(conn, &self.name, &self.rows)
     }
 }

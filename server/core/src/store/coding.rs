@@ -4,11 +4,7 @@ use std::cell::RefCell;
 
 use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 
-pub(super) const RAW: i64 = 0;
-pub(super) const ZSTD: i64 = 1;
-pub(super) const DELTA: i64 = 2;
-/// The hashes of its pieces.
-pub(super) const PIECES: i64 = 3;
+use super::tables::blob::Coding;
 
 /// Below this size a delta saves nothing worth the chain.
 pub(super) const MIN_DELTA: usize = 128;
@@ -34,25 +30,25 @@ thread_local! {
 }
 
 /// Compresses one of many contents by itself.
-pub(super) fn in_bulk(bytes: Vec<u8>) -> (i64, Vec<u8>) {
+pub(super) fn in_bulk(bytes: Vec<u8>) -> (Coding, Vec<u8>) {
     let compressed =
         COMPRESSOR.with_borrow_mut(|own| own.as_mut().and_then(|c| c.compress(&bytes).ok()));
     match compressed {
-        Some(data) if data.len() < bytes.len() => (ZSTD, data),
-        _ => (RAW, bytes),
+        Some(data) if data.len() < bytes.len() => (Coding::Zstd, data),
+        _ => (Coding::Raw, bytes),
     }
 }
 
 /// Compresses a content by itself.
-pub(super) fn compress(bytes: &[u8]) -> (i64, Vec<u8>) {
+pub(super) fn compress(bytes: &[u8]) -> (Coding, Vec<u8>) {
     let level = if bytes.len() < BULK_SIZE {
         LEVEL
     } else {
         BULK_LEVEL
     };
     match zstd::bulk::compress(bytes, level) {
-        Ok(data) if data.len() < bytes.len() => (ZSTD, data),
-        _ => (RAW, bytes.to_vec()),
+        Ok(data) if data.len() < bytes.len() => (Coding::Zstd, data),
+        _ => (Coding::Raw, bytes.to_vec()),
     }
 }
 

@@ -6,9 +6,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::private_file;
+use super::tables::meta::{self, MetaKey};
 use crate::error::Result;
 use crate::model::ContentId;
 
@@ -130,8 +131,6 @@ impl Part {
     }
 }
 
-const TAKEN_KEY: &str = "gaps taken";
-
 /// Reads the gaps within the store's write transaction. The log is moved aside first, so that a concurrent gap is in
 /// one file or the other. After the commit, `done` removes what was read. If the process dies before that, the
 /// transaction's note keeps the next one from taking a gap twice.
@@ -147,10 +146,7 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     }
     let files = moved_aside(dir);
     let reserved = reserved(dir);
-    let noted: Option<String> = conn
-        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([TAKEN_KEY], |r| r.get(0))
-        .optional()?;
+    let noted: Option<String> = meta::get(conn, &MetaKey::GapsTaken)?;
     let noted: BTreeMap<String, Part> = noted
         .and_then(|text| serde_json::from_str(&text).ok())
         .unwrap_or_default();
@@ -166,8 +162,11 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
         source(path, &std::fs::read(path).unwrap_or_default());
     }
     source(&reserve_path(dir), &reserved);
-    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
-        .execute((TAKEN_KEY, serde_json::to_string(&taken).unwrap_or_default()))?;
+    meta::set(
+        conn,
+        &MetaKey::GapsTaken,
+        serde_json::to_string(&taken).unwrap_or_default(),
+    )?;
     Ok(Some(TakenGaps {
         gaps,
         files,

@@ -7,14 +7,14 @@ use std::io::Read;
 use std::path::Path;
 
 use fastcdc::v2020::{self, StreamCDC};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::ContentId;
 
 use super::blobs;
-use super::coding::PIECES;
+use super::tables::blob::{self, Coding, NewBlob};
 
 const MIN_PIECE: usize = 256 << 10;
 const AVERAGE_PIECE: usize = 1 << 20;
@@ -105,10 +105,15 @@ impl<R: Read> Cutter<R> {
         }
         let id = ContentId(*self.whole.finalize().as_bytes());
         let data: Vec<u8> = self.pieces.iter().flat_map(|piece| piece.0).collect();
-        conn.prepare_cached(
-            "INSERT OR IGNORE INTO blob (hash, size, coding, data) VALUES (?1, ?2, ?3, ?4)",
-        )?
-        .execute(params![id, self.size, PIECES, data])?;
+        let new = NewBlob {
+            id,
+            size: self.size,
+            coding: Coding::Pieces,
+            base: None,
+            pos: 0,
+            data: &data,
+        };
+        blob::insert(conn, &new)?;
         Ok(Some((id, self.size)))
     }
 }

@@ -12,7 +12,8 @@ use rustix::fs::FileType;
 
 use crate::error::{Context, Result};
 use crate::model::Here;
-use crate::model::{OpId, RelPath, RootId, bytes_path, is_vcs};
+use crate::model::{RelPath, RootId, bytes_path, is_vcs};
+use crate::store::tables::operation;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
@@ -36,8 +37,7 @@ struct CacheKey {
 impl CacheKey {
     /// Returns the key of the last recorded walk, or None if there is none.
     fn now(conn: &Connection, here: Here) -> Result<Option<Self>> {
-        let newest: Option<OpId> =
-            conn.query_row("SELECT MAX(id) FROM operation", [], |r| r.get(0))?;
+        let newest = operation::newest(conn)?;
         Ok(file_state::last_walk(conn, here.root)?.map(|walk| Self {
             walk,
             branch: here.branch.0,

@@ -1,10 +1,11 @@
 //! Table `buffer`: unsaved text of open documents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::damage::InRow;
 use super::editor::{EditorInfo, is_alive};
 use super::node_text::{self, KeptBuffer};
 use crate::error::{Error, Result};
@@ -75,7 +76,8 @@ pub(crate) fn buffer_rows(conn: &Connection, root: RootId) -> Result<Vec<BufferR
             },
         })
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    rows.collect::<rusqlite::Result<_>>()
+        .in_row(conn, || format!("a row of root {} in table buffer", root.0))
 }
 
 /// Returns the unsaved text of live editors.
@@ -103,7 +105,8 @@ pub(crate) fn text_of(
             let hash: ContentId = r.get(4)?;
             Ok((packed, size, hash, base, version))
         })
-        .optional()?;
+        .optional()
+        .in_row(conn, || format!("the unsaved text of {}", path.display()))?;
     let Some((packed, size, hash, base, version)) = found else {
         return Ok(None);
     };
@@ -121,6 +124,94 @@ pub(crate) fn text_of(
         base,
         version,
     }))
+}
+
+/// Text of a document to keep while it differs from its file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewBuffer<'a> {
+    pub open: &'a OpenText,
+    /// The text, compressed with zstd.
+    pub packed: &'a [u8],
+}
+
+/// Adds or replaces the text of a document.
+pub(crate) fn put(
+    conn: &Connection,
+    root: RootId,
+    editor: EditorId,
+    new: &NewBuffer<'_>,
+) -> Result<()> {
+    let open = new.open;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO buffer (root, editor, path, text, size, hash, base, version, time)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+    )?
+    .execute(params![
+        root,
+        editor,
+        open.path,
+        new.packed,
+        open.text.len(),
+        ContentId::of(&open.text),
+        open.base,
+        open.version,
+        store::now()
+    ])?;
+    Ok(())
+}
+
+/// Returns the time at which the text of a document was last changed.
+pub(crate) fn time_of(
+    conn: &Connection,
+    root: RootId,
+    editor: EditorId,
+    path: &RelPath,
+) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT time FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3")?
+        .query_row(params![root, editor, path], |r| r.get(0))
+        .optional()?)
+}
+
+/// Returns the unsaved documents of all editors.
+pub(crate) fn documents(conn: &Connection, root: RootId) -> Result<Vec<(EditorId, RelPath)>> {
+    let mut select = conn
+        .prepare_cached("SELECT editor, path FROM buffer WHERE root = ?1 ORDER BY editor, path")?;
+    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    rows.collect::<rusqlite::Result<_>>()
+        .in_row(conn, || format!("a row of root {} in table buffer", root.0))
+}
+
+/// True if an editor has unsaved text.
+pub(crate) fn any_of(conn: &Connection, editor: EditorId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM buffer WHERE editor = ?1 LIMIT 1")?
+        .exists([editor])?)
+}
+
+pub(crate) fn delete(
+    conn: &Connection,
+    root: RootId,
+    editor: EditorId,
+    path: &RelPath,
+) -> Result<()> {
+    conn.prepare_cached("DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3")?
+        .execute(params![root, editor, path])?;
+    Ok(())
+}
+
+/// Deletes all unsaved text of an editor.
+pub(crate) fn delete_of(conn: &Connection, editor: EditorId) -> Result<()> {
+    conn.execute("DELETE FROM buffer WHERE editor = ?1", [editor])?;
+    Ok(())
+}
+
+/// Returns the contents that unsaved texts are based on.
+pub(crate) fn bases(conn: &Connection) -> Result<BTreeSet<ContentId>> {
+    let mut select = conn.prepare_cached("SELECT base FROM buffer WHERE base IS NOT NULL")?;
+    let rows = select.query_map([], |r| r.get(0))?;
+    rows.collect::<rusqlite::Result<_>>()
+        .in_row(conn, || "a row of table buffer".to_owned())
 }
 
 /// Attaches the unsaved text of live editors to a new node, if its kind stands for the state of a

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::damage::{InRow, read_all};
+use super::{buffer, request};
 use crate::error::{Context, Error, Result};
 use crate::model::{EditorId, RootId};
 
@@ -18,43 +20,54 @@ pub struct EditorInfo {
     pub started: i64,
 }
 
+fn read(r: &Row<'_>) -> rusqlite::Result<EditorInfo> {
+    Ok(EditorInfo {
+        id: r.get(0)?,
+        name: r.get(1)?,
+        pid: r.get(2)?,
+        started: r.get(3)?,
+    })
+}
+
 pub(crate) fn rows(conn: &Connection, root: RootId) -> Result<Vec<EditorInfo>> {
     let mut select = conn
         .prepare_cached("SELECT id, name, pid, started FROM editor WHERE root = ?1 ORDER BY id")?;
-    let rows = select.query_map([root], |r| {
-        Ok(EditorInfo {
-            id: r.get(0)?,
-            name: r.get(1)?,
-            pid: r.get(2)?,
-            started: r.get(3)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([root])?;
+    read_all(conn, "editor", rows, read)
 }
 
 pub(crate) fn row(conn: &Connection, id: EditorId) -> Result<Option<EditorInfo>> {
-    Ok(conn
-        .prepare_cached("SELECT id, name, pid, started FROM editor WHERE id = ?1")?
-        .query_row([id], |r| {
-            Ok(EditorInfo {
-                id: r.get(0)?,
-                name: r.get(1)?,
-                pid: r.get(2)?,
-                started: r.get(3)?,
-            })
-        })
-        .optional()?)
+    conn.prepare_cached("SELECT id, name, pid, started FROM editor WHERE id = ?1")?
+        .query_row([id], read)
+        .optional()
+        .in_row(conn, || format!("row {} of table editor", id.0))
+}
+
+/// Adds a language server of this process.
+pub(crate) fn insert(
+    conn: &Connection,
+    root: RootId,
+    name: &str,
+    started: i64,
+) -> Result<EditorInfo> {
+    let pid = std::process::id();
+    conn.execute(
+        "INSERT INTO editor (root, name, pid, started) VALUES (?1,?2,?3,?4)",
+        params![root, name, pid, started],
+    )?;
+    Ok(EditorInfo {
+        id: EditorId(conn.last_insert_rowid()),
+        name: name.to_owned(),
+        pid,
+        started,
+    })
 }
 
 /// Removes an editor with all its rows.
 pub(crate) fn remove(conn: &Connection, id: EditorId) -> Result<()> {
-    for sql in [
-        "DELETE FROM buffer WHERE editor = ?1",
-        "DELETE FROM request WHERE editor = ?1",
-        "DELETE FROM editor WHERE id = ?1",
-    ] {
-        conn.execute(sql, [id])?;
-    }
+    buffer::delete_of(conn, id)?;
+    request::delete_of(conn, id)?;
+    conn.execute("DELETE FROM editor WHERE id = ?1", [id])?;
     Ok(())
 }
 

@@ -1,0 +1,63 @@
+//! Table `event`: what agents reported, in order.
+
+use rusqlite::{Connection, params};
+
+use super::id_list::IdList;
+use crate::error::Result;
+use crate::model::{CallId, SessionId, TurnId};
+use crate::store::now;
+
+/// An event to add.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewEvent<'a> {
+    pub session: SessionId,
+    pub turn: Option<TurnId>,
+    pub call: Option<CallId>,
+    pub subagent: Option<&'a str>,
+    pub name: &'a str,
+}
+
+/// Adds an event. Returns its number.
+pub(crate) fn insert(conn: &Connection, new: &NewEvent<'_>) -> Result<i64> {
+    conn.prepare_cached(
+        "INSERT INTO event (time, session, turn, call, subagent, name) VALUES (?1,?2,?3,?4,?5,?6)",
+    )?
+    .execute(params![
+        now(),
+        new.session,
+        new.turn,
+        new.call,
+        new.subagent,
+        new.name
+    ])?;
+    Ok(conn.last_insert_rowid())
+}
+
+/// Returns the number of the newest event.
+pub(crate) fn newest(conn: &Connection) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT MAX(seq) FROM event")?
+        .query_row([], |r| r.get(0))?)
+}
+
+/// Deletes events before `time` that belong to no turn and no call.
+pub(crate) fn delete_unattached(conn: &Connection, time: i64) -> Result<()> {
+    conn.execute(
+        "DELETE FROM event WHERE time < ?1 AND call IS NULL AND turn IS NULL",
+        [time],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn delete_of_calls(conn: &Connection, calls: IdList) -> Result<()> {
+    let sql = format!("DELETE FROM event WHERE call IN {}", calls.ids());
+    conn.execute(&sql, [])?;
+    Ok(())
+}
+
+/// Keeps the events of these turns without their turn.
+pub(crate) fn detach_turns(conn: &Connection, turns: IdList) -> Result<()> {
+    let sql = format!("UPDATE event SET turn = NULL WHERE turn IN {}", turns.ids());
+    conn.execute(&sql, [])?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Table `session`: the conversations of agents.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::damage::{InRow, read_all};
+use crate::error::Result;
+use crate::model::{RootId, Session, SessionId};
+use crate::store::now;
+
+/// An event's view of its session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeenSession<'a> {
+    pub agent: &'a str,
+    pub native: &'a str,
+    pub transcript: Option<&'a str>,
+    /// The root that the session works in from now on.
+    pub root: RootId,
+}
+
+/// Updates the row of a session, which is added at its first event.
+pub(crate) fn see(conn: &Connection, seen: &SeenSession<'_>) -> Result<SessionId> {
+    Ok(conn
+        .prepare_cached(
+            "INSERT INTO session (agent, native, transcript, started, seen, root) VALUES (?1,?2,?3,?4,?4,?5)
+             ON CONFLICT (agent, native) DO UPDATE
+             SET seen = ?4, transcript = COALESCE(?3, transcript), root = ?5 RETURNING id",
+        )?
+        .query_row(
+            params![seen.agent, seen.native, seen.transcript, now(), seen.root],
+            |r| r.get(0),
+        )?)
+}
+
+pub(crate) fn row(conn: &Connection, id: SessionId) -> Result<Session> {
+    let read = |r: &Row<'_>| {
+        Ok(Session {
+            id: r.get(0)?,
+            agent: r.get(1)?,
+            native: r.get(2)?,
+            transcript: r.get(3)?,
+        })
+    };
+    conn.prepare_cached("SELECT id, agent, native, transcript FROM session WHERE id = ?1")?
+        .query_row([id], read)
+        .in_row(conn, || format!("row {} of table session", id.0))
+}
+
+/// Finds a session by the agent's own id.
+pub(crate) fn id_of(conn: &Connection, agent: &str, native: &str) -> Result<Option<SessionId>> {
+    Ok(conn
+        .prepare_cached("SELECT id FROM session WHERE agent = ?1 AND native = ?2")?
+        .query_row([agent, native], |r| r.get(0))
+        .optional()?)
+}
+
+/// Returns the sessions whose own id begins with this text, an exact match first.
+pub(crate) fn with_prefix(conn: &Connection, native: &str) -> Result<Vec<(SessionId, String)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, native FROM session WHERE substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
+    )?;
+    let rows = select.query([native])?;
+    read_all(conn, "session", rows, |r| Ok((r.get(0)?, r.get(1)?)))
+}
+
+pub(crate) fn of_agent(conn: &Connection, agent: &str) -> Result<Vec<SessionId>> {
+    let mut select = conn.prepare_cached("SELECT id FROM session WHERE agent = ?1")?;
+    let rows = select.query_map([agent], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the next number of a call within the session.
+pub(crate) fn next_iteration(conn: &Connection, id: SessionId) -> Result<i64> {
+    Ok(conn
+        .prepare_cached(
+            "UPDATE session SET iterations = iterations + 1 WHERE id = ?1 RETURNING iterations",
+        )?
+        .query_row([id], |r| r.get(0))?)
+}
+
+/// True if shell commands of the session are known to run in the background.
+pub(crate) fn has_background(conn: &Connection, agent: &str, native: &str) -> Result<bool> {
+    let running = conn
+        .prepare_cached("SELECT background > 0 FROM session WHERE agent = ?1 AND native = ?2")?
+        .query_row([agent, native], |r| r.get(0))
+        .optional()?;
+    Ok(running.unwrap_or(false))
+}
+
+pub(crate) fn set_background(conn: &Connection, id: SessionId, running: bool) -> Result<()> {
+    conn.prepare_cached("UPDATE session SET background = ?2 WHERE id = ?1")?
+        .execute(params![id, running])?;
+    Ok(())
+}
+
+/// Returns the sessions of a root with shell commands in the background and an event after `seen`.
+pub(crate) fn in_background(
+    conn: &Connection,
+    root: RootId,
+    seen: i64,
+) -> Result<BTreeSet<SessionId>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id FROM session WHERE background > 0 AND seen > ?1 AND root = ?2",
+    )?;
+    let rows = select.query_map(params![seen, root], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn count(conn: &Connection) -> Result<i64> {
+    Ok(conn.query_row("SELECT COUNT(*) FROM session", [], |r| r.get(0))?)
+}
+
+/// Returns the agents with their numbers of sessions, most first.
+pub(crate) fn count_by_agent(conn: &Connection) -> Result<Vec<(String, i64)>> {
+    let mut select =
+        conn.prepare("SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent")?;
+    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
