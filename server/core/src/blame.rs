@@ -20,6 +20,7 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
+use crate::store::tables::root;
 use crate::system::read_small;
 use crate::worktree::backed_content;
 use crate::worktree::disk::DiskEntry;
@@ -263,10 +264,7 @@ impl Engine {
 
     /// Returns the head, even if another process has switched branches meanwhile.
     fn head_now(&self) -> Result<Option<NodeId>> {
-        let head =
-            "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
-        let mut select = self.store.conn.prepare_cached(head)?;
-        Ok(select.query_row([self.here.root], |r| r.get(0))?)
+        root::head(&self.store.conn, self.here.root)
     }
 
     fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {

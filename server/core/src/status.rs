@@ -9,7 +9,7 @@ use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
 use crate::places::Workspace;
 use crate::recorder;
 use crate::store::tables::editor::EditorInfo;
-use crate::store::tables::{call, operation, session, turn};
+use crate::store::tables::{call, operation, root, session, turn};
 use crate::store::{self};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
@@ -79,11 +79,7 @@ impl Engine {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
         let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
-        let (last_scan, coverage): (Option<i64>, String) = conn.query_row(
-            "SELECT scanned, coverage FROM root WHERE id = ?1",
-            [self.here.root],
-            |r| Ok((r.get(0)?, r.get(1)?)),
-        )?;
+        let last = root::scan::last(conn, self.here.root)?;
         Ok(Status {
             root: self.root.path.clone(),
             store: self.store.dir.clone(),
@@ -94,13 +90,9 @@ impl Engine {
             nodes: count("SELECT COUNT(*) FROM node")?,
             turns: turn::count(conn)?,
             sessions: session::count(conn)?,
-            tracked_files: conn.query_row(
-                "SELECT COUNT(*) FROM file_state WHERE root = ?1",
-                [self.here.root],
-                |r| r.get(0),
-            )?,
-            last_scan,
-            coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
+            tracked_files: file_state::count(conn, self.here.root)?,
+            last_scan: last.scanned,
+            coverage: last.coverage,
             open_calls: call::count_open(conn, i64::MIN)?,
             open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),

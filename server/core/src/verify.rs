@@ -6,7 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
-use crate::store::tables::{blob, call, journal, operation};
+use crate::store::tables::{blob, call, journal, operation, root};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -204,7 +204,7 @@ impl Engine {
             out.note("a node", read);
         }
         let root = self.here.root;
-        out.note("the last look", file_state::coverage(conn, root));
+        out.note("the last look", root::scan::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
         for damaged in journal::damaged_lists(conn)? {
             out.note::<()>("an operation", Err(damaged));

@@ -6,17 +6,18 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use rustix::fs::{CWD, RenameFlags};
 
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
-use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::model::{ContentId, RootId, bytes_path, os_bytes};
 use crate::store::tables::meta::{self, MetaKey};
-use crate::store::tables::operation;
+use crate::store::tables::{operation, root};
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
+use crate::worktree::file_state;
 
 /// Directory of the notes. Each is a file, locked by the process that works on it.
 const NOTES_DIR: &str = "forks";
@@ -242,17 +243,13 @@ fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
 
 /// Deletes a root that was never used, and its branch.
 fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
-    let branch: Option<BranchId> = conn
-        .query_row("SELECT branch FROM root WHERE id = ?1", [root], |r| {
-            r.get(0)
-        })
-        .optional()?
-        .flatten();
-    for table in ["file_state", "gone", "stray"] {
+    let branch = root::branch(conn, root)?;
+    file_state::remove_all(conn, root)?;
+    for table in ["gone", "stray"] {
         conn.execute(&format!("DELETE FROM {table} WHERE root = ?1"), [root])?;
     }
-    conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
-    crate::store::tables::root::return_path(conn, path)?;
+    root::delete(conn, root)?;
+    root::return_path(conn, path)?;
     operation::roll_back_fork(conn, branch)?;
     conn.execute(
         "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)

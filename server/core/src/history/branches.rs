@@ -10,7 +10,7 @@ use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, bytes_path};
 use crate::store::now;
-use crate::store::tables::operation;
+use crate::store::tables::{operation, root};
 
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
@@ -107,7 +107,7 @@ pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<Branch
 
 /// Drops a root whose directory is gone, even if another directory has its path.
 fn drop_stale_root(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
-    let gone = branch.root.is_some() && !crate::store::tables::root::stands_on(conn, branch.id)?;
+    let gone = branch.root.is_some() && !root::stands_on(conn, branch.id)?;
     let root = branch.root.filter(|_| !gone);
     Ok(BranchInfo { root, ..branch })
 }
@@ -168,23 +168,13 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0)
         ])?;
     // a directory that is gone and comes back continues from its last node
-    detach_roots(conn, None, branch)?;
+    root::detach(conn, None, branch)?;
     Ok(gone)
 }
 
 /// Detaches missing roots from a branch that another root takes over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
-    detach_roots(conn, Some(root), branch)
-}
-
-/// Detaches all roots but one from a branch and records their last node.
-fn detach_roots(conn: &Connection, except: Option<RootId>, branch: BranchId) -> Result<()> {
-    conn.execute(
-        "UPDATE root SET branch = NULL, was = branch,
-           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id IS NOT ?1",
-        params![except, branch],
-    )?;
-    Ok(())
+    root::detach(conn, Some(root), branch)
 }
 
 pub(crate) fn tag(conn: &Connection, name: &str, node: NodeId) -> Result<()> {

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::capture;
 use crate::error::Result;
 use crate::model::{BranchId, NodeId, TurnId};
-use crate::store::tables::{call, journal, operation, turn};
+use crate::store::tables::{call, journal, operation, root, turn};
 
 /// The columns of a checkpoint that retention needs.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +49,12 @@ impl Stamp {
             "SELECT COALESCE(MAX(time), 0) FROM pin",
             "SELECT COALESCE(SUM(node), 0) FROM tag",
             "SELECT COALESCE(SUM(fork_point), 0) FROM branch",
-            "SELECT COALESCE(SUM(stood), 0) FROM root",
         ];
         let read = queries.map(|sql| conn.prepare_cached(sql)?.query_row([], |r| r.get(0)));
         let mut read = read.into_iter().collect::<rusqlite::Result<Vec<i64>>>()?;
         read.push(operation::newest(conn)?.map_or(0, |op| op.0));
         read.push(operation::count_finished(conn)?);
+        read.push(root::last_nodes(conn)?.iter().map(|node| node.0).sum());
         Ok(Self(read))
     }
 }
@@ -97,13 +97,13 @@ impl Facts {
             "SELECT head FROM branch WHERE head IS NOT NULL
              UNION SELECT fork_point FROM branch WHERE fork_point IS NOT NULL
              UNION SELECT node FROM tag UNION SELECT node FROM pin
-             UNION SELECT stood FROM root WHERE stood IS NOT NULL
              -- the first state
              UNION SELECT id FROM node WHERE parent IS NULL",
         )?;
         for node in select.query_map([], |r| r.get(0))? {
             self.retained.insert(node?);
         }
+        self.retained.extend(root::last_nodes(conn)?);
         self.retained.extend(operation::retained_nodes(conn)?);
         // turns are numbered after the newest one; agents work in the others
         let active = capture::inactive_before();

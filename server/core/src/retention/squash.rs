@@ -18,6 +18,7 @@ use crate::store::tables::id_list::IdList;
 use crate::store::tables::{
     call, event, journal, operation, pending_save, reserved, session, turn,
 };
+use crate::worktree::file_state;
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -266,9 +267,9 @@ fn rewrite_sets(
 
 /// Points references of files to their first checkpoint at the checkpoint that is left.
 fn move_references(conn: &Connection, into: NodeId) -> Result<()> {
+    file_state::move_since(conn, IdList::SquashedNodes, into)?;
     for sql in [
         "UPDATE file SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
-        "UPDATE file_state SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
         "INSERT OR IGNORE INTO adopted (node, file)
            SELECT ?1, file FROM adopted WHERE node IN (SELECT id FROM temp.going)",
     ] {

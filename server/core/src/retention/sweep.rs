@@ -10,6 +10,7 @@ use crate::model::{ContentId, Image};
 use crate::store::tables::blob::{self, StoredSize};
 use crate::store::tables::{buffer, call, journal, pending_save, reserved};
 use crate::store::{Repacked, packs, pieces};
+use crate::worktree::file_state;
 
 /// Contents deleted in one transaction, during which hooks wait.
 const BATCH_SIZE: usize = 5000;
@@ -112,13 +113,13 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     })?;
     referenced.extend(buffer::bases(conn)?);
     let mut image = |image: Image| referenced.extend(image.content());
+    file_state::images(conn, &mut image)?;
     reserved::images(conn, &mut image)?;
     pending_save::images(conn, &mut image)?;
     for sql in [
         "SELECT before_image FROM change WHERE before_image IS NOT NULL",
         "SELECT after_image FROM change WHERE after_image IS NOT NULL",
         "SELECT image FROM version WHERE image IS NOT NULL",
-        "SELECT image FROM file_state",
         "SELECT image FROM reviewed WHERE image IS NOT NULL",
     ] {
         let mut select = conn.prepare_cached(sql)?;

@@ -3,7 +3,7 @@
 pub(crate) mod blob;
 pub(crate) mod buffer;
 pub(crate) mod call;
-mod damage;
+pub(crate) mod damage;
 pub(crate) mod editor;
 pub(crate) mod event;
 pub(crate) mod id_list;
