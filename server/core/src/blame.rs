@@ -20,7 +20,9 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::store::tables::{branch, changed_files};
+use crate::store::tables::branch;
+use crate::store::tables::changed_files;
+use crate::store::tables::root;
 use crate::system::read_small;
 use crate::worktree::backed_content;
 use crate::worktree::disk::DiskEntry;
@@ -264,7 +266,7 @@ impl Engine {
 
     /// Returns the head, even if another process has switched branches meanwhile.
     fn head_now(&self) -> Result<Option<NodeId>> {
-        branch::head_of_root(&self.store.conn, self.here.root)
+        root::head(&self.store.conn, self.here.root)
     }
 
     fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {

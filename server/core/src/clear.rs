@@ -8,13 +8,13 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::Here;
-use crate::model::bytes_path;
 use crate::status::Status;
 use crate::store::tables::branch;
 use crate::store::tables::root;
 use crate::store::tables::schema;
 use crate::store::tables::words;
 use crate::store::tables::call;
+use crate::store::tables::root::RootFilter;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 use crate::worktree::dir_cache;
@@ -44,11 +44,9 @@ impl Engine {
 
     pub fn clearing(&self) -> Result<Clearing> {
         let conn = &self.store.conn;
-        let mut select = conn.prepare("SELECT path FROM root WHERE id <> ?1")?;
-        let others = select
-            .query_map([self.here.root], |r| r.get::<_, Vec<u8>>(0))?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
-        let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
+        let others = root::rows(conn, RootFilter::All)?.into_iter();
+        let others = others.filter(|row| row.id != self.here.root);
+        let others: Vec<PathBuf> = others.map(|row| row.path).collect();
         let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
         if !root::is_first(conn, self.here.root)? {
             let origin = others.first().map_or_else(
@@ -109,12 +107,7 @@ impl Engine {
 fn empty(conn: &Connection, here: Here) -> Result<()> {
     schema::clear(conn)?;
     words::clear(conn)?;
-    conn.execute("DELETE FROM root WHERE id <> ?1", [here.root])?;
-    conn.execute(
-        "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = 0,
-           strays = 0,
-           coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
-        [],
-    )?;
+    root::delete_others(conn, here.root)?;
+    root::scan::reset(conn)?;
     branch::clear(conn, here.branch)
 }

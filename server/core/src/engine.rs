@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::ContentId;
 use crate::model::Here;
+use crate::store::tables::root;
 use crate::store::{self, Store};
 use crate::worktree::disk::Root;
 
@@ -111,11 +112,16 @@ impl Engine {
     /// Reads the current branch and settings again, since another process may have switched. Call it before a write,
     /// with a lock held that prevents a switch.
     pub fn refresh(&mut self) -> Result<()> {
-        self.here.branch = self
-            .store
-            .conn
-            .prepare_cached("SELECT branch FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?;
+        let branch = root::branch(&self.store.conn, self.here.root)?;
+        self.here.branch = branch.ok_or_else(|| {
+            Error::refused(
+                format!(
+                    "another directory has taken over the branch of {}",
+                    self.root.path.display()
+                ),
+                "open the directory again",
+            )
+        })?;
         self.root.settings();
         Ok(())
     }

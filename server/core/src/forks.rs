@@ -8,17 +8,20 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::params;
-
 use crate::config::Sources;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
 use crate::model::Here;
-use crate::model::{BranchId, NodeId, RootId, os_bytes};
+use crate::model::{BranchId, NodeId};
 use crate::places::Workspace;
-use crate::store::tables::{file, node, root, tag};
-use crate::store::{self, Durable};
+use crate::store::tables::file;
+use crate::store::tables::node;
+use crate::store::tables::root;
+use crate::store::tables::tag;
+use crate::store;
+use crate::store::Durable;
+use crate::store::tables::root::NewFork;
 use crate::system::DirIdentity;
 use crate::workspace::{self};
 use crate::worktree::disk::NO_STAT;
@@ -214,19 +217,13 @@ impl Engine {
             let absent = self.absent_at(from, &rows)?;
             root::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
-            conn.execute(
-                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime, git_index)
-                 VALUES (?1,?2,?3,x'',?4,?5,?6,'')",
-                params![
-                    os_bytes(target.path.as_os_str()),
-                    branch,
-                    store::now(),
-                    serde_json::to_string(&excludes).unwrap_or_default(),
-                    identity.map(|i| i.inode),
-                    identity.map(|i| i.btime),
-                ],
-            )?;
-            let root = RootId(conn.last_insert_rowid());
+            let new = NewFork {
+                path: &target.path,
+                branch,
+                identity,
+                excludes: &excludes,
+            };
+            let root = root::insert_fork(conn, &new)?;
             for (path, row) in &rows {
                 // must not be recorded as deleted
                 if left_out.contains(path.bytes()) {

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::history::{OpKind, branches};
-use crate::model::{BranchId, Here, NodeId, RootId, os_bytes};
+use crate::model::{BranchId, Here, RootId};
 use crate::places::Workspace;
-use crate::store::tables::root::{RootRow, at_path, give_up, rows};
+use crate::store::tables::root::{self, RootFilter, RootRow, at_path, give_up, rows};
 use crate::store::{Durable, Store};
 use crate::system::DirIdentity;
 use crate::workspace::{self};
@@ -21,7 +21,6 @@ pub(crate) fn reconcile(
     workspace: &Workspace,
     identity: Option<DirIdentity>,
 ) -> Result<bool> {
-    let path = os_bytes(workspace.root.as_os_str());
     let by_path = |conn: &Connection| -> Result<Option<RootRow>> {
         Ok(at_path(conn, &workspace.root)?.pop())
     };
@@ -36,16 +35,12 @@ pub(crate) fn reconcile(
     let state = store.write_notifying(Durable::Power, |conn| {
         let here = by_path(conn)?;
         let id = here.as_ref().map(|row| row.id);
-        let by_identity = "WHERE inode = ?1 AND btime = ?2";
-        let moved = rows(conn, by_identity, &[&identity.inode, &identity.btime])?.pop();
+        let moved = rows(conn, RootFilter::Identity(identity))?.pop();
         if let Some(moved) = moved.filter(|row| Some(row.id) != id)
             && DirIdentity::of(&moved.path) != Some(identity)
         {
             give_up(conn, &workspace.root)?;
-            conn.execute(
-                "UPDATE root SET path = ?2 WHERE id = ?1",
-                params![moved.id, path],
-            )?;
+            root::set_path(conn, moved.id, &workspace.root)?;
             return Ok((RootState::Ours, true));
         }
         let Some(here) = here else {
@@ -61,10 +56,7 @@ pub(crate) fn reconcile(
             give_up(conn, &workspace.root)?;
             return Ok((RootState::Another, true));
         }
-        conn.execute(
-            "UPDATE root SET inode = ?2, btime = ?3 WHERE id = ?1",
-            params![here.id, identity.inode, identity.btime],
-        )?;
+        root::set_identity(conn, here.id, identity)?;
         Ok((RootState::Ours, true))
     })?;
     match state {
@@ -87,11 +79,7 @@ enum RootState {
 /// Creates a branch for a directory that reappeared, at its last node before another directory took over its
 /// branch. None: that node is not known.
 pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<BranchId>> {
-    let (stood, was): (Option<NodeId>, Option<BranchId>) =
-        conn.query_row("SELECT stood, was FROM root WHERE id = ?1", [root], |r| {
-            Ok((r.get(0)?, r.get(1)?))
-        })?;
-    let (Some(stood), Some(was)) = (stood, was) else {
+    let Some((stood, was)) = root::last_position(conn, root)? else {
         return Ok(None);
     };
     let here = Here { root, branch: was };
@@ -106,10 +94,7 @@ pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<Bra
         return Ok(None);
     };
     let branch = branches::create(conn, &name, stood, None)?;
-    conn.execute(
-        "UPDATE root SET branch = ?2, stood = NULL, was = NULL WHERE id = ?1",
-        params![root, branch],
-    )?;
+    root::return_to(conn, root, branch)?;
     branches::record(
         conn,
         Here { root, branch },

@@ -14,6 +14,7 @@ use crate::store::tables::call;
 use crate::store::tables::operation;
 use crate::store::tables::session;
 use crate::store::tables::turn;
+use crate::store::tables::root;
 use crate::store::{self};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
@@ -83,11 +84,7 @@ impl Engine {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
         let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
-        let (last_scan, coverage): (Option<i64>, String) = conn.query_row(
-            "SELECT scanned, coverage FROM root WHERE id = ?1",
-            [self.here.root],
-            |r| Ok((r.get(0)?, r.get(1)?)),
-        )?;
+        let last = root::scan::last(conn, self.here.root)?;
         Ok(Status {
             root: self.root.path.clone(),
             store: self.store.dir.clone(),
@@ -98,13 +95,9 @@ impl Engine {
             nodes: node::count(conn)?,
             turns: turn::count(conn)?,
             sessions: session::count(conn)?,
-            tracked_files: conn.query_row(
-                "SELECT COUNT(*) FROM file_state WHERE root = ?1",
-                [self.here.root],
-                |r| r.get(0),
-            )?,
-            last_scan,
-            coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
+            tracked_files: file_state::count(conn, self.here.root)?,
+            last_scan: last.scanned,
+            coverage: last.coverage,
             open_calls: call::count_open(conn, i64::MIN)?,
             open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),

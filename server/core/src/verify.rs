@@ -23,6 +23,7 @@ use crate::store::tables::blob;
 use crate::store::tables::call;
 use crate::store::tables::journal;
 use crate::store::tables::operation;
+use crate::store::tables::root;
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -198,7 +199,7 @@ impl Engine {
             out.note("a node", id.and_then(|id| history::node(conn, id)));
         }
         let root = self.here.root;
-        out.note("the last look", file_state::coverage(conn, root));
+        out.note("the last look", root::scan::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
         for damaged in journal::damaged_lists(conn)? {
             out.note::<()>("an operation", Err(damaged));

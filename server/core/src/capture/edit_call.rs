@@ -23,6 +23,7 @@ use crate::store;
 use crate::store::tables::change;
 use crate::store::tables::reserved;
 use crate::store::tables::reserved::Reserved;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
@@ -344,7 +345,7 @@ fn update_record(
         Some(_) => Attribution::USER,
         None => attribution,
     };
-    let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+    let generation = scan::next_generation(txn.conn, txn.here.root)?;
     let before_call = transition(path, row.as_ref(), image, entry, attribution, made_dirs);
     record_between(txn, before_call, generation)
 }
@@ -355,7 +356,7 @@ fn adopt(txn: &WriteTxn<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -
         image,
         file: None,
         since: txn.unshared_head()?,
-        generation: file_state::next_generation(txn.conn, txn.here.root)?,
+        generation: scan::next_generation(txn.conn, txn.here.root)?,
         stat: stat.unwrap_or(NO_STAT),
     };
     file_state::put(
@@ -376,12 +377,7 @@ fn readable_image(before: Image, now: Image) -> Image {
 }
 
 fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
-    let scanned: Option<i64> = txn.conn.query_row(
-        "SELECT scanned FROM root WHERE id = ?1",
-        [txn.here.root],
-        |r| r.get(0),
-    )?;
-    if scanned.is_none() {
+    if scan::is_first(txn.conn, txn.here.root)? {
         return Ok(true);
     }
     let excludes = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
@@ -498,7 +494,7 @@ impl ReportedCall<'_> {
             ..ScanContext::between()
         };
         follow_renames(&mut work.own, &work.rows);
-        let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+        let generation = scan::next_generation(txn.conn, txn.here.root)?;
         let has_gaps = !work.coverage.items.is_empty();
         let node = txn.record(&work.own, &context, &work.coverage, has_gaps, generation)?;
         // any further difference is by an unknown author
@@ -659,7 +655,7 @@ impl ReportedEdit<'_> {
         if row.is_none() && self.call.opened_now {
             return adopt(txn, path, image, None);
         }
-        let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+        let generation = scan::next_generation(txn.conn, txn.here.root)?;
         let by_user = transition(path, row, image, &between, Attribution::USER, 0);
         record_between(txn, by_user, generation)?;
         Ok(())

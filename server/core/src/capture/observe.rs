@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::store::tables::node;
 use crate::store::tables::operation;
+use crate::store::tables::root::scan::{self, UnfinishedScan};
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::cookie;
@@ -38,9 +39,7 @@ impl Engine {
                 self.store.remove_orphans()?;
             }
             // checked without the lock: a process that marks it later can get the lock
-            let pending = "SELECT pending <> 0 FROM root WHERE id = ?1";
-            let conn = &self.store.conn;
-            if !conn.query_row(pending, [self.here.root], |r| r.get(0))? {
+            if scan::unfinished(&self.store.conn, self.here.root)? == UnfinishedScan::No {
                 break;
             }
         }
@@ -133,11 +132,7 @@ impl Engine {
     }
 
     pub(crate) fn scan_is_pending(&self) -> Result<bool> {
-        Ok(self
-            .store
-            .conn
-            .prepare_cached("SELECT pending <> 0 OR scanned IS NULL FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?)
+        Ok(!scan::is_complete(&self.store.conn, self.here.root)?)
     }
 
     fn newest_operation(&self) -> Result<Option<OpId>> {

@@ -13,6 +13,7 @@ use crate::model::{
 use crate::store;
 use crate::store::tables::file;
 use crate::store::tables::call;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves;
@@ -176,8 +177,7 @@ impl WriteTxn<'_> {
             let label = Some("not recorded");
             self.node(Kind::External, None, None, None, label, &coverage)?;
             // the next scan finds the agent's changes of that time, with no known author
-            self.conn
-                .execute("UPDATE root SET pending = -1 WHERE pending = 0", [])?;
+            scan::mark_unrecorded(self.conn)?;
         }
         Ok(Some(gaps))
     }

@@ -1,8 +1,6 @@
 //! Records the result of a scan as nodes and changes, in one transaction: reconciles the findings
 //! with the record, decides on each, applies the decisions and updates the root.
 
-use rusqlite::params;
-
 use super::calls::Observation;
 use super::decision::{Adopted, Decision, Postponed, Withdrawal};
 use super::reconcile::{Reconciliation, ScanBasis};
@@ -13,27 +11,19 @@ use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
 use crate::history;
 use crate::model::{Coverage, Image, Kind, NodeId, Reason, RelPath};
-use crate::store::{self, SealedPack};
+use crate::store::SealedPack;
+use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::Excludes;
 use crate::worktree::pending_saves;
 use crate::worktree::scan::{Findings, Found, Materialized};
 
-/// The columns of a root before this scan.
-struct RootBefore {
-    /// The time of the last finished scan.
-    scanned: Option<i64>,
-    pending: i64,
-    /// JSON.
-    coverage: String,
-}
-
 /// The columns of a root after this scan.
 struct RootAfter<'a> {
     partial: bool,
     targeted: bool,
-    pending: i64,
+    unfinished: UnfinishedScan,
     coverage: &'a Coverage,
     excludes: &'a Excludes,
     bare_dirs: Vec<u8>,
@@ -77,7 +67,7 @@ impl WriteTxn<'_> {
             dir_cache_bytes,
         } = findings;
         self.store_collected(pack.as_ref(), &materialized)?;
-        let before = self.root_before()?;
+        let before = scan::before(self.conn, self.here.root)?;
         // a path read by name is not in the dir cache of the last full walk
         let observed_by = if targeted {
             Observed::ByName
@@ -99,7 +89,7 @@ impl WriteTxn<'_> {
             pending_saves::saved(self.conn, save_id)?;
         }
         follow_renames(&mut to_record.transitions, &known);
-        let generation = file_state::next_generation(self.conn, self.here.root)?;
+        let generation = scan::next_generation(self.conn, self.here.root)?;
         self.update_stats(&stat_updates, &known)?;
         let coverage = with_gaps_of(scan_coverage, context);
         let is_start = self.head()?.is_none();
@@ -115,14 +105,18 @@ impl WriteTxn<'_> {
             self.dir_cache_bytes.replace(Some(dir_cache_bytes));
         }
         crate::fault::point("found taken in");
-        let pending = i64::from(partial) * late_author(context);
-        if has_adopted_or_saved || before.differs_from(pending, &coverage) {
+        let unfinished = if partial {
+            late_author(context)
+        } else {
+            UnfinishedScan::No
+        };
+        if has_adopted_or_saved || before.differs_from(unfinished, &coverage) {
             self.notify.set(true);
         }
         self.update_root(RootAfter {
             partial,
             targeted,
-            pending,
+            unfinished,
             coverage: &coverage,
             excludes: &excludes,
             bare_dirs,
@@ -150,7 +144,7 @@ impl WriteTxn<'_> {
     /// file changed.
     fn store_materialized(&self, materialized: &Materialized) -> Result<()> {
         if let Some(bytes) = &materialized.bytes {
-            store::put(self.conn, self.dir, bytes, None)?;
+            crate::store::put(self.conn, self.dir, bytes, None)?;
         }
         file_state::set_materialized(
             self.conn,
@@ -163,19 +157,6 @@ impl WriteTxn<'_> {
     /// Stores the content of a found file. `like` is a content that it probably resembles.
     pub(super) fn store_found(&self, found: &Found, like: &Image) -> Result<bool> {
         self.store_bytes(&found.path, found.image, found.bytes.as_deref(), Some(like))
-    }
-
-    fn root_before(&self) -> Result<RootBefore> {
-        Ok(self
-            .conn
-            .prepare_cached("SELECT scanned, pending, coverage FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| {
-                Ok(RootBefore {
-                    scanned: r.get(0)?,
-                    pending: r.get(1)?,
-                    coverage: r.get(2)?,
-                })
-            })?)
     }
 
     /// Applies decisions, and returns those that wait for the node and generation of this scan.
@@ -278,29 +259,20 @@ impl WriteTxn<'_> {
     }
 
     fn update_root(&self, after: RootAfter<'_>) -> Result<()> {
-        let RootAfter {
-            partial, targeted, ..
-        } = after;
-        self.conn.execute(
-            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
-               excludes = COALESCE(?5, excludes),
-               bare_dirs = COALESCE(?6, bare_dirs), git_index = COALESCE(?7, git_index) WHERE id = ?1",
-            params![
-                self.here.root,
-                (!partial).then(store::now),
-                after.pending,
-                serde_json::to_string(after.coverage).unwrap_or_default(),
-                // a targeted scan did not walk the tree with the current rules
-                (!partial && !targeted)
-                    .then(|| serde_json::to_string(after.excludes).unwrap_or_default()),
-                (!partial).then_some(after.bare_dirs),
-                // after a partial scan, the paths not read may have objects that git no longer has
-                after
-                    .index
-                    .map(|index| if partial { String::new() } else { index })
-            ],
-        )?;
-        Ok(())
+        let is_finished = !after.partial;
+        let new = NewScan {
+            is_finished,
+            unfinished: after.unfinished,
+            coverage: after.coverage,
+            // a targeted scan did not walk the tree with the current rules
+            excludes: (is_finished && !after.targeted).then_some(after.excludes),
+            bare_dirs: is_finished.then_some(after.bare_dirs),
+            // after a partial scan, the paths not read may have objects that git no longer has
+            git_index: after
+                .index
+                .map(|index| if is_finished { index } else { String::new() }),
+        };
+        scan::record(self.conn, self.here.root, &new)
     }
 
     /// True if the newest checkpoint reports the same coverage for a scan between calls.
@@ -320,9 +292,9 @@ impl WriteTxn<'_> {
 
 impl RootBefore {
     /// True if a scan changes what the root reports besides its history.
-    fn differs_from(&self, pending: i64, coverage: &Coverage) -> bool {
+    fn differs_from(&self, unfinished: UnfinishedScan, coverage: &Coverage) -> bool {
         let reported_before = serde_json::from_str(&self.coverage).ok();
-        pending != self.pending
+        unfinished != self.unfinished
             || !reported_before.is_some_and(|reported| same_gaps(&reported, coverage))
     }
 }
@@ -335,12 +307,14 @@ fn with_gaps_of(mut coverage: Coverage, context: &ScanContext) -> Coverage {
     coverage
 }
 
-/// Attribution for changes that a partial scan did not reach: a session id, or -1 for none.
-fn late_author(context: &ScanContext) -> i64 {
+/// Attribution for changes that a partial scan did not reach.
+fn late_author(context: &ScanContext) -> UnfinishedScan {
     match context.observation {
-        Observation::AtEndOf(writer) => writer.session.0,
-        Observation::Unreported(session) | Observation::Late(Some(session)) => session.0,
-        Observation::Between | Observation::Late(None) => -1,
+        Observation::AtEndOf(writer) => UnfinishedScan::By(writer.session),
+        Observation::Unreported(session) | Observation::Late(Some(session)) => {
+            UnfinishedScan::By(session)
+        }
+        Observation::Between | Observation::Late(None) => UnfinishedScan::ByAnyone,
     }
 }
 
@@ -384,11 +358,12 @@ mod tests {
         };
         let session = SessionId(4);
         let call = CallId(9);
-        assert_eq!(at(Observation::AtEndOf(Writer { call, session })), 4);
-        assert_eq!(at(Observation::Unreported(session)), 4);
-        assert_eq!(at(Observation::Late(Some(session))), 4);
-        assert_eq!(at(Observation::Late(None)), -1);
-        assert_eq!(at(Observation::Between), -1);
+        let by = UnfinishedScan::By(session);
+        assert_eq!(at(Observation::AtEndOf(Writer { call, session })), by);
+        assert_eq!(at(Observation::Unreported(session)), by);
+        assert_eq!(at(Observation::Late(Some(session))), by);
+        assert_eq!(at(Observation::Late(None)), UnfinishedScan::ByAnyone);
+        assert_eq!(at(Observation::Between), UnfinishedScan::ByAnyone);
     }
 
     #[test]
@@ -415,20 +390,20 @@ mod tests {
         let coverage = with_gap(Reason::TooLarge, "");
         let before = |coverage: &Coverage| RootBefore {
             scanned: Some(1),
-            pending: 0,
+            unfinished: UnfinishedScan::No,
             coverage: serde_json::to_string(coverage).expect("JSON"),
         };
         let captured_more = Coverage {
             captured: 8,
             ..coverage.clone()
         };
-        assert!(!before(&coverage).differs_from(0, &captured_more));
-        assert!(before(&coverage).differs_from(4, &coverage));
-        assert!(before(&coverage).differs_from(0, &Coverage::default()));
+        assert!(!before(&coverage).differs_from(UnfinishedScan::No, &captured_more));
+        assert!(before(&coverage).differs_from(UnfinishedScan::By(SessionId(4)), &coverage));
+        assert!(before(&coverage).differs_from(UnfinishedScan::No, &Coverage::default()));
         let damaged = RootBefore {
             coverage: "{".into(),
             ..before(&coverage)
         };
-        assert!(damaged.differs_from(0, &coverage));
+        assert!(damaged.differs_from(UnfinishedScan::No, &coverage));
     }
 }

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::model::Here;
 use crate::model::{CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::store::Store;
+use crate::store::tables::root::scan;
 use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
@@ -81,7 +82,7 @@ fn run_scan(
     } = request;
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
-    let generation = file_state::generation(conn, here.root)?;
+    let generation = scan::generation(conn, here.root)?;
     // also without a repository here: another root may still have files in one
     let work_trees = backed_content::backing_work_trees(conn, here.root)?;
     let repositories = backed_content::repositories(&work_trees);
@@ -99,7 +100,7 @@ fn run_scan(
         None => file_state::all(conn, here.root)?,
         Some(touched) => file_state::some(conn, here.root, touched)?,
     };
-    let clean_index = if only.is_none() && file_state::is_first_scan(conn, here.root)? {
+    let clean_index = if only.is_none() && scan::is_first(conn, here.root)? {
         CleanIndex::of(&root.path)
     } else {
         None
@@ -202,10 +203,7 @@ fn complete(
     touched: &ChangedPaths,
     findings: &mut Findings,
 ) -> Result<()> {
-    let (coverage, bare): (String, Option<Vec<u8>>) = conn
-        .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
-        .query_row([here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    let before = file_state::coverage_from(conn, here.root, &coverage)?;
+    let before = scan::last(conn, here.root)?;
     let scanned = |path: &[u8]| {
         let path = RelPath::new(path);
         path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))
@@ -218,6 +216,7 @@ fn complete(
     };
     let new_items = std::mem::take(&mut findings.coverage.items);
     let kept = before
+        .coverage
         .items
         .into_iter()
         .filter(|item| is_lasting(item.reason) && !scanned(&item.path))
@@ -231,15 +230,8 @@ fn complete(
     let mut items: Vec<CoverageItem> = kept.chain(new_items).collect();
     items.sort_by(|a, b| a.path.cmp(&b.path));
     findings.coverage.items = items;
-    findings.coverage.ignored = before.ignored;
-    findings.bare_dirs = bare_dirs(
-        conn,
-        root,
-        here,
-        touched,
-        findings,
-        &bare.unwrap_or_default(),
-    )?;
+    findings.coverage.ignored = before.coverage.ignored;
+    findings.bare_dirs = bare_dirs(conn, root, here, touched, findings, &before.bare_dirs)?;
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use crate::error::Result;
 use crate::model::{Reason, RelPath, RootId};
 use crate::store;
+use crate::store::tables::root;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileStates;
 use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
@@ -39,27 +40,25 @@ impl<'a> Visibility<'a> {
         now: &Excludes,
         found: &[Found],
     ) -> Result<Self> {
-        let (coverage, bare): (String, Option<Vec<u8>>) = conn
-            .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let last = root::scan::last(conn, root)?;
         let excludes = file_state::excludes(conn, root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::worktree::ignore_rules::FILE;
         let changed = excludes != *now || found.iter().any(rule_file);
-        let coverage = file_state::coverage_from(conn, root, &coverage)?;
         Ok(Self {
             conn,
             dir,
             root,
             known,
             old_rules: changed.then(|| (Rules::base(&excludes), excludes)),
-            unreadable: coverage
+            unreadable: last
+                .coverage
                 .items
                 .into_iter()
                 .filter(|i| i.reason == Reason::Unreadable)
                 .map(|i| i.path)
                 .collect(),
-            bare: bare
-                .unwrap_or_default()
+            bare: last
+                .bare_dirs
                 .split(|b| *b == 0)
                 .map(<[u8]>::to_vec)
                 .collect(),

@@ -11,7 +11,10 @@ use crate::history::{self, NewNode};
 use crate::model::{
     CallId, Coverage, GitHead, Here, Image, Kind, NodeId, RelPath, SessionId, TurnId,
 };
-use crate::store::tables::{branch, buffer};
+use crate::store::tables::branch;
+use crate::store::tables::buffer;
+use crate::store::tables::root::scan;
+use crate::store::tables::root::scan::UnfinishedScan;
 use crate::store::{self, Durable};
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::pending_saves::Pending;
@@ -85,13 +88,10 @@ impl WriteTxn<'_> {
     /// Returns the observation for a change found now. It is `Late` if an earlier scan did not
     /// finish, or if hooks could not record.
     pub(crate) fn observation(&self, default: Observation) -> Result<Observation> {
-        let late: i64 = self
-            .conn
-            .prepare_cached("SELECT pending FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?;
-        Ok(match late {
-            0 => default,
-            session => Observation::Late((session > 0).then_some(SessionId(session))),
+        Ok(match scan::unfinished(self.conn, self.here.root)? {
+            UnfinishedScan::No => default,
+            UnfinishedScan::ByAnyone => Observation::Late(None),
+            UnfinishedScan::By(session) => Observation::Late(Some(session)),
         })
     }
 

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Reason, RelPath};
 use crate::store;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
@@ -137,7 +138,7 @@ impl Engine {
                 observation: calls::Observation::AtEndOf(own),
                 ..ScanContext::between()
             };
-            let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+            let generation = scan::next_generation(txn.conn, txn.here.root)?;
             let news = !coverage.items.is_empty();
             let node = txn.record(&steps, &context, &coverage, news, generation)?;
             for (step, (path, disk)) in steps.iter().zip(places) {

@@ -17,6 +17,7 @@ use crate::model::{
     RelPath,
 };
 use crate::store::tables::file;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Stat};
 use crate::worktree::file_state;
@@ -87,7 +88,7 @@ impl WriteTxn<'_> {
             image: p.disk,
             file: Some(file),
             since: row.since,
-            generation: file_state::next_generation(conn, root)?,
+            generation: scan::next_generation(conn, root)?,
             stat: stat.unwrap_or(NO_STAT),
         };
         file_state::put(conn, root, &p.path, &row, file_state::Observed::ByName)?;

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::model::{ContentId, Coverage, Image, NodeId, RelPath};
 use crate::store;
 use crate::store::tables::changed_files;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
@@ -112,7 +113,7 @@ impl WriteTxn<'_> {
         by: Attribution,
     ) -> Result<Option<NodeId>> {
         let step = transition(path, row, to, entry, by, 0);
-        let generation = file_state::next_generation(self.conn, self.here.root)?;
+        let generation = scan::next_generation(self.conn, self.here.root)?;
         let none = Coverage::default();
         self.record(&[step], &ScanContext::between(), &none, false, generation)
     }

@@ -7,6 +7,7 @@ use crate::capture::write_txn::{BEFORE, ScanContext};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Placed, RelPath};
+use crate::store::tables::root::scan;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
 use crate::worktree::pending_saves::{self, NewPending, PendingSave};
@@ -56,7 +57,7 @@ impl Engine {
                 made_dirs: 0,
                 observed_by: file_state::Observed::ByName,
             };
-            let generation = file_state::next_generation(conn, root)?;
+            let generation = scan::next_generation(conn, root)?;
             let none = Coverage::default();
             txn.record(&[step], &ScanContext::between(), &none, false, generation)?;
             pending_saves::done(conn, root, &save.path)?;

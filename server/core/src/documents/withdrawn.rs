@@ -12,7 +12,9 @@ use crate::merge::{Favor, merge3};
 use crate::model::{
     ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
-use crate::store::tables::{change, file};
+use crate::store::tables::change;
+use crate::store::tables::file;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state;
@@ -127,7 +129,7 @@ impl WriteTxn<'_> {
         let row = FileState {
             image: merged,
             stat: NO_STAT,
-            generation: file_state::next_generation(self.conn, self.here.root)?,
+            generation: scan::next_generation(self.conn, self.here.root)?,
             ..row.clone()
         };
         file_state::put(

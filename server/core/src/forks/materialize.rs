@@ -6,21 +6,27 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use rustix::fs::{CWD, RenameFlags};
 
 use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
-use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::model::BranchId;
+use crate::model::ContentId;
+use crate::model::RootId;
+use crate::model::bytes_path;
+use crate::model::os_bytes;
 use crate::store::tables::branch;
 use crate::store::tables::file;
 use crate::store::tables::stray;
 use crate::store::tables::meta;
 use crate::store::tables::meta::MetaKey;
 use crate::store::tables::operation;
+use crate::store::tables::root;
 use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
+use crate::worktree::file_state;
 
 /// Directory of the notes. Each is a file, locked by the process that works on it.
 const NOTES_DIR: &str = "forks";
@@ -246,17 +252,12 @@ fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
 
 /// Deletes a root that was never used, and its branch.
 fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
-    let branch: Option<BranchId> = conn
-        .query_row("SELECT branch FROM root WHERE id = ?1", [root], |r| {
-            r.get(0)
-        })
-        .optional()?
-        .flatten();
+    let branch = root::branch(conn, root)?;
+    file_state::remove_all(conn, root)?;
     file::delete_gone_of(conn, root)?;
     stray::delete_of(conn, root)?;
-    conn.execute("DELETE FROM file_state WHERE root = ?1", [root])?;
-    conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
-    crate::store::tables::root::return_path(conn, path)?;
+    root::delete(conn, root)?;
+    root::return_path(conn, path)?;
     operation::roll_back_fork(conn, branch)?;
     branch::delete_unused(conn, branch)
 }

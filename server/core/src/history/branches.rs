@@ -13,6 +13,7 @@ use crate::store::tables::branch::BranchRow;
 use crate::store::tables::branch::NewBranch;
 use crate::store::tables::tag;
 use crate::store::tables::operation;
+use crate::store::tables::root;
 
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
@@ -78,7 +79,7 @@ pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<Branch
 
 /// Drops a root whose directory is gone, even if another directory has its path.
 fn drop_stale_root(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
-    let gone = branch.root.is_some() && !crate::store::tables::root::stands_on(conn, branch.id)?;
+    let gone = branch.root.is_some() && !root::stands_on(conn, branch.id)?;
     let root = branch.root.filter(|_| !gone);
     Ok(BranchInfo { root, ..branch })
 }
@@ -131,23 +132,13 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
     let name = format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0);
     branch::set_deleted(conn, branch, &name)?;
     // a directory that is gone and comes back continues from its last node
-    detach_roots(conn, None, branch)?;
+    root::detach(conn, None, branch)?;
     Ok(gone)
 }
 
 /// Detaches missing roots from a branch that another root takes over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
-    detach_roots(conn, Some(root), branch)
-}
-
-/// Detaches all roots but one from a branch and records their last node.
-fn detach_roots(conn: &Connection, except: Option<RootId>, branch: BranchId) -> Result<()> {
-    conn.execute(
-        "UPDATE root SET branch = NULL, was = branch,
-           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id IS NOT ?1",
-        params![except, branch],
-    )?;
-    Ok(())
+    root::detach(conn, Some(root), branch)
 }
 
 pub(crate) fn tag(conn: &Connection, name: &str, node: NodeId) -> Result<()> {

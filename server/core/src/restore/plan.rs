@@ -17,6 +17,7 @@ use crate::model::{
     ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
     RelPath,
 };
+use crate::store::tables::root;
 use crate::worktree::file_state;
 
 /// Maximum number of newly captured files that a plan names one by one.
@@ -575,7 +576,7 @@ impl PlanBuilder<'_> {
     /// Adds gaps for files whose current content cannot be read. They keep their last recorded state.
     fn note_unreadable_files(&mut self) -> Result<()> {
         let root = self.engine.here.root;
-        for item in file_state::coverage(&self.engine.store.conn, root)?.items {
+        for item in root::scan::coverage(&self.engine.store.conn, root)?.items {
             let kind = match item.reason {
                 Reason::Unreadable => GapKind::Unreadable,
                 Reason::Special => GapKind::Special,

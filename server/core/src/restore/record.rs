@@ -17,6 +17,7 @@ use crate::store::tables::file;
 use crate::store::tables::node_text;
 use crate::store::tables::operation;
 use crate::store::tables::operation::OpPhase;
+use crate::store::tables::root::scan;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
@@ -83,7 +84,7 @@ impl Engine {
             })?;
             let node = history::insert_node(conn, here, &new)?;
             buffer::attach(conn, &dir, here.root, node, Kind::Rewind)?;
-            let generation = file_state::next_generation(conn, here.root)?;
+            let generation = scan::next_generation(conn, here.root)?;
             restored.insert_changes(conn, head, node)?;
             // remove rows before adding new ones, since a new file may take a removed file's path
             restored.remove_old_states(conn, here)?;

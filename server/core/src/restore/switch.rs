@@ -24,6 +24,8 @@ use crate::model::{
 use crate::store::tables::file;
 use crate::store::tables::node;
 use crate::store::tables::operation;
+use crate::store::tables::root::scan;
+use crate::store::tables::root;
 use crate::store::{self, Durable};
 use crate::worktree::backed_content;
 use crate::worktree::disk::{NO_STAT, Root, Stat};
@@ -492,7 +494,7 @@ impl SwitchRecord {
         let records = Records {
             conn,
             here,
-            generation: file_state::next_generation(conn, here.root)?,
+            generation: scan::next_generation(conn, here.root)?,
             stats: &self.stats,
         };
         let uncarried = self.uncarried_node(conn)?;
@@ -500,10 +502,7 @@ impl SwitchRecord {
         self.place_files(&records)?;
         record_documents(conn, here, self.op, unsaved, &self.edits)?;
         branches::take_over(conn, here.root, to)?;
-        conn.execute(
-            "UPDATE root SET branch = ?2 WHERE id = ?1",
-            params![here.root, to],
-        )?;
+        root::set_branch(conn, here.root, to)?;
         let found = self.found_on_disk(conn, root, dir, unknown_there)?;
         let arrived = self.arrival_node(conn, !found.is_empty())?;
         if let Some(node) = arrived {

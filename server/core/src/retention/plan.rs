@@ -34,16 +34,13 @@ struct Stamp(Vec<i64>);
 impl Stamp {
     fn read(conn: &Connection) -> Result<Self> {
         let (pinned, newest_pin) = tag::pin_stamp(conn)?;
-        let stood: i64 = conn
-            .prepare_cached("SELECT COALESCE(SUM(stood), 0) FROM root")?
-            .query_row([], |r| r.get(0))?;
         Ok(Self(vec![
             moved::newest(conn)?,
             pinned,
             newest_pin,
             tag::stamp(conn)?,
             branch::stamp(conn)?,
-            stood,
+            root::last_nodes(conn)?.iter().map(|node| node.0).sum(),
             operation::newest(conn)?.map_or(0, |op| op.0),
             operation::count_finished(conn)?,
         ]))
@@ -70,10 +67,10 @@ impl Facts {
 
     fn read_retained(&mut self, conn: &Connection) -> Result<()> {
         self.retained = node::retained(conn)?;
-        let mut select = conn.prepare_cached("SELECT stood FROM root WHERE stood IS NOT NULL")?;
         for node in select.query_map([], |r| r.get(0))? {
             self.retained.insert(node?);
         }
+        self.retained.extend(root::last_nodes(conn)?);
         self.retained.extend(operation::retained_nodes(conn)?);
         // turns are numbered after the newest one; agents work in the others
         let active = capture::inactive_before();

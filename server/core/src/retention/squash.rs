@@ -34,6 +34,7 @@ use crate::store::tables::pending_save;
 use crate::store::tables::reserved;
 use crate::store::tables::session;
 use crate::store::tables::turn;
+use crate::worktree::file_state;
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -256,11 +257,8 @@ fn rewrite_sets(
 
 /// Points references of files to their first checkpoint at the checkpoint that is left.
 fn move_references(conn: &Connection, into: NodeId) -> Result<()> {
+    file_state::move_since(conn, IdList::SquashedNodes, into)?;
     file::move_since(conn, IdList::SquashedNodes, into)?;
-    conn.prepare_cached(
-        "UPDATE file_state SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
-    )?
-    .execute([into])?;
     file::move_adopted(conn, IdList::SquashedNodes, into)
 }
 

@@ -81,7 +81,7 @@ fn work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
 
 /// Returns the work trees that may hold git-backed content of a root; none if it has none.
 pub(crate) fn backing_work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
-    match file_state::index(conn, root)? {
+    match root::scan::git_index(conn, root)? {
         Some(_) => work_trees(conn, root),
         None => Ok(Vec::new()),
     }
@@ -110,7 +110,7 @@ pub(crate) fn stale_entries(
     root: RootId,
     repositories: &[Repository],
 ) -> Result<StaleEntries> {
-    let Some(before) = file_state::index(conn, root)? else {
+    let Some(before) = root::scan::git_index(conn, root)? else {
         return Ok(StaleEntries::default());
     };
     let repository = repositories.first();

@@ -14,10 +14,10 @@ use crate::error::{Context, Result};
 use crate::model::Here;
 use crate::model::{RelPath, RootId, bytes_path, is_vcs};
 use crate::store::tables::operation;
+use crate::store::tables::root::scan;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
-use crate::worktree::file_state;
 
 /// A full walk is repeated after this time, whatever a recorder or the cache says.
 pub(crate) const WALK: Duration = Duration::from_mins(5);
@@ -38,7 +38,7 @@ impl CacheKey {
     /// Returns the key of the last recorded walk, or None if there is none.
     fn now(conn: &Connection, here: Here) -> Result<Option<Self>> {
         let newest = operation::newest(conn)?;
-        Ok(file_state::last_walk(conn, here.root)?.map(|walk| Self {
+        Ok(scan::last_walk(conn, here.root)?.map(|walk| Self {
             walk,
             branch: here.branch.0,
             operation: newest.map_or(0, |op| op.0),

@@ -6,9 +6,19 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::model::Opaque;
-use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
+use crate::model::Coverage;
+use crate::model::FileId;
+use crate::model::Image;
+use crate::model::NodeId;
+use crate::model::RelPath;
+use crate::model::RootId;
 use crate::store;
-use crate::store::tables::{file, stray};
+use crate::store::tables::file;
+use crate::store::tables::stray;
+use crate::store::tables::damage::InRow;
+use crate::store::tables::damage::read_all;
+use crate::store::tables::id_list::IdList;
+use crate::store::tables::root::scan;
 use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::Stat;
@@ -64,8 +74,8 @@ fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, FileState)> {
 pub(crate) fn all(conn: &Connection, root: RootId) -> Result<FileStates> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1");
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map([root], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([root])?;
+    read_all(conn, "file_state", rows, read)
 }
 
 /// Returns the row of a path. Content that only git holds is stored first, as far as this connection may write.
@@ -81,10 +91,13 @@ pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
 pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileState>> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
     let mut select = conn.prepare_cached(&sql)?;
-    Ok(select
+    let found = select
         .query_row(params![root, path], read)
-        .optional()?
-        .map(|(_, known)| known))
+        .optional()
+        .in_row(conn, || {
+            format!("row `{}` of table file_state", path.display())
+        })?;
+    Ok(found.map(|(_, known)| known))
 }
 
 /// Replaces a git-backed image with the stored one, in every root with that row.
@@ -102,35 +115,14 @@ pub(crate) fn set_materialized(
     Ok(())
 }
 
-/// Signature of git's index when it last had every git-backed blob of this root.
-pub(crate) fn index(conn: &Connection, root: RootId) -> Result<Option<String>> {
-    Ok(conn
-        .prepare_cached("SELECT git_index FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?)
-}
-
-/// Generation of the last recorded full walk.
-pub(crate) fn last_walk(conn: &Connection, root: RootId) -> Result<Option<i64>> {
-    Ok(conn
-        .prepare_cached("SELECT walked FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?)
-}
-
-/// True if no scan of the root has finished yet.
-pub(crate) fn is_first_scan(conn: &Connection, root: RootId) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT scanned IS NULL FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?)
-}
-
 /// Returns the files whose content only git holds, with their images.
 pub(crate) fn all_git_backed(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Image)>> {
     // an encoded `InGit` image begins with 4
     let mut select = conn.prepare_cached(
         "SELECT path, image FROM file_state WHERE root = ?1 AND substr(image, 1, 1) = x'04'",
     )?;
-    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([root])?;
+    read_all(conn, "file_state", rows, |r| Ok((r.get(0)?, r.get(1)?)))
 }
 
 /// Returns files that were adopted after the start and never changed, with the node of their adoption.
@@ -221,6 +213,42 @@ pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<
     mark_unverified(conn, root, path)
 }
 
+/// Removes all rows of a root.
+pub(crate) fn remove_all(conn: &Connection, root: RootId) -> Result<()> {
+    conn.execute("DELETE FROM file_state WHERE root = ?1", [root])?;
+    Ok(())
+}
+
+/// Moves the first nodes of files to this node, which replaces them.
+pub(crate) fn move_since(conn: &Connection, nodes: IdList, into: NodeId) -> Result<()> {
+    let sql = format!(
+        "UPDATE file_state SET since = ?1 WHERE since IN {}",
+        nodes.ids()
+    );
+    conn.prepare_cached(&sql)?.execute([into])?;
+    Ok(())
+}
+
+/// Passes on the images of all rows.
+pub(crate) fn images(conn: &Connection, take: &mut dyn FnMut(Image)) -> Result<()> {
+    let mut select = conn.prepare_cached("SELECT path, image FROM file_state")?;
+    let mut rows = select.query([])?;
+    while let Some(r) = rows.next()? {
+        take(r.get(1).in_row(conn, || {
+            let path: Vec<u8> = r.get(0).unwrap_or_default();
+            let path = String::from_utf8_lossy(&path);
+            format!("row `{path}` of table file_state")
+        })?);
+    }
+    Ok(())
+}
+
+/// Counts the known paths of a root.
+pub(crate) fn count(conn: &Connection, root: RootId) -> Result<i64> {
+    let sql = "SELECT COUNT(*) FROM file_state WHERE root = ?1";
+    Ok(conn.query_row(sql, [root], |r| r.get(0))?)
+}
+
 /// Saves the old content of a .gitignore before its row changes. The last scan used it, so it later tells what that
 /// scan could not see.
 fn save_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
@@ -232,36 +260,12 @@ fn save_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     };
     let content = row(conn, root, path)?.and_then(|row| row.image.content());
     excludes.note(path, content);
-    conn.prepare_cached("UPDATE root SET excludes = ?2 WHERE id = ?1")?
-        .execute(params![
-            root,
-            serde_json::to_string(&excludes).unwrap_or_default()
-        ])?;
-    Ok(())
-}
-
-/// Returns what the last scan did not capture.
-pub(crate) fn coverage(conn: &Connection, root: RootId) -> Result<Coverage> {
-    let text: Option<String> = conn
-        .prepare_cached("SELECT coverage FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))
-        .optional()?;
-    let read = text.map(|text| coverage_from(conn, root, &text));
-    Ok(read.transpose()?.unwrap_or_default())
-}
-
-/// Reads the column `coverage` of a root.
-pub(crate) fn coverage_from(conn: &Connection, root: RootId, text: &str) -> Result<Coverage> {
-    store::json(conn, || format!("the coverage of root {}", root.0), text)
+    scan::set_excludes(conn, root, &excludes)
 }
 
 /// Returns the ignore rules of the last scan, or None before the first one.
 pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Excludes>> {
-    let json: Option<String> = conn
-        .prepare_cached("SELECT excludes FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?;
-    let row = || format!("the rules of root {}", root.0);
-    json.map(|json| store::json(conn, row, &json)).transpose()
+    scan::excludes(conn, root)
 }
 
 /// Updates the stat of an unchanged image, unless the row has changed since.
@@ -288,7 +292,7 @@ pub(crate) fn update_stat(
 /// Makes every later partial scan check this path. The next generation is used because a running walk may already
 /// have visited the path.
 pub(crate) fn mark_unverified(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
-    insert_unverified(conn, root, path, generation(conn, root)? + 1)
+    insert_unverified(conn, root, path, scan::generation(conn, root)? + 1)
 }
 
 /// Adds a path that partial scans must check.
@@ -303,10 +307,7 @@ fn insert_unverified(
 
 /// Returns the paths that partial scans must check. None: no full walk has filled the table yet.
 pub(crate) fn unverified(conn: &Connection, root: RootId) -> Result<Option<Vec<RelPath>>> {
-    let whole: bool = conn
-        .prepare_cached("SELECT strays FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?;
-    if !whole {
+    if !scan::has_unvisited(conn, root)? {
         return Ok(None);
     }
     stray::paths(conn, root).map(Some)
@@ -324,25 +325,7 @@ pub(crate) fn record_walk(
     for path in unvisited {
         insert_unverified(conn, root, path, generation)?;
     }
-    conn.prepare_cached("UPDATE root SET strays = 1, walked = ?2 WHERE id = ?1")?
-        .execute(params![root, generation])?;
-    Ok(())
-}
-
-/// Returns the generation of the rows written last.
-pub(crate) fn generation(conn: &Connection, root: RootId) -> Result<i64> {
-    Ok(conn
-        .prepare_cached("SELECT generation FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?)
-}
-
-/// Starts the generation for rows written from now on in this transaction.
-pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
-    Ok(conn
-        .prepare_cached(
-            "UPDATE root SET generation = generation + 1 WHERE id = ?1 RETURNING generation",
-        )?
-        .query_row([root], |r| r.get(0))?)
+    scan::set_walked(conn, root, generation)
 }
 
 /// Returns the rows of paths that may have changed.
@@ -375,8 +358,8 @@ fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
     let sql =
         format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3");
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(params![root, from, to], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(params![root, from, to])?;
+    read_all(conn, "file_state", rows, read)
 }
 
 /// True if any known path is in this directory.
@@ -414,8 +397,8 @@ pub(crate) fn adopted_elsewhere(
          WHERE root IN (SELECT id FROM root WHERE id <> ?1) AND file IS NULL AND since IS NOT NULL"
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map([root], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([root])?;
+    read_all(conn, "file_state", rows, read)
 }
 
 #[cfg(test)]
@@ -560,7 +543,7 @@ mod tests {
     fn a_walk_verifies_the_paths_marked_before_it_began() {
         let conn = store();
         assert_eq!(unverified(&conn, ROOT).expect("read"), None);
-        let begun = next_generation(&conn, ROOT).expect("begun");
+        let begun = scan::next_generation(&conn, ROOT).expect("begun");
         put(
             &conn,
             ROOT,
@@ -570,10 +553,10 @@ mod tests {
         )
         .expect("put");
         mark_unverified(&conn, ROOT, &path("during")).expect("marked");
-        let recorded = next_generation(&conn, ROOT).expect("recorded");
+        let recorded = scan::next_generation(&conn, ROOT).expect("recorded");
         record_walk(&conn, ROOT, begun, &[path("ignored")], recorded).expect("recorded");
         assert_eq!(unverified_paths(&conn), ["during", "ignored"]);
-        assert_eq!(last_walk(&conn, ROOT).expect("read"), Some(recorded));
+        assert_eq!(scan::last_walk(&conn, ROOT).expect("read"), Some(recorded));
     }
 
     #[test]

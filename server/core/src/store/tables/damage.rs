@@ -51,7 +51,7 @@ impl<T> InRow<T> for rusqlite::Result<T> {
 }
 
 /// Reads all rows of a query. The first column and `table` name a damaged row.
-pub(super) fn read_all<T, C: FromIterator<T>>(
+pub(crate) fn read_all<T, C: FromIterator<T>>(
     conn: &Connection,
     table: &str,
     mut rows: Rows<'_>,

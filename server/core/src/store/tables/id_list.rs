@@ -30,7 +30,7 @@ impl IdList {
     }
 
     /// The ids as a subquery.
-    pub(super) fn ids(self) -> String {
+    pub(crate) fn ids(self) -> String {
         format!("(SELECT id FROM {})", self.table())
     }
 

@@ -8,7 +8,7 @@ pub(crate) mod call;
 pub(crate) mod change;
 pub(crate) mod changed_files;
 pub(crate) mod counted;
-mod damage;
+pub(crate) mod damage;
 pub(crate) mod editor;
 pub(crate) mod event;
 pub(crate) mod file;

@@ -1,13 +1,17 @@
-//! The directories (roots) of a store. Each has one row with its branch. The row of a deleted directory stays for
+//! Table `root`: the directories (roots) of a store. Each has one row with its branch. The row of a deleted directory stays for
 //! its history, but releases its path and branch. A directory is found by its path, or by its identity after it was
 //! moved.
 
+pub(crate) mod scan;
+
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
+use serde::Serialize;
 
+use super::damage::{InRow, read_all};
 use crate::error::Result;
-use crate::model::{BranchId, Here, RelPath, RootId, bytes_path, os_bytes};
+use crate::model::{BranchId, Here, NodeId, RelPath, RootId, bytes_path, os_bytes};
 use crate::system::DirIdentity;
 
 /// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
@@ -54,13 +58,14 @@ pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
 pub(crate) fn path(conn: &Connection, root: RootId) -> Result<PathBuf> {
     let path: Vec<u8> = conn
         .prepare_cached("SELECT path FROM root WHERE id = ?1")?
-        .query_row([root], |r| r.get(0))?;
+        .query_row([root], |r| r.get(0))
+        .in_row(conn, || format!("row {} of table root", root.0))?;
     Ok(bytes_path(&path))
 }
 
 /// Returns the directories that exist.
 pub(crate) fn existing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
-    let rows = rows(conn, "", &[])?;
+    let rows = rows(conn, RootFilter::All)?;
     let mut existing = Vec::new();
     for row in rows {
         if row.exists(conn)? {
@@ -72,7 +77,7 @@ pub(crate) fn existing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
 
 /// True if the directory on this branch exists.
 pub(crate) fn stands_on(conn: &Connection, branch: BranchId) -> Result<bool> {
-    match rows(conn, "WHERE branch = ?1", &[&branch])?.first() {
+    match rows(conn, RootFilter::Branch(branch))?.first() {
         Some(row) => row.exists(conn),
         None => Ok(false),
     }
@@ -90,28 +95,48 @@ pub(crate) struct RootRow {
     pub identity: Option<DirIdentity>,
 }
 
-pub(crate) fn rows(
-    conn: &Connection,
-    filter: &str,
-    values: &[&dyn rusqlite::ToSql],
-) -> Result<Vec<RootRow>> {
-    let sql = format!("SELECT id, path, inode, btime FROM root {filter} ORDER BY id");
+/// Roots to read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RootFilter<'a> {
+    All,
+    Path(&'a Path),
+    Branch(BranchId),
+    Identity(DirIdentity),
+}
+
+fn read(r: &Row<'_>) -> rusqlite::Result<RootRow> {
+    let path: Vec<u8> = r.get(1)?;
+    let (inode, btime): (Option<i64>, Option<i64>) = (r.get(2)?, r.get(3)?);
+    let identity = inode.zip(btime);
+    Ok(RootRow {
+        id: r.get(0)?,
+        path: bytes_path(&path),
+        identity: identity.map(|(inode, btime)| DirIdentity { inode, btime }),
+    })
+}
+
+pub(crate) fn rows(conn: &Connection, filter: RootFilter<'_>) -> Result<Vec<RootRow>> {
+    let path;
+    let (condition, values): (&str, &[&dyn ToSql]) = match &filter {
+        RootFilter::All => ("", &[]),
+        RootFilter::Path(at) => {
+            path = os_bytes(at.as_os_str());
+            ("WHERE path = ?1", &[&path])
+        }
+        RootFilter::Branch(branch) => ("WHERE branch = ?1", &[branch]),
+        RootFilter::Identity(identity) => (
+            "WHERE inode = ?1 AND btime = ?2",
+            &[&identity.inode, &identity.btime],
+        ),
+    };
+    let sql = format!("SELECT id, path, inode, btime FROM root {condition} ORDER BY id");
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(values, |r| {
-        let path: Vec<u8> = r.get(1)?;
-        let (inode, btime): (Option<i64>, Option<i64>) = (r.get(2)?, r.get(3)?);
-        let identity = inode.zip(btime);
-        Ok(RootRow {
-            id: r.get(0)?,
-            path: bytes_path(&path),
-            identity: identity.map(|(inode, btime)| DirIdentity { inode, btime }),
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(values)?;
+    read_all(conn, "root", rows, read)
 }
 
 pub(crate) fn at_path(conn: &Connection, path: &Path) -> Result<Vec<RootRow>> {
-    rows(conn, "WHERE path = ?1", &[&os_bytes(path.as_os_str())])
+    rows(conn, RootFilter::Path(path))
 }
 
 /// Number of files to check when comparing directories.
@@ -193,4 +218,120 @@ pub(crate) fn insert_on_main(
         root: RootId(conn.last_insert_rowid()),
         branch,
     })
+}
+
+/// A directory to which a fork was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewFork<'a, E> {
+    pub path: &'a Path,
+    pub branch: BranchId,
+    pub identity: Option<DirIdentity>,
+    /// The rules under which it was written.
+    pub excludes: &'a E,
+}
+
+/// Inserts the root of a fork. Its files are known as after a scan.
+pub(crate) fn insert_fork<E: Serialize>(conn: &Connection, new: &NewFork<'_, E>) -> Result<RootId> {
+    conn.execute(
+        "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime, git_index)
+         VALUES (?1,?2,?3,x'',?4,?5,?6,'')",
+        params![
+            os_bytes(new.path.as_os_str()),
+            new.branch,
+            crate::store::now(),
+            serde_json::to_string(new.excludes).unwrap_or_default(),
+            new.identity.map(|i| i.inode),
+            new.identity.map(|i| i.btime),
+        ],
+    )?;
+    Ok(RootId(conn.last_insert_rowid()))
+}
+
+/// Returns the branch of a root. None: another directory took it over, or there is no such root.
+pub(crate) fn branch(conn: &Connection, root: RootId) -> Result<Option<BranchId>> {
+    let found = conn
+        .prepare_cached("SELECT branch FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))
+        .optional()
+        .in_row(conn, || format!("row {} of table root", root.0))?;
+    Ok(found.flatten())
+}
+
+/// Returns the head of the branch of a root.
+pub(crate) fn head(conn: &Connection, root: RootId) -> Result<Option<NodeId>> {
+    let sql = "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([root], |r| r.get(0))?)
+}
+
+pub(crate) fn set_branch(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET branch = ?2 WHERE id = ?1",
+        params![root, branch],
+    )?;
+    Ok(())
+}
+
+/// Returns the last node and branch of a root without a branch.
+pub(crate) fn last_position(conn: &Connection, root: RootId) -> Result<Option<(NodeId, BranchId)>> {
+    let read = |r: &Row<'_>| -> rusqlite::Result<(Option<NodeId>, Option<BranchId>)> {
+        Ok((r.get(0)?, r.get(1)?))
+    };
+    let (stood, was) = conn
+        .query_row("SELECT stood, was FROM root WHERE id = ?1", [root], read)
+        .in_row(conn, || format!("row {} of table root", root.0))?;
+    Ok(stood.zip(was))
+}
+
+/// Puts a root without a branch on a new one.
+pub(crate) fn return_to(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET branch = ?2, stood = NULL, was = NULL WHERE id = ?1",
+        params![root, branch],
+    )?;
+    Ok(())
+}
+
+/// Takes all roots but one from a branch and records their last node.
+pub(crate) fn detach(conn: &Connection, except: Option<RootId>, branch: BranchId) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET branch = NULL, was = branch,
+           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id IS NOT ?1",
+        params![except, branch],
+    )?;
+    Ok(())
+}
+
+/// Returns the last nodes of roots without a branch.
+pub(crate) fn last_nodes(conn: &Connection) -> Result<Vec<NodeId>> {
+    let mut select = conn.prepare_cached("SELECT stood FROM root WHERE stood IS NOT NULL")?;
+    let rows = select.query_map([], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Records that the directory was moved to this path.
+pub(crate) fn set_path(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET path = ?2 WHERE id = ?1",
+        params![root, os_bytes(path.as_os_str())],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn set_identity(conn: &Connection, root: RootId, identity: DirIdentity) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET inode = ?2, btime = ?3 WHERE id = ?1",
+        params![root, identity.inode, identity.btime],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn delete(conn: &Connection, root: RootId) -> Result<()> {
+    conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
+    Ok(())
+}
+
+/// Deletes all roots but one.
+pub(crate) fn delete_others(conn: &Connection, root: RootId) -> Result<()> {
+    conn.execute("DELETE FROM root WHERE id <> ?1", [root])?;
+    Ok(())
 }
