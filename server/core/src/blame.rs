@@ -20,14 +20,11 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::store::tables::branch;
-use crate::store::tables::changed_files;
-use crate::store::tables::root;
+use crate::store::tables::{changed_files, root};
 use crate::system::read_small;
-use crate::worktree::backed_content;
 use crate::worktree::disk::DiskEntry;
-use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
+use crate::worktree::{backed_content, file_state};
 use annotate::{Annotator, CacheUpdate};
 use runs::{Owner, Runs};
 

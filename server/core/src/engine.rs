@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::model::ContentId;
-use crate::model::Here;
+use crate::model::{ContentId, Here};
 use crate::store::tables::root;
 use crate::store::{self, Store};
 use crate::worktree::disk::Root;

@@ -20,9 +20,8 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Change, ChangeId, ContentId, FileId, FileVersion, Image, NodeId, Origin, Placed, RelPath, Role,
 };
-use crate::store::tables::changed_files;
 use crate::store::tables::reviewed::{self, NewReviewed, ReviewedRow};
-use crate::store::tables::{session, turn};
+use crate::store::tables::{changed_files, session, turn};
 use crate::store::{self, Durable};
 
 /// The files, or the lines of one file, to review.

@@ -1,23 +1,12 @@
 //! The history in numbers.
 
-use rusqlite::Connection;
-
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::Rows;
 use crate::model::{ChangeId, Kind};
 pub use crate::store::tables::counted::LineTotals;
-use crate::store::tables::counted;
-use crate::store::tables::counted::CountedAuthors;
-use crate::store::tables::branch;
-use crate::store::tables::change;
-use crate::store::tables::changed_files;
-use crate::store::tables::node;
-use crate::store::tables::tag;
-use crate::store::tables::blob;
-use crate::store::tables::call;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::store::tables::counted::{self, CountedAuthors};
+use crate::store::tables::{blob, branch, call, change, changed_files, node, session, tag, turn};
 
 /// Changes whose line counts are saved in one go.
 const BATCH_SIZE: usize = 2000;
@@ -66,7 +55,7 @@ impl Engine {
         self.count_lines(progress)?;
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
-        let one = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
+        let _one = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
         let (oldest, newest) = node::time_span(conn)?;
         Ok(Stats {
             checkpoints: node::count_by_kind(conn)?,
@@ -127,10 +116,4 @@ impl Engine {
             after = last;
         }
     }
-}
-
-fn pairs<K: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Result<Vec<(K, i64)>> {
-    let mut select = conn.prepare(sql)?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -8,14 +8,9 @@ use crate::error::Result;
 use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
 use crate::places::Workspace;
 use crate::recorder;
+use crate::store;
 use crate::store::tables::editor::EditorInfo;
-use crate::store::tables::node;
-use crate::store::tables::call;
-use crate::store::tables::operation;
-use crate::store::tables::session;
-use crate::store::tables::turn;
-use crate::store::tables::root;
-use crate::store::{self};
+use crate::store::tables::{call, node, operation, root, session, turn};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::PendingSave;
 
@@ -83,7 +78,7 @@ impl Engine {
     pub fn status(&self) -> Result<Status> {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
-        let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
+        let _count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
         let last = root::scan::last(conn, self.here.root)?;
         Ok(Status {
             root: self.root.path.clone(),

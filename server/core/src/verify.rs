@@ -5,27 +5,11 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::ChangeId;
-use crate::model::ContentId;
-use crate::model::FileId;
-use crate::model::FileVersion;
-use crate::model::Image;
-use crate::model::OpId;
-use crate::store;
-use crate::store::tables::change;
-use crate::store::tables::changed_files;
-use crate::store::tables::file;
-use crate::store::tables::node_checks;
-use crate::store::tables::node_text;
-use crate::model::Kind;
-use crate::model::NodeId;
-use crate::store::tables::blob;
-use crate::store::tables::call;
-use crate::store::tables::journal;
-use crate::store::tables::operation;
-use crate::store::tables::root;
-use crate::worktree::backed_content;
-use crate::worktree::file_state;
+use crate::model::{ContentId, FileId, FileVersion, Image};
+use crate::store::tables::{
+    blob, call, change, changed_files, file, journal, node_checks, node_text, operation, root,
+};
+use crate::worktree::{backed_content, file_state};
 
 /// Maximum number of places that are listed for a content.
 const PLACES: usize = 8;

@@ -3,26 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
 use super::runs::{Owner, Runs};
 use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
 use crate::capture::calls::{self, Observation, Writers, by_open_edit};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::history;
-use crate::model::CallId;
-use crate::model::Origin;
-use crate::model::RelPath;
-use crate::model::Session;
-use crate::model::SessionId;
-use crate::model::Turn;
-use crate::model::TurnId;
-use crate::store::tables::changed_files;
-use crate::model::Role;
-use crate::store::tables::call;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
+use crate::store::tables::{call, changed_files, session, turn};
 
 impl Engine {
     pub(super) fn authors(
@@ -101,16 +90,6 @@ struct CallAuthor {
 }
 
 impl CallAuthor {
-    /// Reads the columns from `at` on: tool, iteration, subagent, turn.
-    fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
-        Ok(Self {
-            tool: row.get(at)?,
-            iteration: row.get(at + 1)?,
-            subagent: row.get(at + 2)?,
-            turn: row.get(at + 3)?,
-        })
-    }
-
     fn find(conn: &Connection, id: CallId) -> Result<Self> {
         let call = call::row(conn, id)?;
         Ok(Self {

@@ -21,13 +21,10 @@ use crate::model::{
 };
 use crate::store;
 use crate::store::tables::change;
-use crate::store::tables::reserved;
-use crate::store::tables::reserved::Reserved;
+use crate::store::tables::reserved::{self, Reserved};
 use crate::store::tables::root::scan;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::{DiskEntry, Root, Stat};
-use crate::worktree::file_state;
-use crate::worktree::file_state::{FileState, FileStates};
+use crate::worktree::disk::{DiskEntry, NO_STAT, Root, Stat};
+use crate::worktree::file_state::{self, FileState, FileStates};
 use crate::worktree::ignore_rules::{ExcludePatterns, Rules, was_ignored};
 use crate::worktree::pending_saves;
 

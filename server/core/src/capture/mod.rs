@@ -23,19 +23,14 @@ mod cost;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::Reason;
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RootId, SessionId};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId};
 use crate::store;
-use crate::store::tables::change;
-use crate::store::tables::node;
 use crate::store::tables::call::CallEffect;
-use crate::store::tables::reserved;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::store::tables::{change, node, reserved, session, turn};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};

@@ -10,18 +10,14 @@ use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
-use crate::store::tables::node;
-use crate::store::tables::operation;
 use crate::store::tables::root::scan::{self, UnfinishedScan};
+use crate::store::tables::{node, operation};
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
-use crate::worktree::cookie;
-use crate::worktree::dir_cache;
 use crate::worktree::dirty::Extent;
-use crate::worktree::file_state;
-use crate::worktree::ignore_rules;
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::Findings;
+use crate::worktree::{cookie, dir_cache, file_state, ignore_rules};
 
 /// Above this many unverified paths, walk the tree instead.
 const MAX_UNVERIFIED: usize = 2000;

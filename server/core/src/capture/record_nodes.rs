@@ -11,9 +11,8 @@ use crate::model::{
     CallId, ChangeId, Coverage, CoverageItem, FileVersion, Kind, NodeId, Reason, SessionId, TurnId,
 };
 use crate::store;
-use crate::store::tables::file;
-use crate::store::tables::call;
 use crate::store::tables::root::scan;
+use crate::store::tables::{call, file};
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves;

@@ -11,8 +11,7 @@ use crate::error::Result;
 use crate::model::{Reason, RelPath, RootId};
 use crate::store;
 use crate::store::tables::root;
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileStates;
+use crate::worktree::file_state::{self, FileStates};
 use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
 use crate::worktree::scan::Found;
 

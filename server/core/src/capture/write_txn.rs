@@ -11,10 +11,8 @@ use crate::history::{self, NewNode};
 use crate::model::{
     CallId, Coverage, GitHead, Here, Image, Kind, NodeId, RelPath, SessionId, TurnId,
 };
-use crate::store::tables::branch;
-use crate::store::tables::buffer;
-use crate::store::tables::root::scan;
-use crate::store::tables::root::scan::UnfinishedScan;
+use crate::store::tables::root::scan::{self, UnfinishedScan};
+use crate::store::tables::{branch, buffer};
 use crate::store::{self, Durable};
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::pending_saves::Pending;

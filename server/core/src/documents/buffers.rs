@@ -7,20 +7,10 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
 use crate::model::{ContentId, EditorId, Image, NodeId, RelPath};
-use crate::store::tables::buffer::Alive;
-use crate::store::tables::buffer::OpenText;
-use crate::store::tables::buffer::buffer_rows;
-use crate::store::tables::buffer::keep;
-use crate::store::tables::buffer::text_of;
-use crate::store::tables::editor::EditorInfo;
-use crate::store::tables::editor::ensure;
-use crate::store::tables::editor::is_alive;
-use crate::store::tables::node_text::Unsaved;
-use crate::store;
 use crate::store::Durable;
-use crate::store::tables::buffer;
-use crate::store::tables::buffer::NewBuffer;
-use crate::store::tables::buffer::Unsaved;
+use crate::store::tables::buffer::{self, Alive, NewBuffer, OpenText, buffer_rows, keep, text_of};
+use crate::store::tables::editor::{EditorInfo, ensure, is_alive};
+use crate::store::tables::node_text::Unsaved;
 use crate::worktree::file_state;
 
 /// Unsaved text of an editor that has died.

@@ -29,10 +29,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{EditorId, NodeId, OpId, RootId};
 use crate::store::tables::editor::{self, is_alive, lock_file};
-use crate::store::tables::node;
-use crate::store::tables::buffer;
-use crate::store::tables::event;
-use crate::store::tables::operation;
+use crate::store::tables::{buffer, event, node, operation};
 use crate::store::{self, Durable, Lock, Store};
 
 /// Newest ids of a store. Any difference means that something was committed.
@@ -129,7 +126,7 @@ impl Engine {
     /// for every notification.
     pub fn news(&self) -> Result<News> {
         let conn = &self.store.conn;
-        let newest = |sql: &str| -> Result<Option<i64>> {
+        let _newest = |sql: &str| -> Result<Option<i64>> {
             Ok(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?)
         };
         Ok(News {

@@ -18,10 +18,8 @@ use crate::model::{
 };
 use crate::store::tables::file;
 use crate::store::tables::root::scan;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::{DiskEntry, Stat};
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::worktree::disk::{DiskEntry, NO_STAT, Stat};
+use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves::{Pending, PendingSave, all, saved, written};
 
 /// Choice for a pending save that will not happen.

@@ -11,8 +11,7 @@ use crate::store;
 use crate::store::tables::changed_files;
 use crate::store::tables::root::scan;
 use crate::worktree::disk::DiskEntry;
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves::Pending;
 
 impl Engine {

@@ -12,13 +12,10 @@ use crate::merge::{Favor, merge3};
 use crate::model::{
     ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
-use crate::store::tables::change;
-use crate::store::tables::file;
 use crate::store::tables::root::scan;
-use crate::worktree::disk::DiskEntry;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::store::tables::{change, file};
+use crate::worktree::disk::{DiskEntry, NO_STAT};
+use crate::worktree::file_state::{self, FileState};
 
 /// Label of a node that withdraws an outcome.
 pub(super) const NOT_SAVED: &str = "not saved";

@@ -8,10 +8,8 @@ use crate::history::Ancestry;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
 use crate::restore::{Gap, gap_of};
 use crate::store::tables::file;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::{Content, Root};
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::worktree::disk::{Content, NO_STAT, Root};
+use crate::worktree::file_state::{self, FileState};
 
 /// From this many files on, the whole file system is synced instead of each file.
 const SYNC_ALL: usize = 2000;

@@ -1,19 +1,13 @@
 //! Branches and tags: names that follow new checkpoints, and names that stay.
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::{OpKind, branch_of};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::Here;
-use crate::model::{BranchId, NodeId, RootId, bytes_path};
-use crate::store::now;
-use crate::store::tables::branch;
-use crate::store::tables::branch::BranchRow;
-use crate::store::tables::branch::NewBranch;
-use crate::store::tables::tag;
-use crate::store::tables::operation;
-use crate::store::tables::root;
+use crate::model::{BranchId, Here, NodeId, RootId, bytes_path};
+use crate::store::tables::branch::{self, BranchRow, NewBranch};
+use crate::store::tables::{operation, root, tag};
 
 #[derive(Clone, Debug)]
 pub struct BranchInfo {

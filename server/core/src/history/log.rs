@@ -9,15 +9,10 @@ use super::timeline::Entry;
 use super::{Ancestry, branches, full_text, head};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::Here;
-use crate::model::{Kind, NodeId, RelPath, SessionId};
+use crate::model::{Here, Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
-use crate::store::tables::node_page;
-use crate::store::tables::node_page::NodeFilter;
-use crate::store::tables::node_page::NodeSource;
-use crate::store::tables::changed_files;
-use crate::store::tables::node;
-use crate::store::tables::session;
+use crate::store::tables::node_page::{self, NodeFilter, NodeSource};
+use crate::store::tables::{changed_files, node, session};
 
 /// Filter for checkpoints. All fields that are set must match.
 #[derive(Clone, Debug, Default)]

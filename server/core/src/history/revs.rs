@@ -4,14 +4,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::{Ancestry, head};
 use crate::error::{Error, Result};
-use crate::model::Here;
-use crate::model::{NodeId, OpId};
-use crate::store::tables::branch;
-use crate::store::tables::node;
-use crate::store::tables::tag;
-use crate::store;
-use crate::store::tables::operation;
-use crate::store::tables::turn;
+use crate::model::{Here, NodeId, OpId};
+use crate::store::tables::{branch, node, operation, tag, turn};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
     let missing = || match was_squashed(conn, rev) {
@@ -75,7 +69,7 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     if rev == "@" {
         return head(conn, here.branch);
     }
-    let one = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<Option<NodeId>> {
+    let _one = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<Option<NodeId>> {
         Ok(conn
             .prepare_cached(sql)?
             .query_row([key], |r| r.get(0))

@@ -4,39 +4,20 @@
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::ancestry::Lineage;
-use super::timeline;
-use super::timeline::Entry;
-use super::timeline::EntryChange;
-use super::Ancestry;
-use super::head;
-use super::node;
-use super::branches;
-use super::shown_changes;
+use super::timeline::{Entry, EntryChange};
+use super::{Ancestry, head, node};
 use crate::error::Result;
-use crate::model::Here;
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
-    SessionId, Turn, TurnId,
+    BranchId, Change, ChangeId, ContentId, FileVersion, Here, Kind, Node, NodeId, OpId, Role,
+    Session, SessionId, Turn, TurnId,
 };
-use crate::store::tables::counted;
-use crate::store::tables::counted::LineCounts;
-use crate::store::tables::moved;
-use crate::store::tables::moved::Move;
-use crate::store::tables::node_text;
-use crate::store::tables::node_text::Unsaved;
-use crate::store::tables::branch;
-use crate::store::tables::change;
-use crate::store::tables::changed_files;
-use crate::store::tables::tag;
-use crate::store::tables::buffer;
-use crate::store::tables::buffer::Unsaved;
-use crate::store::tables::call;
-use crate::store::tables::operation;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::store::tables::counted::{self, LineCounts};
+use crate::store::tables::moved::{self, Move};
+use crate::store::tables::node_text::{self, Unsaved};
+use crate::store::tables::{branch, call, change, changed_files, operation, session, tag, turn};
 use crate::store::{ContentReader, Store};
 
 /// Line counts that are not in the store yet.

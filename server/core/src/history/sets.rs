@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use super::Ancestry;
 use crate::error::Result;
@@ -11,9 +11,8 @@ use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, Origin, Role};
 use crate::store::SetHash;
 use crate::store::row_checksums::{ChangeColumns, damaged};
 use crate::store::tables::change::{self, Order};
-use crate::store::tables::journal;
 use crate::store::tables::moved::{self, Move};
-use crate::store::tables::version;
+use crate::store::tables::{journal, version};
 
 /// Returns the edits that a restore took out of force and those it put back, each oldest first.
 pub(crate) fn moved_by(

@@ -3,20 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, OpKind, Operation, branches};
-use crate::model::Here;
-use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
-use crate::store::tables::moved;
-use crate::store::tables::moved::Move;
-use crate::store::tables::node;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::model::{BranchId, Change, ChangeId, FileId, Here, Kind, NodeId, OpId, Role, SessionId};
+use crate::store::tables::moved::{self, Move};
+use crate::store::tables::{node, session, turn};
 
 /// Edits of one file to take out and to put back.
 #[derive(Clone, Debug, Default)]

@@ -9,19 +9,13 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, NewChange, NewNode, OpKind};
-use crate::model::Here;
-use crate::model::{Coverage, FileVersion, Kind, NodeId, OpId, Origin, Placed, RelPath};
+use crate::model::{Coverage, FileVersion, Here, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
-use crate::store::tables::buffer;
-use crate::store::tables::file;
-use crate::store::tables::node_text;
-use crate::store::tables::operation;
-use crate::store::tables::operation::OpPhase;
+use crate::store::tables::operation::{self, OpPhase};
 use crate::store::tables::root::scan;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::Stat;
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::store::tables::{buffer, file, node_text};
+use crate::worktree::disk::{NO_STAT, Stat};
+use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves::{self, NewPending};
 
 impl Engine {

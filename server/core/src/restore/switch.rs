@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use super::goal::SwitchTarget;
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
@@ -16,23 +16,17 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, NewChange, NewNode, OpKind, Operation, branches};
-use crate::model::Here;
 use crate::model::{
-    BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Image, Kind, NodeId, OpId, Origin,
-    RelPath, Role,
+    BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Here, Image, Kind, NodeId, OpId,
+    Origin, RelPath, Role,
 };
-use crate::store::tables::file;
-use crate::store::tables::node;
-use crate::store::tables::operation;
-use crate::store::tables::root::scan;
-use crate::store::tables::root;
+use crate::store::tables::root::{self, scan};
+use crate::store::tables::{file, node, operation};
 use crate::store::{self, Durable};
-use crate::worktree::backed_content;
 use crate::worktree::disk::{NO_STAT, Root, Stat};
-use crate::worktree::file_state;
-use crate::worktree::file_state::FileState;
+use crate::worktree::file_state::{self, FileState};
 use crate::worktree::ignore_rules::{Rules, was_ignored};
-use crate::worktree::pending_saves;
+use crate::worktree::{backed_content, pending_saves};
 
 impl PlanBuilder<'_> {
     /// Plans a switch: every file changes to its state on the other branch, with the carried edits.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::config::Config;
 use crate::engine::{Engine, Progress, disk_use};
@@ -19,15 +19,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeId, Squashed};
 use crate::places::Workspace;
 use crate::store::tables::id_list::IdList;
-use crate::store::tables::node;
-use crate::store::tables::node::CheckpointRow;
-use crate::store::tables::root;
-use crate::store::tables::meta;
-use crate::store::tables::meta::MetaKey;
-use crate::store::tables::call;
-use crate::store::tables::event;
-use crate::store::tables::operation;
-use crate::store::tables::reserved;
+use crate::store::tables::meta::{self, MetaKey};
+use crate::store::tables::node::{self, CheckpointRow};
+use crate::store::tables::{call, event, operation, reserved, root};
 use crate::store::{self, Durable};
 use crate::{capture, history};
 use copy::Copy;

@@ -9,7 +9,9 @@ use crate::capture;
 use crate::error::Result;
 use crate::model::{BranchId, NodeId, TurnId};
 use crate::store::tables::node::CheckpointRow;
-use crate::store::tables::{branch, call, change, journal, moved, node, operation, root, tag, turn};
+use crate::store::tables::{
+    branch, call, change, journal, moved, node, operation, root, tag, turn,
+};
 
 /// Constraints between checkpoints.
 #[derive(Debug, Default)]
@@ -67,9 +69,6 @@ impl Facts {
 
     fn read_retained(&mut self, conn: &Connection) -> Result<()> {
         self.retained = node::retained(conn)?;
-        for node in select.query_map([], |r| r.get(0))? {
-            self.retained.insert(node?);
-        }
         self.retained.extend(root::last_nodes(conn)?);
         self.retained.extend(operation::retained_nodes(conn)?);
         // turns are numbered after the newest one; agents work in the others
@@ -201,12 +200,6 @@ const MAX_RANGE: usize = 300;
 #[derive(Debug)]
 pub(super) struct SquashRange {
     pub nodes: Vec<NodeId>,
-}
-
-fn pairs(conn: &Connection, sql: &str) -> Result<Vec<(NodeId, NodeId)>> {
-    let mut select = conn.prepare_cached(sql)?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 #[cfg(test)]

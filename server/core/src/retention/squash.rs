@@ -13,27 +13,12 @@ use crate::model::{
     Certainty, Change, ChangeId, Coverage, CoverageItem, FileId, NodeId, Origin, Reason, Role,
     SessionId, Squashed,
 };
-use crate::store::tables::change;
-use crate::store::tables::change::MergedChange;
+use crate::store::tables::change::{self, MergedChange};
 use crate::store::tables::id_list::IdList;
-use crate::store::tables::blame;
-use crate::store::tables::counted;
-use crate::store::tables::file;
-use crate::store::tables::hunks;
-use crate::store::tables::moved;
-use crate::store::tables::node;
-use crate::store::tables::node_text;
-use crate::store::tables::version;
-use crate::store::tables::words;
-use crate::store::state_columns;
-use crate::store::tables::call;
-use crate::store::tables::event;
-use crate::store::tables::journal;
-use crate::store::tables::operation;
-use crate::store::tables::pending_save;
-use crate::store::tables::reserved;
-use crate::store::tables::session;
-use crate::store::tables::turn;
+use crate::store::tables::{
+    blame, call, counted, event, file, hunks, journal, moved, node, node_text, operation,
+    pending_save, reserved, session, turn, version, words,
+};
 use crate::worktree::file_state;
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent

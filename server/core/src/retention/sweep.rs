@@ -7,17 +7,10 @@ use rusqlite::Connection;
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
-use crate::store::tables::change;
-use crate::store::tables::node_text;
-use crate::store::tables::reviewed;
-use crate::store::tables::version;
-use crate::store::tables::blob;
-use crate::store::tables::blob::StoredSize;
-use crate::store::tables::buffer;
-use crate::store::tables::call;
-use crate::store::tables::journal;
-use crate::store::tables::pending_save;
-use crate::store::tables::reserved;
+use crate::store::tables::blob::{self, StoredSize};
+use crate::store::tables::{
+    buffer, call, change, journal, node_text, pending_save, reserved, reviewed, version,
+};
 use crate::store::{Repacked, packs, pieces};
 use crate::worktree::file_state;
 

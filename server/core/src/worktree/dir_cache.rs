@@ -11,13 +11,11 @@ use rusqlite::Connection;
 use rustix::fs::FileType;
 
 use crate::error::{Context, Result};
-use crate::model::Here;
-use crate::model::{RelPath, RootId, bytes_path, is_vcs};
+use crate::model::{Here, RelPath, RootId, bytes_path, is_vcs};
 use crate::store::tables::operation;
 use crate::store::tables::root::scan;
 use crate::worktree::changed_paths::ChangedPaths;
-use crate::worktree::disk::NO_STAT;
-use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
+use crate::worktree::disk::{DirListing, NO_STAT, Root, Stat, TEMP_PREFIX, stat_in};
 
 /// A full walk is repeated after this time, whatever a recorder or the cache says.
 pub(crate) const WALK: Duration = Duration::from_mins(5);

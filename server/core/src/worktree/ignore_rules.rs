@@ -302,7 +302,9 @@ impl Excludes {
 
     /// Contents of .gitignore files that only these rules still name.
     pub(crate) fn contents(&self) -> impl Iterator<Item = ContentId> + '_ {
-        self.moved.iter().filter_map(|(_, content)| content.map(ContentId))
+        self.moved
+            .iter()
+            .filter_map(|(_, content)| content.map(ContentId))
     }
 
     pub(crate) fn note(&mut self, file: &RelPath, content: Option<ContentId>) {

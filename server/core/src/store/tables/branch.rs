@@ -91,13 +91,6 @@ pub(crate) fn head_of_name(conn: &Connection, name: &str) -> Result<Option<NodeI
     Ok(head.flatten())
 }
 
-/// Returns the head of the branch of a root.
-pub(crate) fn head_of_root(conn: &Connection, root: RootId) -> Result<Option<NodeId>> {
-    let sql = "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
-    let head = BRANCH.value_of(conn, sql, &root)?;
-    head.ok_or_else(|| rusqlite::Error::QueryReturnedNoRows.into())
-}
-
 /// Returns the recorded head of a branch, and the head that follows from its nodes.
 pub(crate) fn heads(conn: &Connection, id: BranchId) -> Result<(Option<NodeId>, Option<NodeId>)> {
     let sql = "SELECT id, head, COALESCE((SELECT MAX(id) FROM node WHERE branch = ?1), fork_point)
