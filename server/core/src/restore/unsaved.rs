@@ -280,7 +280,8 @@ impl PlanBuilder<'_> {
         let Some(node) = history::operation(conn, op)?.node else {
             return Ok(None);
         };
-        let Some((before, base, made)) = node_text::made_of(conn, node, path, editor)? else {
+        let owner = (editor.name.as_str(), editor.pid);
+        let Some((before, base, made)) = node_text::made_of(conn, node, path, owner)? else {
             return Ok(None);
         };
         let (before, made) = (self.engine.content(&before)?, self.engine.content(&made)?);

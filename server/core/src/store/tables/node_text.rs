@@ -2,7 +2,6 @@
 
 use rusqlite::{Connection, params};
 
-use super::editor::EditorInfo;
 use super::id_list::IdList;
 use super::query::{Table, execute, exists};
 use crate::error::Result;
@@ -68,11 +67,11 @@ pub(crate) fn made_of(
     conn: &Connection,
     node: NodeId,
     path: &RelPath,
-    editor: &EditorInfo,
+    (editor, pid): (&str, u32),
 ) -> Result<Option<(ContentId, Option<ContentId>, ContentId)>> {
     let sql = "SELECT node, content, base, made FROM node_text
          WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4 AND made IS NOT NULL";
-    let key = params![node, path, editor.name, editor.pid];
+    let key = params![node, path, editor, pid];
     NODE_TEXT.first(conn, sql, key, |r| Ok((r.get(1)?, r.get(2)?, r.get(3)?)))
 }
 
