@@ -259,10 +259,7 @@ fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     }
     node::list_squashed(conn, nodes)?;
     // all checkpoints of a turn are squashed, but maybe in several ranges
-    conn.execute_batch(
-        "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
-           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;",
-    )?;
+    turn::list_squashed(conn)?;
     call::list_squashed(conn)?;
     operation::list_squashed(conn)?;
     Ok(())

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
 use crate::store::tables::blob::{self, StoredSize};
+use crate::store::tables::root::{self, RootFilter};
 use crate::store::tables::{
     buffer, call, change, journal, node_text, pending_save, reserved, reviewed, version,
 };
@@ -124,9 +125,8 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
     reserved::images(conn, &mut image)?;
     pending_save::images(conn, &mut image)?;
     // rules that the last scan used, although their file has changed since
-    let mut roots = conn.prepare_cached("SELECT id FROM root")?;
-    for root in roots.query_map([], |r| r.get(0))? {
-        if let Some(excludes) = file_state::excludes(conn, root?)? {
+    for root in root::rows(conn, RootFilter::All)? {
+        if let Some(excludes) = file_state::excludes(conn, root.id)? {
             referenced.extend(excludes.contents());
         }
     }

@@ -136,3 +136,12 @@ pub(crate) fn delete(conn: &Connection, turns: IdList) -> Result<()> {
     conn.execute(&format!("DELETE FROM turn WHERE id IN {ids}"), [])?;
     Ok(())
 }
+/// Lists the turns of squashed nodes.
+pub(crate) fn list_squashed(conn: &Connection) -> Result<()> {
+    conn.execute_batch(&format!(
+        "INSERT INTO {} SELECT DISTINCT turn FROM main.node WHERE id IN {} AND turn IS NOT NULL",
+        IdList::SquashedTurns.table(),
+        IdList::SquashedNodes.ids(),
+    ))?;
+    Ok(())
+}
