@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
+use backstitch_core::capture::{
+    AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -93,7 +95,7 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
         "PreToolUse" => EventKind::Before(call(fields)),
         "PostToolUse" => {
             let call = call(fields);
-            let report = tool_report(&call.tool, fields);
+            let report = tool_report(&call, fields);
             EventKind::After {
                 call,
                 report,
@@ -163,23 +165,32 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
 
 /// Returns an edit tool's report of its own work. If the user changed the edit before accepting it, the
 /// input does not say what was written, and only the disk does.
-fn tool_report(tool: &str, fields: &Fields) -> ToolReport {
+fn tool_report(call: &ToolCall, fields: &Fields) -> ToolReport {
+    // each of these tools writes one file
+    let path = match &call.effect {
+        Effect::Names(paths) => paths.first(),
+        Effect::Reads | Effect::Any { .. } => None,
+    };
+    let Some(path) = path else {
+        return ToolReport::default();
+    };
     let input = fields.nested("tool_input");
     let response = fields.nested("tool_response");
     // A notebook is rewritten as a whole; the response has both texts.
     let found: Option<String> = response
         .get("originalFile")
         .or_else(|| response.get("original_file"));
-    if response.get("userModified").unwrap_or(false) {
-        return ToolReport { found, wrote: None };
-    }
-    let wrote = match tool {
+    let wrote = match call.tool.as_str() {
+        _ if response.get("userModified").unwrap_or(false) => None,
         "Write" => input.get("content").map(Wrote::Whole),
         "Edit" => replacement(&input, found.as_deref()),
         "NotebookEdit" => response.get("updated_file").map(Wrote::Whole),
         _ => None,
     };
-    ToolReport { found, wrote }
+    let path = path.clone();
+    ToolReport {
+        paths: vec![PathReport { path, found, wrote }],
+    }
 }
 
 fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {

@@ -19,6 +19,8 @@ pub(crate) mod write_txn;
 
 #[cfg(test)]
 mod cost;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,7 +34,7 @@ use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, RootId, S
 use crate::store;
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
-pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
+pub use event::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote};
 use write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 
 /// Time limit of a scan in a hook. After it, the hook returns with a partial scan.
