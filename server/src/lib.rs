@@ -2,7 +2,6 @@
 //! all other commands. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
-mod agent_hooks;
 mod agents;
 mod cli;
 mod demo;

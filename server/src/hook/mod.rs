@@ -63,7 +63,7 @@ fn record(
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or("hook: no agent named")?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
-    let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
+    let event = agent.parse(&payload).map_err(|e| e.to_string())?;
     drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
     let mut engine = Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
@@ -137,14 +137,13 @@ impl Invocation {
     /// Returns the workspace that the session is bound to. Binds an unbound session.
     fn locate(
         &self,
-        agent: &Agent,
+        agent: &dyn Agent,
         event: &AgentEvent,
         warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
         let state = backstitch_core::state_dir().ok();
-        let binding = state.map(|dir| Binding::of(&dir, agent.name, &event.session));
-        let cwd = event.cwd.clone().filter(|dir| dir.is_dir());
-        let cwd = cwd.or_else(|| self.start_dir(agent.project_dir));
+        let binding = state.map(|dir| Binding::of(&dir, agent.name(), &event.session));
+        let cwd = agent.locate(Some(event)).or_else(|| self.start_dir());
         if self.workspace.is_none()
             && let Some(root) = binding.as_ref().and_then(Binding::read)
             && let Ok(workspace) = self.find(Some(&root), &root)
@@ -165,12 +164,9 @@ impl Invocation {
 
     /// Finds the workspace for a gap without an event.
     fn locate_without_event(&self) -> Option<Workspace> {
-        let variable = self
-            .agent
-            .as_deref()
-            .and_then(agents::agent)
-            .map(|a| a.project_dir);
-        let cwd = self.start_dir(variable.unwrap_or_default())?;
+        let agent = self.agent.as_deref().and_then(agents::agent);
+        let cwd = agent.and_then(|agent| agent.locate(None));
+        let cwd = cwd.or_else(|| self.start_dir())?;
         self.find(self.workspace.as_deref(), &cwd).ok()
     }
 
@@ -202,13 +198,10 @@ impl Invocation {
         command.spawn().map(drop)
     }
 
-    fn start_dir(&self, variable: &str) -> Option<PathBuf> {
-        let named = (!variable.is_empty())
-            .then(|| std::env::var_os(variable))
-            .flatten();
-        let named = named.map(PathBuf::from).filter(|dir| dir.is_dir());
-        named
-            .or_else(|| self.workspace.clone())
+    /// Returns the directory for an event that names none.
+    fn start_dir(&self) -> Option<PathBuf> {
+        self.workspace
+            .clone()
             .or_else(|| std::env::current_dir().ok())
     }
 }

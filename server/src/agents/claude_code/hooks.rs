@@ -4,6 +4,8 @@
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
+use crate::agents::adapter::Abilities;
+
 /// Events that get a hook.
 pub const EVENTS: &[&str] = &[
     "SessionStart",
@@ -29,11 +31,8 @@ const TOOL_EVENTS: &[&str] = &[
     "PermissionDenied",
 ];
 
-/// Time that the agent waits for the hook, in seconds. The hook itself needs a fraction of a second.
-const TIMEOUT: u32 = 60;
-
 /// Adds a hook to every event, and replaces an older one of ours in its place.
-pub fn add(settings: &mut Value, command: &str) -> Result<()> {
+pub fn add(settings: &mut Value, command: &str, abilities: Abilities) -> Result<()> {
     let object = settings
         .as_object_mut()
         .context("the settings are not a JSON object")?;
@@ -57,7 +56,10 @@ pub fn add(settings: &mut Value, command: &str) -> Result<()> {
             .filter(|group| is_emptied(group))
             .count();
         groups.retain(|group| !is_emptied(group));
-        groups.insert(place - before, group(event, command));
+        groups.insert(
+            place - before,
+            group(event, command, abilities.hook_timeout),
+        );
     }
     Ok(())
 }
@@ -135,8 +137,8 @@ fn array<'a>(groups: &'a mut Value, event: &str) -> Result<&'a mut Vec<Value>> {
         .with_context(|| format!("`hooks.{event}` is not a JSON array"))
 }
 
-fn group(event: &str, command: &str) -> Value {
-    let hooks = json!([{ "type": "command", "command": command, "timeout": TIMEOUT }]);
+fn group(event: &str, command: &str, timeout: u32) -> Value {
+    let hooks = json!([{ "type": "command", "command": command, "timeout": timeout }]);
     if TOOL_EVENTS.contains(&event) {
         json!({ "matcher": "*", "hooks": hooks })
     } else {
@@ -201,6 +203,10 @@ fn is_our_command(command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn add(settings: &mut Value, command: &str) -> Result<()> {
+        super::add(settings, command, Abilities { hook_timeout: 60 })
+    }
 
     const COMMAND: &str = "/opt/backstitch hook claude-code";
 
