@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
 
+use super::answer::{Answer, AnswerPart, HookOutput, NotTaken};
 use super::settings_plan::SettingsPlan;
 
 /// An agent that has hooks.
@@ -16,6 +17,24 @@ pub trait Agent: Sync {
 
     /// Parses the payload of a hook. Tolerant: unknown fields, events and tools are ignored.
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError>;
+
+    /// Returns the output that tells the agent this answer. An answer without parts is no output.
+    fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
+        let parts = answer.parts();
+        let taken = self.abilities().taken_at(&event.name);
+        match parts.iter().find(|part| !taken.contains(part)) {
+            None if parts.is_empty() => Ok(HookOutput::default()),
+            None => Ok(self.encode(event, answer)),
+            Some(part) => Err(NotTaken {
+                agent: self.name(),
+                event: event.name.clone(),
+                part: *part,
+            }),
+        }
+    }
+
+    /// Encodes an answer that has parts, all of which the agent takes at this event.
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput;
 
     /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
@@ -58,8 +77,18 @@ pub trait Agent: Sync {
 /// Abilities of an agent with regard to hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
+    /// Parts of an answer that the agent takes, by its own names of events. It waits for the hook before a tool call if it
+    /// takes a decision there.
+    pub taken: &'static [(&'static str, &'static [AnswerPart])],
     /// Time that the agent waits for a hook, in seconds, as setup writes it. It goes on without the hook then.
     pub hook_timeout: u32,
+}
+
+impl Abilities {
+    fn taken_at(&self, event: &str) -> &'static [AnswerPart] {
+        let at = self.taken.iter().find(|(name, _)| *name == event);
+        at.map_or(&[], |(_, parts)| parts)
+    }
 }
 
 /// Reason why a payload is not an event.

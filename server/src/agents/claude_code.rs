@@ -1,6 +1,8 @@
-//! Claude Code. Owns where its settings are; `payload` has its events and `hooks` the entries in its settings.
+//! Claude Code. Owns where its settings are; `payload` has its events, `output` the answers to them, and
+//! `hooks` the entries in its settings.
 
 mod hooks;
+mod output;
 mod payload;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +12,7 @@ use backstitch_core::capture::AgentEvent;
 use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
+use super::answer::{Answer, HookOutput};
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
 use crate::settings_file::JsonSettings;
@@ -23,11 +26,18 @@ impl Agent for ClaudeCode {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { hook_timeout: 60 }
+        Abilities {
+            taken: output::TAKEN,
+            hook_timeout: 60,
+        }
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
         payload::parse(payload)
+    }
+
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
+        output::encode(event, answer)
     }
 
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
@@ -76,8 +86,8 @@ impl Agent for ClaudeCode {
     }
 
     fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
-        let abilities = self.abilities();
-        let add = |command| move |settings: &mut Value| hooks::add(settings, command, abilities);
+        let timeout = self.abilities().hook_timeout;
+        let add = |command| move |settings: &mut Value| hooks::add(settings, command, timeout);
         match edit {
             HookEdit::Install { command } => {
                 SettingsPlan::new(JsonSettings::read(settings)?, add(command))

@@ -2,12 +2,14 @@
 //! list `AGENTS` has them all. Owns no history.
 
 mod adapter;
+mod answer;
 mod claude_code;
 mod machine;
 pub mod program;
 mod settings_plan;
 
 pub use adapter::{Agent, HookEdit, Hooks};
+pub use answer::{Answer, HookOutput};
 pub use machine::home;
 pub use settings_plan::SettingsPlan;
 
@@ -56,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_agent_reads_its_own_prompt() {
+    fn every_agent_reads_its_own_prompt_and_may_say_nothing() {
         for listed in AGENTS {
             let name = listed.name();
             assert_eq!(agent(name).map(Agent::name), Some(name), "names are unique");
@@ -69,6 +71,8 @@ mod tests {
                 matches!(&event.kind, EventKind::Prompt { text, synthetic: false } if text == "hello"),
                 "{event:?}"
             );
+            let silent = listed.answer(&event, &Answer::default());
+            assert_eq!(silent, Ok(HookOutput::default()));
             assert_eq!(listed.locate(Some(&event)).as_deref(), Some(dir.path()));
             assert!(!listed.settings(Some(Path::new("/work"))).is_empty());
         }

@@ -4,8 +4,6 @@
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use crate::agents::adapter::Abilities;
-
 /// Events that get a hook.
 pub const EVENTS: &[&str] = &[
     "SessionStart",
@@ -31,8 +29,8 @@ const TOOL_EVENTS: &[&str] = &[
     "PermissionDenied",
 ];
 
-/// Adds a hook to every event, and replaces an older one of ours in its place.
-pub fn add(settings: &mut Value, command: &str, abilities: Abilities) -> Result<()> {
+/// Adds a hook to every event, and replaces an older one of ours in its place. The agent waits `timeout` seconds for it.
+pub fn add(settings: &mut Value, command: &str, timeout: u32) -> Result<()> {
     let object = settings
         .as_object_mut()
         .context("the settings are not a JSON object")?;
@@ -56,10 +54,7 @@ pub fn add(settings: &mut Value, command: &str, abilities: Abilities) -> Result<
             .filter(|group| is_emptied(group))
             .count();
         groups.retain(|group| !is_emptied(group));
-        groups.insert(
-            place - before,
-            group(event, command, abilities.hook_timeout),
-        );
+        groups.insert(place - before, group(event, command, timeout));
     }
     Ok(())
 }
@@ -205,7 +200,7 @@ mod tests {
     use super::*;
 
     fn add(settings: &mut Value, command: &str) -> Result<()> {
-        super::add(settings, command, Abilities { hook_timeout: 60 })
+        super::add(settings, command, 60)
     }
 
     const COMMAND: &str = "/opt/backstitch hook claude-code";
