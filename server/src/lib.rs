@@ -2,7 +2,6 @@
 //! all other commands. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
-mod agent_hooks;
 mod agents;
 mod cli;
 mod demo;
@@ -30,8 +29,7 @@ pub fn main() -> ExitCode {
     // An agent waits for the hook around every tool call, so it runs without argument parser and set-up.
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|word| word == "hook") && !asks_for_help() {
-        hook::run(args);
-        return ExitCode::SUCCESS;
+        return hook::run(args);
     }
     run::main()
 }

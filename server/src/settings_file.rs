@@ -162,7 +162,7 @@ fn parse(text: &str) -> serde_json::Result<Value> {
 }
 
 /// Resolves a chain of symbolic links. The target may be missing.
-fn resolve_links(path: &Path) -> PathBuf {
+pub fn resolve_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Linux follows at most 40 links.
     for _ in 0..40 {

@@ -333,7 +333,7 @@ fn operation_state(state: OpState) -> OperationState {
 }
 
 /// Converts a plan: the answer to `--dry-run`, and the start of a restore's answer. `rev`: as it was typed.
-pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
+pub fn plan(plan: &restore::Plan, rev: Option<&str>) -> Plan {
     let replaced = plan.replaced();
     let edit = |edit: &BufferEdit| DocumentEdit {
         path: text(edit.path.bytes()),
@@ -348,7 +348,7 @@ pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
     Plan {
         rev: rev.map(str::to_owned),
         target: plan.target.clone(),
-        scope: scope.to_owned(),
+        scope: plan.scope.name().to_owned(),
         actions: plan.actions.iter().map(action).collect(),
         conflicts: plan.conflicts.iter().map(conflict).collect(),
         gaps: plan.gaps.iter().map(gap).collect(),
@@ -360,9 +360,9 @@ pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
     }
 }
 
-pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> backstitch_protocol::Applied {
+pub fn applied(applied: &Applied, rev: Option<&str>) -> backstitch_protocol::Applied {
     backstitch_protocol::Applied {
-        plan: plan(&applied.plan, rev, scope),
+        plan: plan(&applied.plan, rev),
         checkpoint: applied.node.map(id),
         operation: applied.operation.map(id),
         editor: applied.by.as_ref().map(|by| editor(by, &[])),

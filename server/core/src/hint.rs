@@ -32,6 +32,8 @@ pub enum Hint {
     LookAgain,
     /// The named hunk does not exist.
     Hunks,
+    /// The conversation cannot be restored, only the files.
+    Scope,
     /// Other editors have unsaved text.
     Unsaved,
     /// Another editor has unsaved text and does not answer.

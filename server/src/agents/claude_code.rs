@@ -1,249 +1,125 @@
-//! Claude Code's hook payloads. Parsing is tolerant: unknown fields, events and tools are ignored, and an
-//! optional field of the wrong type counts as absent. Only the session and the event's name are required.
+//! Claude Code. Owns where its settings are; `payload` has its events, `output` the answers to them, and
+//! `hooks` the entries in its settings.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::path::PathBuf;
+mod hooks;
+mod output;
+mod payload;
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use std::path::{Path, PathBuf};
 
-use super::ParseError;
+use anyhow::Result;
+use backstitch_core::capture::AgentEvent;
+use serde_json::{Value, json};
 
-pub const NAME: &str = "claude-code";
-/// Oldest supported version, major and minor: the first that reports every recorded event.
-pub const MIN_VERSION: (u32, u32) = (2, 1);
+use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
+use super::answer::{Answer, HookOutput};
+use super::machine::{home, on_path};
+use super::settings_plan::SettingsPlan;
+use crate::settings_file::JsonSettings;
 
-/// Tools that write no file themselves. A subagent's tool calls are reported one by one.
-const READ_ONLY_TOOLS: &[&str] = &[
-    "Read",
-    "Glob",
-    "Grep",
-    "LS",
-    "LSP",
-    "NotebookRead",
-    "WebFetch",
-    "WebSearch",
-    "TodoRead",
-    "TodoWrite",
-    "Task",
-    "Agent",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskUpdate",
-    "TaskOutput",
-    "TaskStop",
-    "BashOutput",
-    "KillBash",
-    "KillShell",
-    "AskUserQuestion",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "SendMessage",
-    "ToolSearch",
-    "ListMcpResourcesTool",
-    "ReadMcpResourceTool",
-];
+#[derive(Clone, Copy, Debug)]
+pub struct ClaudeCode;
 
-/// Starts of prompts that the user did not type. They continue a turn and do not start one.
-const SYNTHETIC_PREFIXES: &[&str] = &[
-    "<task-notification>",
-    "<system-reminder>",
-    "<local-command-stdout>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-];
+impl Agent for ClaudeCode {
+    fn name(&self) -> &'static str {
+        payload::NAME
+    }
 
-pub fn parse(bytes: &[u8]) -> Result<AgentEvent, ParseError> {
-    let text = String::from_utf8_lossy(bytes);
-    let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
-    let session = fields
-        .text("session_id")
-        .ok_or(ParseError::Missing("session_id"))?;
-    let name = fields
-        .text("hook_event_name")
-        .ok_or(ParseError::Missing("hook_event_name"))?;
-    Ok(AgentEvent {
-        agent: NAME.to_owned(),
-        session,
-        transcript: fields.text("transcript_path"),
-        prompt_id: fields.text("prompt_id"),
-        subagent: fields.text("agent_id"),
-        cwd: fields.text("cwd").map(PathBuf::from),
-        kind: kind(&name, &fields),
-        name,
-    })
-}
-
-fn kind(name: &str, fields: &Fields) -> EventKind {
-    match name {
-        "SessionStart" => EventKind::SessionStart {
-            source: fields.text("source").unwrap_or_default(),
-        },
-        "UserPromptSubmit" => {
-            let text: String = fields.get("prompt").unwrap_or_default();
-            let start = text.trim_start();
-            let synthetic =
-                start.is_empty() || SYNTHETIC_PREFIXES.iter().any(|tag| start.starts_with(tag));
-            EventKind::Prompt { text, synthetic }
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            taken: output::TAKEN,
+            hook_timeout: 60,
         }
-        "PreToolUse" => EventKind::Before(call(fields)),
-        "PostToolUse" => {
-            let call = call(fields);
-            let report = tool_report(&call.tool, fields);
-            EventKind::After {
-                call,
-                report,
-                failed: false,
+    }
+
+    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
+        payload::parse(payload)
+    }
+
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
+        output::encode(event, answer)
+    }
+
+    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
+        let payload = json!({
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "backstitch-doctor",
+            "transcript_path": dir.join("none.jsonl"),
+            "cwd": dir,
+            "prompt": prompt,
+        });
+        payload.to_string().into_bytes()
+    }
+
+    fn project_variable(&self) -> Option<&'static str> {
+        Some("CLAUDE_PROJECT_DIR")
+    }
+
+    fn found(&self) -> Option<String> {
+        let directory = user_directory().filter(|dir| dir.is_dir());
+        let found = directory.or_else(|| self.program())?;
+        Some(found.display().to_string())
+    }
+
+    fn program(&self) -> Option<PathBuf> {
+        on_path("claude")
+    }
+
+    fn min_version(&self) -> (u32, u32) {
+        (2, 1)
+    }
+
+    fn events(&self) -> &'static [&'static str] {
+        hooks::EVENTS
+    }
+
+    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
+        match project {
+            Some(root) => ["settings.json", "settings.local.json"]
+                .map(|name| root.join(".claude").join(name))
+                .into(),
+            None => user_directory()
+                .map(|dir| dir.join("settings.json"))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
+        let timeout = self.abilities().hook_timeout;
+        let add = |command| move |settings: &mut Value| hooks::add(settings, command, timeout);
+        match edit {
+            HookEdit::Install { command } => {
+                SettingsPlan::new(JsonSettings::read(settings)?, add(command))
             }
-        }
-        "PostToolUseFailure" => EventKind::After {
-            call: call(fields),
-            report: ToolReport::default(),
-            failed: true,
-        },
-        // The call was announced, but did not run.
-        "PermissionDenied" => {
-            let call = ToolCall {
-                effect: Effect::Reads,
-                ..call(fields)
-            };
-            EventKind::After {
-                call,
-                report: ToolReport::default(),
-                failed: true,
+            HookEdit::Entries { command } => {
+                SettingsPlan::new(JsonSettings::blank(settings), add(command))
             }
+            HookEdit::Uninstall => SettingsPlan::undo(
+                JsonSettings::read(settings)?,
+                hooks::remove,
+                hooks::without_empties,
+            ),
         }
-        "PostToolBatch" => EventKind::BatchEnd,
-        "SubagentStop" => EventKind::SubagentStop,
-        "Stop" | "StopFailure" => EventKind::Stop {
-            background: background_shells(fields),
-        },
-        "SessionEnd" => EventKind::SessionEnd,
-        "PreCompact" => EventKind::Compact,
-        _ => EventKind::Other,
     }
-}
 
-fn call(fields: &Fields) -> ToolCall {
-    let tool = fields.text("tool_name").unwrap_or_default();
-    let input = fields.raw("tool_input");
-    let effect = effect(
-        &tool,
-        &fields.nested("tool_input"),
-        &fields.nested("tool_response"),
-    );
-    ToolCall {
-        id: fields.text("tool_use_id"),
-        tool,
-        input: input.unwrap_or_default().as_bytes().to_vec(),
-        effect,
-    }
-}
-
-fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
-    let named = match tool {
-        "Edit" | "MultiEdit" | "Write" => input.text("file_path"),
-        "NotebookEdit" => input.text("notebook_path"),
-        _ if READ_ONLY_TOOLS.contains(&tool) => return Effect::Reads,
-        _ => None,
-    };
-    match named {
-        Some(path) => Effect::Names(vec![PathBuf::from(path)]),
-        // A running command may also move to the background.
-        None => Effect::Any {
-            background: input.get("run_in_background").unwrap_or(false)
-                || response.text("backgroundTaskId").is_some(),
-        },
-    }
-}
-
-/// Returns an edit tool's report of its own work. If the user changed the edit before accepting it, the
-/// input does not say what was written, and only the disk does.
-fn tool_report(tool: &str, fields: &Fields) -> ToolReport {
-    let input = fields.nested("tool_input");
-    let response = fields.nested("tool_response");
-    // A notebook is rewritten as a whole; the response has both texts.
-    let found: Option<String> = response
-        .get("originalFile")
-        .or_else(|| response.get("original_file"));
-    if response.get("userModified").unwrap_or(false) {
-        return ToolReport { found, wrote: None };
-    }
-    let wrote = match tool {
-        "Write" => input.get("content").map(Wrote::Whole),
-        "Edit" => replacement(&input, found.as_deref()),
-        "NotebookEdit" => response.get("updated_file").map(Wrote::Whole),
-        _ => None,
-    };
-    ToolReport { found, wrote }
-}
-
-fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {
-    let old: String = input.get("old_string")?;
-    let new: String = input.get("new_string")?;
-    if old.is_empty() {
-        // Edit creates a file this way; in a file with text the meaning is ambiguous.
-        return found
-            .unwrap_or_default()
-            .is_empty()
-            .then_some(Wrote::Whole(new));
-    }
-    Some(Wrote::Replace {
-        old,
-        new,
-        all: input.get("replace_all").unwrap_or(false),
-    })
-}
-
-/// True if a shell command outlives the turn. A background subagent reports its own calls.
-fn background_shells(fields: &Fields) -> bool {
-    let tasks: Vec<&RawValue> = fields.get_borrowed("background_tasks").unwrap_or_default();
-    tasks
-        .iter()
-        .filter_map(|task| Fields::read(task.get()).ok())
-        .any(|task| {
-            task.text("type").as_deref() != Some("subagent")
-                && task.text("status").is_none_or(|status| status == "running")
+    fn examine(&self, settings: &Path) -> Result<Hooks> {
+        if !settings.exists() {
+            return Ok(Hooks::default());
+        }
+        let settings = JsonSettings::read(settings)?.value;
+        let disabled = "disableAllHooks";
+        Ok(Hooks {
+            entries: hooks::ours(&settings),
+            disabled_by: (settings[disabled] == Value::Bool(true)).then_some(disabled),
         })
-}
-
-/// A JSON object whose values are parsed one by one, on demand.
-#[derive(Default)]
-struct Fields<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
-
-impl<'a> Fields<'a> {
-    fn read(text: &'a str) -> serde_json::Result<Self> {
-        serde_json::from_str(text).map(Self)
-    }
-
-    fn raw(&self, name: &str) -> Option<&'a str> {
-        self.0.get(name).map(|value| value.get())
-    }
-
-    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        self.get_borrowed(name)
-    }
-
-    fn get_borrowed<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.raw(name)?).ok()
-    }
-
-    /// Returns a string, or None if it is empty.
-    fn text(&self, name: &str) -> Option<String> {
-        self.get(name).filter(|text: &String| !text.is_empty())
-    }
-
-    /// Returns an object's fields; no fields if it is absent or not an object.
-    fn nested(&self, name: &str) -> Fields<'a> {
-        self.raw(name)
-            .and_then(|text| Fields::read(text).ok())
-            .unwrap_or_default()
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// Returns the directory of the user's settings.
+fn user_directory() -> Option<PathBuf> {
+    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
+    named
+        .map(PathBuf::from)
+        .or_else(|| home().map(|home| home.join(".claude")))
+}

@@ -740,16 +740,6 @@ pub enum RestoreScope {
     Both,
 }
 
-impl RestoreScope {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Code => "code",
-            Self::Conversation => "conversation",
-            Self::Both => "both",
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UncertainChoice {
     Keep,

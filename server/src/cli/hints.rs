@@ -45,6 +45,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Hunks => {
             "`backstitch diff REV --json` lists the ids of hunks; they change with the content"
         }
+        Hint::Scope => "--scope code rewinds only the files; nothing was changed",
         Hint::Unsaved => "save or close it there, or exclude these files with --path",
         Hint::UnsavedThere => {
             "save or close it there, rewind in the editor itself, or exclude it with --path"

@@ -2,7 +2,7 @@
 //! print the outcome. The engine decides what a restore does.
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
-use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request};
+use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope};
 use backstitch_core::{Entry, LogFilter};
 use serde_json::{Value, json};
 
@@ -26,12 +26,10 @@ struct RestoreRun<'a> {
     rev: Option<String>,
     /// The verb in the title, such as `rewind to`.
     verb: &'static str,
-    scope: &'static str,
     options: &'a ConfirmArgs,
 }
 
 pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
-    require_code_scope(options.selection.scope)?;
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
@@ -54,14 +52,12 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             request,
             rev: options.rev.clone(),
             verb: "rewind to",
-            scope: "code",
             options: &options.restore.confirm,
         },
     )
 }
 
 pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
-    require_code_scope(options.selection.scope)?;
     let nodes = options
         .revs
         .iter()
@@ -80,7 +76,6 @@ pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliRe
             request,
             rev: Some(options.revs.join(" ")),
             verb: "revert",
-            scope: "code",
             options: &options.restore.confirm,
         },
     )
@@ -100,7 +95,6 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             request,
             rev: options.op.clone(),
             verb: "undo",
-            scope: "code",
             options: &options.restore.confirm,
         },
     )
@@ -115,22 +109,9 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
             request,
             rev: None,
             verb: "redo",
-            scope: "code",
             options: &options.restore.confirm,
         },
     )
-}
-
-/// Refuses a scope that includes the conversation, so that nothing is rewound by half.
-fn require_code_scope(scope: RestoreScope) -> CliResult<()> {
-    if scope == RestoreScope::Code {
-        return Ok(());
-    }
-    let message = format!(
-        "--scope {}: rewinding the conversation is not supported for this agent yet",
-        scope.name()
-    );
-    Err(CliError::refused(message).hint("--scope code rewinds only the files; nothing was changed"))
 }
 
 /// Returns the checkpoint of a tool call, by its number in the session. A call that changed nothing has no
@@ -199,11 +180,20 @@ fn request(
     }
     request.on_conflict = on_conflict(options.confirm.on_conflict);
     if let Some(selection) = selection {
+        request.scope = scope(selection.scope);
         request.session.clone_from(&selection.session);
         request.hunks.clone_from(&selection.hunks);
         request.take_uncertain = selection.uncertain == UncertainChoice::Take;
     }
     Ok(request)
+}
+
+fn scope(scope: RestoreScope) -> Scope {
+    match scope {
+        RestoreScope::Code => Scope::Code,
+        RestoreScope::Conversation => Scope::Conversation,
+        RestoreScope::Both => Scope::Both,
+    }
 }
 
 fn on_conflict(how: ConflictChoice) -> OnConflict {
@@ -228,7 +218,6 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
             request,
             rev: Some(options.name.clone()),
             verb: "switch to",
-            scope: "code",
             options: &options.confirm,
         },
     )
@@ -356,7 +345,7 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult
         return Err(conflict);
     }
     if context.out.json {
-        let document = to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope));
+        let document = to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref()));
         return out::answer(answer(context, job, plan, document));
     }
     if plan.is_empty() {
@@ -417,7 +406,7 @@ fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<C
             context,
             job,
             plan,
-            to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope)),
+            to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref())),
         ))
     })
 }
@@ -457,11 +446,7 @@ fn finish(
 ) -> CliResult<()> {
     let incomplete = incomplete(applied);
     if context.out.json {
-        let document = to_protocol::value(&to_protocol::applied(
-            applied,
-            job.rev.as_deref(),
-            job.scope,
-        ));
+        let document = to_protocol::value(&to_protocol::applied(applied, job.rev.as_deref()));
         let mut document = answer(context, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
             document["branch"] =

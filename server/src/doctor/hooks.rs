@@ -5,107 +5,153 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{CheckState, Finding, shown};
-use crate::agent_hooks::program;
-use crate::agent_hooks::{self, claude_code};
-use crate::agents;
+use crate::agents::{self, Agent, Hooks, program};
 use crate::render;
 
 /// Maximum time for an agent's `--version` or a hook.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Checks each agent that is found on this machine, or has hooks of ours.
 pub(super) fn examine(root: &Path) -> Vec<Finding> {
-    let name = agents::claude_code::NAME;
-    let hint = format!("`backstitch setup {name}` sets it up to report what it does");
-    let settings = agent_hooks::settings_of_claude_code(root);
-    let has_any = |path: &PathBuf| agent_hooks::hooks_in(path).is_ok_and(|found| !found.is_empty());
-    if agent_hooks::found().is_empty() && !settings.iter().any(has_any) {
+    let present = |agent: &&dyn Agent| {
+        let has_hooks = |path: &PathBuf| {
+            let hooks = agent.examine(path);
+            hooks.is_ok_and(|hooks| !hooks.entries.is_empty())
+        };
+        agent.found().is_some() || settings(*agent, root).iter().any(has_hooks)
+    };
+    let mut all: Vec<Finding> = agents::AGENTS
+        .iter()
+        .filter(|agent| present(agent))
+        .flat_map(|agent| examine_agent(*agent, root))
+        .collect();
+    if let (true, Some(first)) = (all.is_empty(), agents::AGENTS.first()) {
         let said = "no agent was found on this machine";
-        return vec![Finding::new(name, CheckState::Warning, said, hint)];
+        let name = first.name();
+        all.push(Finding::new(
+            name,
+            CheckState::Warning,
+            said,
+            setup_hint(name),
+        ));
     }
+    all
+}
+
+fn setup_hint(name: &str) -> String {
+    format!("`backstitch setup {name}` sets it up to report what it does")
+}
+
+/// Returns the settings files that may have hooks: the user's, then the project's.
+fn settings(agent: &dyn Agent, root: &Path) -> Vec<PathBuf> {
+    let mut files = agent.settings(None);
+    files.extend(agent.settings(Some(root)));
+    files
+}
+
+fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+    let name = agent.name();
     let mut all = Vec::new();
-    all.extend(version(name));
+    all.extend(version(agent));
     let mut commands: Vec<(String, PathBuf)> = Vec::new();
-    for path in &settings {
-        match agent_hooks::hooks_in(path) {
-            Ok(found) if found.is_empty() => {}
-            Ok(found) => {
-                all.extend(missing(name, path, &found));
-                for (_, command) in found {
-                    if commands.iter().all(|(known, _)| *known != command) {
-                        commands.push((command, path.clone()));
-                    }
-                }
+    for path in &settings(agent, root) {
+        let hooks = match agent.examine(path) {
+            Ok(hooks) => hooks,
+            Err(error) => {
+                all.push(Finding::new(
+                    name,
+                    CheckState::Wrong,
+                    format!("{error:#}"),
+                    "the agent cannot read its settings either: fix that file",
+                ));
+                continue;
             }
-            Err(error) => all.push(Finding::new(
-                name,
-                CheckState::Wrong,
-                format!("{error:#}"),
-                "the agent cannot read its settings either: fix that file",
-            )),
+        };
+        if !hooks.entries.is_empty() {
+            all.extend(missing(agent, path, &hooks));
         }
-        if agent_hooks::hooks_disabled(path) {
+        for command in hooks.commands() {
+            if commands.iter().all(|(known, _)| known != command) {
+                commands.push((command.to_owned(), path.clone()));
+            }
+        }
+        if let Some(setting) = hooks.disabled_by {
             all.push(Finding::new(
                 name,
                 CheckState::Wrong,
                 format!("{} disables all hooks", shown(path)),
-                "remove `disableAllHooks` from it",
+                format!("remove `{setting}` from it"),
             ));
         }
     }
     if commands.is_empty() {
         let problem = "it does not report what it does: its settings have no Backstitch hooks";
-        all.push(Finding::new(name, CheckState::Wrong, problem, hint.clone()));
+        all.push(Finding::new(
+            name,
+            CheckState::Wrong,
+            problem,
+            setup_hint(name),
+        ));
     }
+    let of_project = agent.settings(Some(root));
     for (command, path) in commands {
-        let trouble = program::trouble(&command);
-        let of_project = path.starts_with(root.join(".claude"));
-        if let Some(trouble) = &trouble {
-            let (state, begin) = if trouble.stops() {
-                (CheckState::Wrong, "does not work: ")
-            } else {
-                (CheckState::Warning, "needs a repair: ")
-            };
-            let said = trouble.said().replacen("run ", "it runs ", 1);
-            all.push(Finding::new(
-                name,
-                state,
-                format!(
-                    "the hook in {} {begin}{}",
-                    shown(&path),
-                    render::clean(&said)
-                ),
-                program::fix(name, of_project),
-            ));
-        }
-        if trouble.is_some_and(|trouble| trouble.stops()) {
-            continue;
-        }
-        all.push(match test_hook(&command) {
-            Ok(duration) => Finding::good(
-                name,
-                format!(
-                    "its hook in {} fires and is recorded ({} ms)",
-                    shown(&path),
-                    duration.as_millis()
-                ),
-            ),
-            Err(error) => Finding::new(
-                name,
-                CheckState::Wrong,
-                format!("the hook in {} does not work: {error}", shown(&path)),
-                hint.clone(),
-            ),
-        });
+        all.extend(hook(agent, &command, &path, of_project.contains(&path)));
     }
     all
 }
 
+/// Checks the program of a hook, and tests the hook.
+fn hook(agent: &dyn Agent, command: &str, path: &Path, of_project: bool) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    let trouble = program::trouble(command);
+    if let Some(trouble) = &trouble {
+        let (state, begin) = if trouble.stops() {
+            (CheckState::Wrong, "does not work: ")
+        } else {
+            (CheckState::Warning, "needs a repair: ")
+        };
+        let said = trouble.said().replacen("run ", "it runs ", 1);
+        all.push(Finding::new(
+            name,
+            state,
+            format!(
+                "the hook in {} {begin}{}",
+                shown(path),
+                render::clean(&said)
+            ),
+            program::fix(name, of_project),
+        ));
+    }
+    if trouble.is_some_and(|trouble| trouble.stops()) {
+        return all;
+    }
+    all.push(match test_hook(agent, command) {
+        Ok(duration) => Finding::good(
+            name,
+            format!(
+                "its hook in {} fires and is recorded ({} ms)",
+                shown(path),
+                duration.as_millis()
+            ),
+        ),
+        Err(error) => Finding::new(
+            name,
+            CheckState::Wrong,
+            format!("the hook in {} does not work: {error}", shown(path)),
+            setup_hint(name),
+        ),
+    });
+    all
+}
+
 /// Checks the agent's version.
-fn version(name: &'static str) -> Option<Finding> {
-    let program = agent_hooks::claude_on_path()?;
+fn version(agent: &dyn Agent) -> Option<Finding> {
+    let name = agent.name();
+    let program = agent.program()?;
     let mut command = Command::new(&program);
     command.arg("--version");
     let output = match run(&mut command, b"") {
@@ -129,7 +175,7 @@ fn version(name: &'static str) -> Option<Finding> {
             "check that it is the real program",
         ));
     };
-    let (min_major, min_minor) = agents::claude_code::MIN_VERSION;
+    let (min_major, min_minor) = agent.min_version();
     if (major, minor) < (min_major, min_minor) {
         return Some(Finding::new(
             name,
@@ -142,12 +188,14 @@ fn version(name: &'static str) -> Option<Finding> {
 }
 
 /// Reports events without a Backstitch hook.
-fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Option<Finding> {
-    let missing: Vec<&str> = claude_code::EVENTS
+fn missing(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Finding> {
+    let missing: Vec<&str> = agent
+        .events()
         .iter()
-        .filter(|event| found.iter().all(|(at, _)| at != *event))
+        .filter(|event| hooks.entries.iter().all(|(at, _)| at != *event))
         .copied()
         .collect();
+    let name = agent.name();
     (!missing.is_empty()).then(|| {
         Finding::new(
             name,
@@ -160,33 +208,29 @@ fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Optio
 
 /// Runs the hook's command as the agent would, in a scratch workspace with its own store. Returns the duration, or an
 /// error if the event is not recorded there.
-fn test_hook(command: &str) -> Result<Duration, String> {
+fn test_hook(agent: &dyn Agent, command: &str) -> Result<Duration, String> {
     let failed = |error: std::io::Error| error.to_string();
     let scratch = tempfile::tempdir().map_err(failed)?;
     let root = scratch.path().join("work");
     std::fs::create_dir(&root).map_err(failed)?;
     std::fs::write(root.join(".backstitch.toml"), "").map_err(failed)?;
     let prompt = "backstitch doctor";
-    let payload = json!({
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": "backstitch-doctor",
-        "transcript_path": root.join("none.jsonl"),
-        "cwd": root,
-        "prompt": prompt,
-    });
+    let payload = agent.prompt_payload(&root, prompt);
     let isolate = |command: &mut Command| {
         command
             .current_dir(&root)
             .env("XDG_STATE_HOME", scratch.path().join("state"))
-            .env("XDG_CONFIG_HOME", scratch.path().join("config"))
-            .env("CLAUDE_PROJECT_DIR", &root);
+            .env("XDG_CONFIG_HOME", scratch.path().join("config"));
+        if let Some(variable) = agent.project_variable() {
+            command.env(variable, &root);
+        }
         // on macOS the state is always below the home directory
         #[cfg(target_os = "macos")]
         command.env("HOME", scratch.path());
     };
     let mut hook = shell(command);
     isolate(&mut hook);
-    let (_, duration) = run(&mut hook, payload.to_string().as_bytes())?;
+    let (_, duration) = run(&mut hook, &payload)?;
     let mut log = Command::new(std::env::current_exe().map_err(failed)?);
     log.arg("--workspace").arg(&root).args(["log", "--json"]);
     isolate(&mut log);

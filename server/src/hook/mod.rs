@@ -1,6 +1,6 @@
-//! `backstitch hook AGENT`: reads an agent's event from stdin and records it. It never breaks the agent: the
-//! exit code is always 0, stdout stays empty (which means "continue"), and an error is one line on stderr
-//! and a gap in the record. Long tasks run in the background.
+//! `backstitch hook AGENT`: reads an agent's event from stdin, records it, and answers in the agent's form. It never
+//! breaks the agent: an answer without parts is an empty stdout and exit code 0 (which means "continue"), and so is an
+//! error, which is one line on stderr and a gap in the record. Long tasks run in the background.
 
 mod binding;
 
@@ -9,12 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace, record_gap};
 
-use crate::agents::{self, Agent};
+use crate::agents::{self, Agent, Answer, HookOutput};
 use binding::Binding;
 
 /// Maximum payload in bytes that is read into memory.
@@ -28,21 +28,24 @@ struct Invocation {
     store_dir: Option<PathBuf>,
 }
 
-/// Runs the hook on the arguments after the word `hook`.
-pub fn run(args: impl Iterator<Item = OsString>) {
+/// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
+pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let invocation = Invocation::read(args);
     let mut workspace = None;
     let mut warning = None;
-    let recorded = AssertUnwindSafe(|| record(&invocation, &mut workspace, &mut warning));
-    let outcome = catch_unwind(recorded)
+    let handled = AssertUnwindSafe(|| handle(&invocation, &mut workspace, &mut warning));
+    let outcome = catch_unwind(handled)
         .unwrap_or_else(|panic| Err(format!("internal error: {}", panic_text(panic.as_ref()))));
-    let Err(error) = outcome else {
-        if let Some(warning) = warning {
-            print(&warning);
+    let error = match outcome {
+        Ok(output) => {
+            if let Some(warning) = warning {
+                print(&warning);
+            }
+            return send(&output);
         }
-        return;
+        Err(error) => error,
     };
     print(&error);
     // Recording the gap may fail in the same way.
@@ -51,26 +54,38 @@ pub fn run(args: impl Iterator<Item = OsString>) {
             record_gap(&workspace, &error);
         }
     }));
+    ExitCode::SUCCESS
 }
 
-/// Records one event. Sets `found` as soon as the workspace is known, so that a failure can record a gap.
-/// Sets `warning` for an error that is not a gap.
-fn record(
+/// Handles one event, and encodes the answer for the agent. Sets `found` as soon as the workspace is known, so that a
+/// failure can record a gap. Sets `warning` for an error that is not a gap.
+fn handle(
     invocation: &Invocation,
     found: &mut Option<Workspace>,
     warning: &mut Option<String>,
-) -> Result<(), String> {
+) -> Result<HookOutput, String> {
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or("hook: no agent named")?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
-    let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
+    let event = agent.parse(&payload).map_err(|e| e.to_string())?;
     drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
+    let answer = record(invocation, workspace, &event, warning)?;
+    agent.answer(&event, &answer).map_err(|e| e.to_string())
+}
+
+/// Records one event. Returns the answer to it.
+fn record(
+    invocation: &Invocation,
+    workspace: &Workspace,
+    event: &AgentEvent,
+    warning: &mut Option<String>,
+) -> Result<Answer, String> {
     let mut engine = Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
     if let Some(problem) = settings_warning(&engine.config().problems()) {
         warning.get_or_insert(problem);
     }
-    let recorded = engine.record(&event).map_err(|e| e.to_string())?;
+    let recorded = engine.record(event).map_err(|e| e.to_string())?;
     // the process ends, so the kernel closes everything
     let engine = std::mem::ManuallyDrop::new(engine);
     if recorded.pending {
@@ -86,7 +101,18 @@ fn record(
     {
         warning.get_or_insert(format!("old checkpoints could not be squashed: {error}"));
     }
-    Ok(())
+    Ok(Answer::default())
+}
+
+/// Writes the output to stdout. An error is ignored: an agent that does not read it has ended.
+fn send(output: &HookOutput) -> ExitCode {
+    if !output.stdout.is_empty() {
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout
+            .write_all(&output.stdout)
+            .and_then(|()| stdout.flush());
+    }
+    output.exit_code()
 }
 
 /// Describes the problems in settings files in one line.
@@ -137,14 +163,13 @@ impl Invocation {
     /// Returns the workspace that the session is bound to. Binds an unbound session.
     fn locate(
         &self,
-        agent: &Agent,
+        agent: &dyn Agent,
         event: &AgentEvent,
         warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
         let state = backstitch_core::state_dir().ok();
-        let binding = state.map(|dir| Binding::of(&dir, agent.name, &event.session));
-        let cwd = event.cwd.clone().filter(|dir| dir.is_dir());
-        let cwd = cwd.or_else(|| self.start_dir(agent.project_dir));
+        let binding = state.map(|dir| Binding::of(&dir, agent.name(), &event.session));
+        let cwd = agent.locate(Some(event)).or_else(|| self.start_dir());
         if self.workspace.is_none()
             && let Some(root) = binding.as_ref().and_then(Binding::read)
             && let Ok(workspace) = self.find(Some(&root), &root)
@@ -165,12 +190,9 @@ impl Invocation {
 
     /// Finds the workspace for a gap without an event.
     fn locate_without_event(&self) -> Option<Workspace> {
-        let variable = self
-            .agent
-            .as_deref()
-            .and_then(agents::agent)
-            .map(|a| a.project_dir);
-        let cwd = self.start_dir(variable.unwrap_or_default())?;
+        let agent = self.agent.as_deref().and_then(agents::agent);
+        let cwd = agent.and_then(|agent| agent.locate(None));
+        let cwd = cwd.or_else(|| self.start_dir())?;
         self.find(self.workspace.as_deref(), &cwd).ok()
     }
 
@@ -202,13 +224,10 @@ impl Invocation {
         command.spawn().map(drop)
     }
 
-    fn start_dir(&self, variable: &str) -> Option<PathBuf> {
-        let named = (!variable.is_empty())
-            .then(|| std::env::var_os(variable))
-            .flatten();
-        let named = named.map(PathBuf::from).filter(|dir| dir.is_dir());
-        named
-            .or_else(|| self.workspace.clone())
+    /// Returns the directory for an event that names none.
+    fn start_dir(&self) -> Option<PathBuf> {
+        self.workspace
+            .clone()
             .or_else(|| std::env::current_dir().ok())
     }
 }

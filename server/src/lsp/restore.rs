@@ -162,7 +162,7 @@ fn planned(
     let plan = engine.plan(&request)?;
     Ok(ShownPlan {
         title: messages::title(command.verb, command.rev.as_deref().unwrap_or(&plan.target)),
-        document: to_protocol::plan(&plan, command.rev.as_deref(), "code"),
+        document: to_protocol::plan(&plan, command.rev.as_deref()),
         plan,
     })
 }
@@ -283,7 +283,7 @@ async fn apply(
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
-            let document = to_protocol::applied(&applied, command.rev.as_deref(), "code");
+            let document = to_protocol::applied(&applied, command.rev.as_deref());
             Ok((applied, texts, document))
         })
     };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backstitch_core::model::RelPath;
-use backstitch_core::restore::{Goal, OnConflict, Request};
-use backstitch_protocol::{Choices, FailureKind, Where};
+use backstitch_core::restore::{Goal, OnConflict, Request, Scope};
+use backstitch_protocol::{Choices, Where};
 
 use super::failure::{Failure, Reply};
 use super::messages::refusal;
@@ -78,12 +78,11 @@ pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
 
 /// Reads the options of a restore; the goal is set later.
 pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
-    if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
-        return Err(
-            Failure::new(FailureKind::Refused, refusal::scope(scope)).hint(refusal::SCOPE_HINT)
-        );
-    }
     let mut request = Request::new(Goal::Redo);
+    if let Some(typed) = typed.scope.as_deref() {
+        let scope = Scope::from_name(typed);
+        request.scope = scope.ok_or_else(|| Failure::usage(refusal::scope(typed)))?;
+    }
     request.session.clone_from(&typed.session);
     request.hunks.clone_from(&typed.hunks);
     let paths = typed.paths.iter().map(|typed| path(handle, typed));

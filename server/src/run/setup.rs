@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::agent_hooks;
+use crate::agents;
 use crate::cli::args::{self, GlobalArgs, SetupScope};
 use crate::cli::context;
 use crate::cli::error::{CliError, CliResult};
@@ -25,7 +25,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         return repair(options, global, out);
     }
     let agents: Vec<(String, Option<String>)> = if options.agents.is_empty() {
-        agent_hooks::found()
+        agents::found()
             .into_iter()
             .map(|(name, why)| (name.to_owned(), Some(why)))
             .collect()
@@ -130,10 +130,10 @@ fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
         print: options.print,
     };
     let mut all = Vec::new();
-    for agent in crate::agents::AGENTS {
-        let named = options.agents.iter().any(|name| name == agent.name);
+    for agent in agents::AGENTS {
+        let named = options.agents.iter().any(|name| name == agent.name());
         if named || options.agents.is_empty() {
-            all.extend(setup::repair(agent.name, request).map_err(CliError::from)?);
+            all.extend(setup::repair(*agent, request).map_err(CliError::from)?);
         }
     }
     if out.json {

@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::agent_hooks::{claude_code, claude_dir, program};
-use crate::agents;
-use crate::settings_file::JsonSettings;
+use crate::agents::{self, Agent, HookEdit, SettingsPlan, program};
 
 pub use recording::{facts as recording_facts, recordings, repair};
 
@@ -69,7 +67,7 @@ impl SetupResult {
 }
 
 pub fn known() -> Vec<&'static str> {
-    let agents = agents::AGENTS.iter().map(|agent| agent.name);
+    let agents = agents::AGENTS.iter().map(|agent| agent.name());
     agents.chain(editors::known()).collect()
 }
 
@@ -85,69 +83,69 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     let Some(agent) = agents::agent(agent) else {
         bail!("there is nothing to set up for `{agent}`")
     };
-    let dir = match request.project {
-        Some(root) => root.join(".claude"),
-        None => claude_dir()
-            .context("the home directory is unknown; --scope project works without it")?,
+    let settings = agent.settings(request.project).into_iter().next();
+    let settings =
+        settings.context("the home directory is unknown; --scope project works without it")?;
+    let program = (!request.uninstall).then(program::for_hooks).transpose()?;
+    let (plan, is_invalid) = match &program {
+        None => (agent.plan(&settings, HookEdit::Uninstall)?, false),
+        Some(program) => install(agent, &settings, program, request.print)?,
     };
-    let path = dir.join("settings.json");
-    let (settings, is_invalid) = match JsonSettings::read(&path) {
-        Err(error) if request.print && !request.uninstall && is_invalid_json(&error) => {
-            (JsonSettings::blank(&path), true)
-        }
-        settings => (settings?, false),
-    };
-    let mut value = settings.value.clone();
-    let mut program = None;
-    let edit = if request.uninstall {
-        claude_code::remove(&mut value)
+    let (outcome, backup) = if request.print {
+        let outcome = if is_invalid {
+            SetupOutcome::PrintedEntries
+        } else {
+            SetupOutcome::Printed
+        };
+        (outcome, None)
     } else {
-        let program = program.insert(hooks_program(request.print)?);
-        claude_code::add(&mut value, &command(agent.name, program)?)
-    };
-    edit.with_context(|| format!("{} was not changed", settings.file.path.display()))?;
-    let text = settings.text_of(&value);
-    let same = value == settings.value;
-    let (outcome, backup) = match (request.print, same) {
-        (true, _) if is_invalid => (SetupOutcome::PrintedEntries, None),
-        (true, _) => (SetupOutcome::Printed, None),
-        (false, true) => (SetupOutcome::Unchanged, None),
-        (false, false) if request.uninstall => {
-            settings.restore(&value, claude_code::without_empties)?;
-            if request.project.is_some() && !path.exists() {
-                // Setup created the directory for its file. It stays if it has anything else in it.
-                let _ = std::fs::remove_dir(&dir);
-            }
-            (SetupOutcome::Written, None)
+        if !request.uninstall {
+            program::prepared()?;
         }
-        (false, false) => (SetupOutcome::Written, settings.write(&value)?),
+        if plan.is_change() {
+            (SetupOutcome::Written, plan.carry_out()?)
+        } else {
+            (SetupOutcome::Unchanged, None)
+        }
     };
-    let events = claude_code::EVENTS;
+    let is_removed = request.uninstall && outcome == SetupOutcome::Written && !settings.exists();
+    if let (true, Some(_), Some(dir)) = (is_removed, request.project, settings.parent()) {
+        // Setup created the directory for its file. It stays if it has anything else in it.
+        let _ = std::fs::remove_dir(dir);
+    }
     Ok(SetupResult {
-        agent: agent.name,
+        agent: agent.name(),
         found,
-        settings: settings.file.path,
+        settings: plan.path().to_owned(),
         outcome,
-        events,
+        events: agent.events(),
         backup,
-        text,
+        text: plan.text(),
         note: None,
         program,
     })
 }
 
+/// Plans the hooks of an agent. True if the file is not valid JSON, and the plan has only the entries, to be printed.
+fn install(
+    agent: &dyn Agent,
+    settings: &Path,
+    program: &Path,
+    print: bool,
+) -> Result<(SettingsPlan, bool)> {
+    let command = command(agent.name(), program)?;
+    let command = command.as_str();
+    match agent.plan(settings, HookEdit::Install { command }) {
+        Err(error) if print && is_invalid_json(&error) => {
+            Ok((agent.plan(settings, HookEdit::Entries { command })?, true))
+        }
+        plan => Ok((plan?, false)),
+    }
+}
+
 /// True if a settings file is readable but not valid JSON, for example because of comments.
 pub fn is_invalid_json(error: &anyhow::Error) -> bool {
     error.root_cause().is::<serde_json::Error>()
-}
-
-/// Returns the program that hooks are to run. Makes a copy of it if one is needed, unless the settings are only printed.
-fn hooks_program(print: bool) -> Result<PathBuf> {
-    if print {
-        program::for_hooks()
-    } else {
-        program::prepared()
-    }
 }
 
 /// Returns the command that the agent is to run at each event.

@@ -7,10 +7,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::{SetupOutcome, SetupRequest, SetupResult};
-use crate::agent_hooks::program::{self, Trouble};
-use crate::agent_hooks::{self, claude_code};
-use crate::agents;
-use crate::settings_file::JsonSettings;
+use crate::agents::program::{self, Trouble};
+use crate::agents::{self, Agent, HookEdit, Hooks};
+use crate::settings_file::resolve_links;
 
 /// One settings file with hooks of ours in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,28 +49,32 @@ pub enum Repair {
 
 /// Each agent that is found on this machine, or has hooks of ours, with the project's settings beside the user's.
 pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
-    let found = agent_hooks::found();
-    let name = agents::claude_code::NAME;
-    let found = found.into_iter().find(|(agent, _)| *agent == name);
-    let recording = recording(name, found.map(|(_, why)| why), project);
-    let is_known = recording.found.is_some() || !recording.places.is_empty();
-    is_known.then_some(recording).into_iter().collect()
+    let all = agents::AGENTS
+        .iter()
+        .map(|agent| recording(*agent, project));
+    all.filter(|recording| recording.found.is_some() || !recording.places.is_empty())
+        .collect()
 }
 
-fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>) -> AgentRecording {
-    let user = agent_hooks::settings_of_user();
-    let own = project.map_or_else(Vec::new, agent_hooks::settings_of_project);
-    let files = user.map(|path| (path, false)).into_iter();
-    let files: Vec<_> = files
-        .chain(own.into_iter().map(|path| (path, true)))
+fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
+    let user = agent.settings(None).into_iter().map(|path| (path, false));
+    let own = project.map_or_else(Vec::new, |root| agent.settings(Some(root)));
+    let own = own.into_iter().map(|path| (path, true));
+    let files: Vec<(PathBuf, bool, Result<Hooks>)> = user
+        .chain(own)
+        .map(|(path, of_project)| {
+            let hooks = agent.examine(&path);
+            (path, of_project, hooks)
+        })
         .collect();
     let places: Vec<Place> = files
         .iter()
-        .flat_map(|(path, of)| places(path, *of))
+        .filter_map(|(path, of_project, hooks)| Some((path, *of_project, hooks.as_ref().ok()?)))
+        .flat_map(|(path, of_project, hooks)| places(path, of_project, hooks))
         .collect();
     let mut recording = AgentRecording {
-        agent,
-        found,
+        agent: agent.name(),
+        found: agent.found(),
         on: false,
         reason: None,
         fix: None,
@@ -79,12 +82,13 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
         of_project: false,
         places,
     };
-    if let Some((path, _)) = files
-        .iter()
-        .find(|(path, _)| agent_hooks::hooks_disabled(path))
-    {
+    let disabled = files.iter().find_map(|(path, _, hooks)| {
+        let setting = hooks.as_ref().ok()?.disabled_by?;
+        Some((path, setting))
+    });
+    if let Some((path, setting)) = disabled {
         recording.reason = Some(format!("{} switches all hooks off", path.display()));
-        recording.fix = Some("take `disableAllHooks` out of it".to_owned());
+        recording.fix = Some(format!("take `{setting}` out of it"));
         return recording;
     }
     let works = |place: &Place| {
@@ -103,7 +107,7 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();
         recording.reason = Some(format!("the hooks in {settings} {}", trouble.said()));
-        recording.fix = Some(program::fix(agent, place.of_project));
+        recording.fix = Some(program::fix(agent.name(), place.of_project));
         recording.of_project = place.of_project;
         // a project's settings may be shared with others
         let automatic = trouble.is_ours() && !place.of_project;
@@ -113,89 +117,85 @@ fn recording(agent: &'static str, found: Option<String>, project: Option<&Path>)
             Repair::Ask
         });
     } else if recording.places.is_empty() {
-        let unreadable = files
-            .iter()
-            .find_map(|(path, _)| agent_hooks::hooks_in(path).err());
+        let unreadable = files.iter().find_map(|(.., hooks)| hooks.as_ref().err());
         recording.reason = Some(match &unreadable {
             Some(error) => format!("{error:#}"),
             None => "it is not set up".to_owned(),
         });
         recording.fix = Some(match unreadable {
             Some(_) => "the agent cannot read its settings either: fix that file".to_owned(),
-            None => format!("`backstitch setup {agent}` sets it up"),
+            None => format!("`backstitch setup {}` sets it up", agent.name()),
         });
     }
     recording
 }
 
 /// The different commands of our hooks in a settings file.
-fn places(settings: &Path, of_project: bool) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    for (_, command) in agent_hooks::hooks_in(settings).unwrap_or_default() {
-        if places.iter().any(|known| known.command == command) {
-            continue;
-        }
-        places.push(Place {
-            settings: settings.to_owned(),
-            of_project,
-            trouble: program::trouble(&command),
-            command,
-        });
-    }
-    places
+fn places(settings: &Path, of_project: bool, hooks: &Hooks) -> Vec<Place> {
+    let place = |command: &str| Place {
+        settings: settings.to_owned(),
+        of_project,
+        trouble: program::trouble(command),
+        command: command.to_owned(),
+    };
+    hooks.commands().into_iter().map(place).collect()
 }
 
 /// Has the hooks of an agent run a program that exists, in each settings file of the scope where they do not. Files without
 /// hooks of ours are left alone.
-pub fn repair(agent: &'static str, request: SetupRequest<'_>) -> Result<Vec<SetupResult>> {
-    let files = match request.project {
-        Some(root) => agent_hooks::settings_of_project(root),
-        None => agent_hooks::settings_of_user().into_iter().collect(),
-    };
+pub fn repair(agent: &dyn Agent, request: SetupRequest<'_>) -> Result<Vec<SetupResult>> {
     let mut all = Vec::new();
-    for path in files {
-        let settings = JsonSettings::read(&path)?;
-        let places = places(&path, request.project.is_some());
-        let troubles: Vec<&Trouble> = places.iter().filter_map(|p| p.trouble.as_ref()).collect();
-        let mut done = SetupResult {
-            agent,
-            found: None,
-            settings: settings.file.path.clone(),
-            outcome: SetupOutcome::Unchanged,
-            events: claude_code::EVENTS,
-            backup: None,
-            text: String::new(),
-            note: None,
-            program: None,
-        };
-        let mut is_refreshed = false;
-        for trouble in &troubles {
-            if let (Trouble::Outdated(kept), false) = (trouble, request.print) {
-                is_refreshed |= program::refresh(kept)?;
-                done.program = Some(kept.clone());
-            }
-        }
-        let is_rewritten = troubles.iter().any(|t| !matches!(t, Trouble::Outdated(_)));
-        if is_rewritten {
-            let program = super::hooks_program(request.print)?;
-            let mut value = settings.value.clone();
-            claude_code::add(&mut value, &super::command(agent, &program)?)?;
-            done.text = settings.text_of(&value);
-            done.program = Some(program);
-            if request.print {
-                done.outcome = SetupOutcome::Printed;
-            } else {
-                done.backup = settings.write(&value)?;
-                done.outcome = SetupOutcome::Written;
-            }
-        } else if is_refreshed {
-            done.outcome = SetupOutcome::Written;
-        }
+    for path in agent.settings(request.project) {
+        let places = places(&path, request.project.is_some(), &agent.examine(&path)?);
         if !places.is_empty() {
-            all.push(done);
+            all.push(repair_file(agent, &path, &places, request.print)?);
         }
     }
     Ok(all)
+}
+
+fn repair_file(
+    agent: &dyn Agent,
+    path: &Path,
+    places: &[Place],
+    print: bool,
+) -> Result<SetupResult> {
+    let mut done = SetupResult {
+        agent: agent.name(),
+        found: None,
+        settings: resolve_links(path),
+        outcome: SetupOutcome::Unchanged,
+        events: agent.events(),
+        backup: None,
+        text: String::new(),
+        note: None,
+        program: None,
+    };
+    let troubles: Vec<&Trouble> = places.iter().filter_map(|p| p.trouble.as_ref()).collect();
+    let mut is_refreshed = false;
+    for trouble in &troubles {
+        if let (Trouble::Outdated(kept), false) = (trouble, print) {
+            is_refreshed |= program::refresh(kept)?;
+            done.program = Some(kept.clone());
+        }
+    }
+    if troubles.iter().any(|t| !matches!(t, Trouble::Outdated(_))) {
+        let program = program::for_hooks()?;
+        let command = super::command(agent.name(), &program)?;
+        let plan = agent.plan(path, HookEdit::Install { command: &command })?;
+        done.text = plan.text();
+        if print {
+            done.program = Some(program);
+            done.outcome = SetupOutcome::Printed;
+        } else {
+            done.program = Some(program::prepared()?);
+            done.backup = plan.carry_out()?;
+            done.outcome = SetupOutcome::Written;
+        }
+    } else if is_refreshed {
+        done.outcome = SetupOutcome::Written;
+    }
+    Ok(done)
 }
 
 /// The facts, for JSON.

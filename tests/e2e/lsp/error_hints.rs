@@ -53,6 +53,25 @@ fn conflict_hints_name_the_options_of_each_interface() {
 }
 
 #[test]
+fn scope_hints_fit_each_interface() {
+    let world = start();
+    let history = world.history();
+    let said = in_terminal(&world, 1, &["rewind", "t1", "--scope", "both"]);
+    assert!(said.starts_with("--scope code "), "{said}");
+    let mut client = client(&world);
+    client.open("a.txt");
+    let arguments = json!({ "rev": "t1", "scope": "both", "confirm": false });
+    let said = in_editor(&mut client, "refused", "backstitch.rewind", &arguments);
+    assert!(said.starts_with("scope `code` "), "{said}");
+    let arguments = json!({ "rev": "t1", "scope": "files", "confirm": false });
+    let params = json!({ "command": "backstitch.rewind", "arguments": [arguments] });
+    let error = client.fails("workspace/executeCommand", params);
+    assert_eq!(error["data"]["kind"], "usage", "{error}");
+    client.leave();
+    assert_eq!(world.history(), history);
+}
+
+#[test]
 fn missing_path_hints_name_the_commands_of_each_interface() {
     let world = start();
     let said = in_terminal(&world, 3, &["blame", "gone.txt", "@"]);

@@ -3,7 +3,9 @@
 use std::fs;
 
 use backstitch_core::Engine;
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
+use backstitch_core::capture::{
+    AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
+};
 use backstitch_core::model::NodeId;
 
 use super::model::{Entry, Sure, Who, hides};
@@ -179,8 +181,11 @@ impl World {
                     .map(str::to_owned);
                 let told = match (told, wrote) {
                     (true, Some(wrote)) => ToolReport {
-                        found,
-                        wrote: Some(Wrote::Whole(wrote)),
+                        paths: vec![PathReport {
+                            path: self.root.join(&path),
+                            found,
+                            wrote: Some(Wrote::Whole(wrote)),
+                        }],
                     },
                     _ => ToolReport::default(),
                 };

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use super::calls::{self, Attribution, Observation, Writer, Writers};
-use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
+use super::event::{AgentEvent, PathReport, ToolCall, ToolReport, Wrote};
 use super::renames::follow_renames;
 use super::transition::Transition;
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
@@ -34,6 +34,15 @@ enum NamedPath {
     Outside(Vec<u8>, &'static str),
     /// Excluded by the settings and not recorded.
     Excluded(RelPath),
+}
+
+impl NamedPath {
+    fn inside(self) -> Option<RelPath> {
+        match self {
+            Self::Inside(path) => Some(path),
+            Self::Outside(..) | Self::Excluded(_) => None,
+        }
+    }
 }
 
 pub(crate) const EXCLUDED: &str = "excluded by capture.exclude";
@@ -156,18 +165,28 @@ impl Engine {
         failed: bool,
     ) -> Result<Recorded> {
         let (entries, uncaptured) = self.read_named(e, paths)?;
+        let mut reports = reports_by_path(report, |path| {
+            let named = named(&self.root.path, e.cwd.as_deref(), path);
+            named.into_iter().filter_map(NamedPath::inside).collect()
+        });
         self.notifying_txn(AFTER, entries, |txn, entries| {
             let (row, opened_now) = reported(txn, e, call)?;
             let Some(row) = row else {
                 return Ok(Recorded::default());
             };
             let reserved = reserved::of_call(txn.conn, row.id)?;
+            if let [only] = report.paths.as_slice() {
+                // a link may lead elsewhere than at the "before" event
+                for path in reserved.keys() {
+                    reports.entry(path.clone()).or_insert(only);
+                }
+            }
             let entries = with_reserved(txn, entries, &reserved)?;
             let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
             let ended = ReportedCall {
                 row: &row,
                 opened_now,
-                report,
+                reports: &reports,
                 failed,
             };
             // the "before" event has already reported it
@@ -210,6 +229,25 @@ impl Engine {
         }
         Ok((entries, coverage))
     }
+}
+
+/// Returns the report on each path. `places` resolves a reported path. Several reports on one path prove nothing, since
+/// each may start from the text of another.
+fn reports_by_path<'a>(
+    report: &'a ToolReport,
+    places: impl Fn(&Path) -> Vec<RelPath>,
+) -> BTreeMap<RelPath, &'a PathReport> {
+    let mut reports: BTreeMap<RelPath, Option<&PathReport>> = BTreeMap::new();
+    for report in &report.paths {
+        for path in places(&report.path) {
+            let entry = reports.entry(path);
+            entry
+                .and_modify(|known| *known = None)
+                .or_insert(Some(report));
+        }
+    }
+    let only_one = |(path, report): (RelPath, Option<&'a PathReport>)| Some((path, report?));
+    reports.into_iter().filter_map(only_one).collect()
 }
 
 /// Adds the entries of reserved paths that the "after" event does not name.
@@ -423,13 +461,15 @@ struct ReportedCall<'a> {
     row: &'a calls::CallRow,
     /// True if its "before" event never came.
     opened_now: bool,
-    report: &'a ToolReport,
+    reports: &'a BTreeMap<RelPath, &'a PathReport>,
     failed: bool,
 }
 
 /// An edit call at its end, at one path.
 struct ReportedEdit<'a> {
     call: ReportedCall<'a>,
+    /// The tool's report on this path. A failed call has none.
+    report: Option<&'a PathReport>,
     reserved: Option<Reserved>,
 }
 
@@ -466,6 +506,7 @@ impl ReportedCall<'_> {
             }
             let edit = ReportedEdit {
                 call: *self,
+                report: self.reports.get(&path).copied().filter(|_| !self.failed),
                 reserved: reserved.get(&path).copied(),
             };
             match edit.outcome(txn, &path, &entry, &mut work.coverage)? {
@@ -715,13 +756,7 @@ impl ReportedEdit<'_> {
         row: Option<&FileState>,
         entry: &DiskEntry,
     ) -> Result<Option<String>> {
-        let Some(found) = self
-            .call
-            .report
-            .found
-            .as_ref()
-            .filter(|_| !self.call.failed)
-        else {
+        let Some(found) = self.report.and_then(|report| report.found.as_ref()) else {
             return Ok(None);
         };
         if found.contains('\r') || entry.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
@@ -757,7 +792,7 @@ impl ReportedEdit<'_> {
         before: &Image,
         entry: &DiskEntry,
     ) -> Result<Option<Vec<u8>>> {
-        let (Some(wrote), false) = (&self.call.report.wrote, self.call.failed) else {
+        let Some(wrote) = self.report.and_then(|report| report.wrote.as_ref()) else {
             return Ok(None);
         };
         if before.is_too_long() || entry.image.is_too_long() {
@@ -777,32 +812,7 @@ impl ReportedEdit<'_> {
                     Some(content) => recorded(txn, &content)?,
                     None => Some(Vec::new()),
                 };
-                let plain = before_bytes.filter(|before_bytes| is_plain(before_bytes));
-                let Some(text) =
-                    plain.and_then(|before_bytes| String::from_utf8(before_bytes).ok())
-                else {
-                    return Ok(None);
-                };
-                let style = if is_crlf(text.as_bytes()) {
-                    text.clone().into_bytes()
-                } else {
-                    Vec::new()
-                };
-                let text = if style.is_empty() {
-                    text
-                } else {
-                    text.replace("\r\n", "\n")
-                };
-                // text that is missing cannot have been replaced this way
-                if !text.contains(old.as_str()) || (old.is_empty() && !text.is_empty()) {
-                    return Ok(None);
-                }
-                let after = if *all {
-                    text.replace(old.as_str(), new)
-                } else {
-                    text.replacen(old.as_str(), new, 1)
-                };
-                Ok(Some(in_style_of(&style, &after)))
+                Ok(before_bytes.and_then(|before| replaced(before, (old, new), *all)))
             }
         }
     }
@@ -828,6 +838,32 @@ fn is_crlf(bytes: &[u8]) -> bool {
         .filter(|l| l.ends_with(b"\n"))
         .peekable();
     lines.peek().is_some() && lines.all(|l| l.ends_with(b"\r\n"))
+}
+
+/// Returns the text after a replacement that a tool reports in LF. None: the tool cannot have done this to that text.
+fn replaced(before: Vec<u8>, (old, new): (&str, &str), all: bool) -> Option<Vec<u8>> {
+    let text = Some(before).filter(|before| is_plain(before))?;
+    let text = String::from_utf8(text).ok()?;
+    let style = if is_crlf(text.as_bytes()) {
+        text.clone().into_bytes()
+    } else {
+        Vec::new()
+    };
+    let text = if style.is_empty() {
+        text
+    } else {
+        text.replace("\r\n", "\n")
+    };
+    // text that is missing cannot have been replaced this way
+    if !text.contains(old) || (old.is_empty() && !text.is_empty()) {
+        return None;
+    }
+    let after = if all {
+        text.replace(old, new)
+    } else {
+        text.replacen(old, new, 1)
+    };
+    Some(in_style_of(&style, &after))
 }
 
 /// Converts an LF text to the line endings of `like`.
@@ -879,5 +915,62 @@ mod tests {
         assert_eq!(in_style_of(b"a\r\nb\n", "x\ny\n"), b"x\ny\n");
         assert_eq!(in_style_of(b"no line ending", "x\n"), b"x\n");
         assert_eq!(in_style_of(b"a\r\n", "x\r\ny\n"), b"x\r\ny\n");
+    }
+
+    fn report(path: &str, wrote: (&str, &str)) -> PathReport {
+        PathReport {
+            path: path.into(),
+            found: None,
+            wrote: Some(Wrote::Replace {
+                old: wrote.0.to_owned(),
+                new: wrote.1.to_owned(),
+                all: false,
+            }),
+        }
+    }
+
+    /// Resolves a path as below `/w`; `link` is a link to `b`.
+    fn places(path: &Path) -> Vec<RelPath> {
+        let own = path.strip_prefix("/w").ok().and_then(RelPath::from_path);
+        let target = path.ends_with("link").then(|| RelPath::new("b")).flatten();
+        own.into_iter().chain(target).collect()
+    }
+
+    #[test]
+    fn each_path_has_its_own_report() {
+        let all = ToolReport {
+            paths: vec![
+                report("/w/a", ("one", "1")),
+                report("/w/b", ("two", "2")),
+                report("/elsewhere/c", ("three", "3")),
+            ],
+        };
+        let reports = reports_by_path(&all, places);
+        let text = |path: &str, before: &str| {
+            let report = reports.get(&RelPath::new(path)?)?;
+            let Some(Wrote::Replace { old, new, all }) = &report.wrote else {
+                return None;
+            };
+            replaced(before.as_bytes().to_vec(), (old, new), *all)
+        };
+        assert_eq!(text("a", "one two\n").as_deref(), Some(&b"1 two\n"[..]));
+        assert_eq!(text("b", "one two\n").as_deref(), Some(&b"one 2\n"[..]));
+        assert_eq!(text("b", "one two\r\n").as_deref(), Some(&b"one 2\r\n"[..]));
+        assert_eq!(text("b", "one\n"), None, "it has nothing to replace");
+        assert_eq!(reports.len(), 2);
+    }
+
+    #[test]
+    fn several_reports_on_one_path_prove_nothing() {
+        let all = ToolReport {
+            paths: vec![
+                report("/w/a", ("one", "1")),
+                report("/w/link", ("two", "2")),
+                report("/w/b", ("2", "3")),
+            ],
+        };
+        let reports = reports_by_path(&all, places);
+        let paths: Vec<String> = reports.keys().map(RelPath::display).collect();
+        assert_eq!(paths, ["a", "link"]);
     }
 }

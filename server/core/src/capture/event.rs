@@ -78,6 +78,15 @@ pub enum Effect {
 /// An edit tool's report of its own work, the most exact source there is.
 #[derive(Clone, Debug, Default)]
 pub struct ToolReport {
+    /// The paths that the tool reports on, each once. Any other path is attributed by the time of its change.
+    pub paths: Vec<PathReport>,
+}
+
+/// A tool's report on one path.
+#[derive(Clone, Debug)]
+pub struct PathReport {
+    /// A relative path counts from the event's `cwd`.
+    pub path: PathBuf,
     /// The text that the tool found, if reported.
     pub found: Option<String>,
     pub wrote: Option<Wrote>,

@@ -19,6 +19,8 @@ pub(crate) mod write_txn;
 
 #[cfg(test)]
 mod cost;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,7 +35,7 @@ use crate::store::tables::call::CallEffect;
 use crate::store::tables::{change, node, reserved, session, turn};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
-pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
+pub use event::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote};
 use write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 
 /// Time limit of a scan in a hook. After it, the hook returns with a partial scan.

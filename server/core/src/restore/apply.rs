@@ -126,6 +126,7 @@ impl Engine {
         shown: &dyn Fn(&Plan) -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ApplyOutcome> {
+        r.scope.require_plannable()?;
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;

@@ -22,5 +22,5 @@ pub use hand_over::{Handed, RequestOutcome};
 pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
-    OnConflict, OpenDoc, Plan, Request, Resolution,
+    OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
 };

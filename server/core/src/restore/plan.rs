@@ -26,6 +26,7 @@ const MAX_NAMED_FILES: usize = 50;
 impl Engine {
     /// Plans a request. Scans the disk first, so that every file it concerns is recorded.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
+        r.scope.require_plannable()?;
         if !self.always_scan
             && let Some(plan) = self.plan_undisturbed(r)?
         {
@@ -102,6 +103,7 @@ impl Engine {
             head,
             plan: Plan {
                 target: target.clone(),
+                scope: r.scope,
                 head,
                 actions: Vec::new(),
                 edits: Vec::new(),

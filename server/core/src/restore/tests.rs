@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
-use crate::restore::{Goal, OnConflict, Request};
+use crate::hint::Hint;
+use crate::restore::{Goal, OnConflict, Request, Scope};
 use crate::{Engine, Error, ErrorKind, Workspace};
 
 pub(crate) struct Scene {
@@ -389,4 +390,31 @@ fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
     s.undo();
     assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
     assert_eq!(s.text("b.txt").as_deref(), Some("B\n"));
+}
+
+/// A scope that includes the conversation is refused before anything is read from the disk or recorded.
+#[test]
+fn a_scope_without_a_plan_is_refused() {
+    let mut s = Scene::new(&[("a.txt", "one\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "ONE\n");
+    s.user("a.txt", "mine\n");
+    let head = s.engine.head().expect("read");
+    for scope in [Scope::Conversation, Scope::Both] {
+        let r = Request {
+            scope,
+            ..s.request("t1")
+        };
+        for error in [s.engine.plan(&r).map(|_| ()), s.apply(&r)].map(Result::unwrap_err) {
+            assert_eq!(error.kind(), ErrorKind::Refused);
+            assert_eq!(error.hint(), Some(Hint::Scope));
+            let begin = format!("scope {}: ", scope.name());
+            assert!(error.to_string().starts_with(&begin), "{error}");
+        }
+        assert_eq!(Scope::from_name(scope.name()), Some(scope));
+    }
+    assert_eq!(s.engine.head().expect("read"), head);
+    assert_eq!(s.text("a.txt").as_deref(), Some("mine\n"));
+    let r = s.request("t1");
+    assert_eq!(s.engine.plan(&r).expect("planned").scope, Scope::Code);
 }

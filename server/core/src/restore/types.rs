@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::OpKind;
 use crate::model::{
     BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
@@ -15,6 +17,8 @@ use crate::store::tables::editor::EditorInfo;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub goal: Goal,
+    #[serde(default)]
+    pub scope: Scope,
     /// Makes the tracked state equal the target's, by undoing everyone's later edits.
     pub exact: bool,
     /// Session whose edits a rewind or revert moves: the agent's own id, or a unique prefix of it.
@@ -54,6 +58,7 @@ impl Request {
     pub fn new(goal: Goal) -> Self {
         Self {
             goal,
+            scope: Scope::default(),
             exact: false,
             session: None,
             paths: Vec::new(),
@@ -63,6 +68,44 @@ impl Request {
             editor: None,
             open: Vec::new(),
             unreadable: Vec::new(),
+        }
+    }
+}
+
+/// Part of an agent's work that a restore concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Scope {
+    #[default]
+    Code,
+    Conversation,
+    Both,
+}
+
+impl Scope {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Conversation => "conversation",
+            Self::Both => "both",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Code, Self::Conversation, Self::Both];
+        all.into_iter().find(|scope| scope.name() == name)
+    }
+
+    /// Refuses a scope that no plan covers, so that nothing is restored by half.
+    pub(super) fn require_plannable(self) -> Result<()> {
+        match self {
+            Self::Code => Ok(()),
+            Self::Conversation | Self::Both => Err(Error::refused(
+                format!(
+                    "scope {}: rewinding the conversation is not supported for this agent yet",
+                    self.name()
+                ),
+                Hint::Scope,
+            )),
         }
     }
 }
@@ -112,6 +155,7 @@ impl OnConflict {
 pub struct Plan {
     /// The node to rewind to, the operation to undo, or the nodes to revert.
     pub target: String,
+    pub scope: Scope,
     /// The state this plan starts from.
     pub head: NodeId,
     pub actions: Vec<Action>,

@@ -73,7 +73,7 @@ impl World {
             });
             let more = more.as_object().unwrap().clone();
             payload.as_object_mut().unwrap().extend(more);
-            let event = (agent.parse)(payload.to_string().as_bytes()).unwrap();
+            let event = agent.parse(payload.to_string().as_bytes()).unwrap();
             engine.record(&event).unwrap();
         };
         let file = self.root().join("a.txt");

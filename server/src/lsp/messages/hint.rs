@@ -24,6 +24,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Whole => "leave out `paths`",
         Hint::LookAgain => "check the new plan, then confirm it",
         Hint::Hunks => "`backstitch/diff` gives the ids of hunks; they change with the content",
+        Hint::Scope => "scope `code` rewinds the files alone; nothing was changed",
         Hint::Unsaved => "save or close it there, or name the files with `paths`",
         Hint::UnsavedThere => {
             "save or close it there, or rewind in that editor itself, or name the files with `paths`"
@@ -111,6 +112,7 @@ mod tests {
             Hint::Whole,
             Hint::LookAgain,
             Hint::Hunks,
+            Hint::Scope,
             Hint::Unsaved,
             Hint::UnsavedThere,
             Hint::Writer,

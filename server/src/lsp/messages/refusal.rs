@@ -48,11 +48,9 @@ pub fn no_path(typed: &str, root: &Path) -> String {
     format!("{typed} is not a path in {}", root.display())
 }
 
-pub fn scope(scope: &str) -> String {
-    format!("scope {scope}: rewinding the conversation is not supported for this agent yet")
+pub fn scope(typed: &str) -> String {
+    format!("scope: `{typed}` is none of code, conversation, both")
 }
-
-pub const SCOPE_HINT: &str = "scope `code` rewinds the files alone; nothing was changed";
 
 pub fn uncertain(typed: &str) -> String {
     format!("uncertain: `{typed}` is neither keep nor take")

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::{SetupOutcome, SetupRequest, SetupResult, binary};
-use crate::agent_hooks::home;
+use crate::agents::home;
 use crate::settings_file::SettingsFile;
 
 /// An editor that can be set up.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::super::{SetupOutcome, SetupRequest};
-use crate::agent_hooks::home;
+use crate::agents::home;
 use crate::settings_file::SettingsFile;
 
 /// Start of the manifest, which marks the directory as ours.

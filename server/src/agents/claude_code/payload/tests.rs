@@ -32,6 +32,15 @@ fn after(event: AgentEvent) -> (ToolCall, ToolReport, bool) {
     }
 }
 
+/// Report of a tool that writes one file.
+fn path_report(event: AgentEvent) -> PathReport {
+    let (call, report, failed) = after(event);
+    assert!(!failed);
+    let [path] = <[PathReport; 1]>::try_from(report.paths).expect("one path");
+    assert_eq!(call.effect, Effect::Names(vec![path.path.clone()]));
+    path
+}
+
 #[test]
 fn common_fields() {
     let event = recorded!("PreToolUse-Edit-in_subagent");
@@ -115,8 +124,7 @@ fn edit_reports_old_and_new_text() {
         recorded!("PostToolUse-Edit"),
         recorded!("PostToolUse-Edit-in_subagent"),
     ] {
-        let (_, report, failed) = after(event);
-        assert!(!failed);
+        let report = path_report(event);
         assert_eq!(
             report.found.as_deref(),
             Some("fn main() {\n    println!(\"one\");\n}\n")
@@ -135,14 +143,14 @@ fn edit_reports_old_and_new_text() {
 
 #[test]
 fn write_reports_the_whole_content() {
-    let (_, report, _) = after(recorded!("PostToolUse-Write"));
+    let report = path_report(recorded!("PostToolUse-Write"));
     assert!(report.found.is_none());
     assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text == "pub fn added() {}\n"));
 }
 
 #[test]
 fn notebook_edit_reports_both_texts() {
-    let (_, report, _) = after(recorded!("PostToolUse-NotebookEdit"));
+    let report = path_report(recorded!("PostToolUse-NotebookEdit"));
     assert!(report.found.is_some_and(|t| t.contains("\"one\"")));
     assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text.contains("\"two\"")));
 }
@@ -152,7 +160,7 @@ fn edit_changed_by_the_user_does_not_report_the_written_text() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Write",
         "tool_input":{"file_path":"a","content":"x"},
         "tool_response":{"originalFile":"y","userModified":true}}"#;
-    let (_, report, _) = after(parse(payload).unwrap());
+    let report = path_report(parse(payload).unwrap());
     assert_eq!(report.found.as_deref(), Some("y"));
     assert!(report.wrote.is_none());
 }
@@ -161,7 +169,7 @@ fn edit_changed_by_the_user_does_not_report_the_written_text() {
 fn edit_without_old_text_creates_the_file() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit",
         "tool_input":{"file_path":"a","old_string":"","new_string":"x"},"tool_response":{}}"#;
-    let (_, report, _) = after(parse(payload).unwrap());
+    let report = path_report(parse(payload).unwrap());
     assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text == "x"));
 }
 
@@ -281,7 +289,7 @@ fn unknown_fields_and_wrong_types_are_ignored() {
         "tool_input":{"file_path":["a"],"old_string":1},"tool_response":"text"}"#;
     let (call, report, _) = after(parse(odd).unwrap());
     assert_eq!(call.effect, Effect::Any { background: false });
-    assert!(report.found.is_none() && report.wrote.is_none());
+    assert!(report.paths.is_empty());
 }
 
 #[test]

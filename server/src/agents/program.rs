@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::{home, on_path};
+use super::machine::{home, on_path};
 
 /// The folder of our extension begins with this, wherever an editor keeps extensions: `PUBLISHER.NAME-VERSION`.
 const EXTENSION: &str = "backstitch.backstitch-";

@@ -29,11 +29,8 @@ const TOOL_EVENTS: &[&str] = &[
     "PermissionDenied",
 ];
 
-/// Time that the agent waits for the hook, in seconds. The hook itself needs a fraction of a second.
-const TIMEOUT: u32 = 60;
-
-/// Adds a hook to every event, and replaces an older one of ours in its place.
-pub fn add(settings: &mut Value, command: &str) -> Result<()> {
+/// Adds a hook to every event, and replaces an older one of ours in its place. The agent waits `timeout` seconds for it.
+pub fn add(settings: &mut Value, command: &str, timeout: u32) -> Result<()> {
     let object = settings
         .as_object_mut()
         .context("the settings are not a JSON object")?;
@@ -57,7 +54,7 @@ pub fn add(settings: &mut Value, command: &str) -> Result<()> {
             .filter(|group| is_emptied(group))
             .count();
         groups.retain(|group| !is_emptied(group));
-        groups.insert(place - before, group(event, command));
+        groups.insert(place - before, group(event, command, timeout));
     }
     Ok(())
 }
@@ -135,8 +132,8 @@ fn array<'a>(groups: &'a mut Value, event: &str) -> Result<&'a mut Vec<Value>> {
         .with_context(|| format!("`hooks.{event}` is not a JSON array"))
 }
 
-fn group(event: &str, command: &str) -> Value {
-    let hooks = json!([{ "type": "command", "command": command, "timeout": TIMEOUT }]);
+fn group(event: &str, command: &str, timeout: u32) -> Value {
+    let hooks = json!([{ "type": "command", "command": command, "timeout": timeout }]);
     if TOOL_EVENTS.contains(&event) {
         json!({ "matcher": "*", "hooks": hooks })
     } else {
@@ -201,6 +198,10 @@ fn is_our_command(command: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn add(settings: &mut Value, command: &str) -> Result<()> {
+        super::add(settings, command, 60)
+    }
 
     const COMMAND: &str = "/opt/backstitch hook claude-code";
 

@@ -1,0 +1,148 @@
+//! The trait of an agent, and the values that it takes and returns. Knows no agent.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backstitch_core::capture::AgentEvent;
+
+use super::answer::{Answer, AnswerPart, HookOutput, NotTaken};
+use super::settings_plan::SettingsPlan;
+
+/// An agent that has hooks.
+pub trait Agent: Sync {
+    /// Name in `backstitch hook NAME`, in `backstitch setup NAME` and in the store.
+    fn name(&self) -> &'static str;
+
+    fn abilities(&self) -> Abilities;
+
+    /// Parses the payload of a hook. Tolerant: unknown fields, events and tools are ignored.
+    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError>;
+
+    /// Returns the output that tells the agent this answer. An answer without parts is no output.
+    fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
+        let parts = answer.parts();
+        let taken = self.abilities().taken_at(&event.name);
+        match parts.iter().find(|part| !taken.contains(part)) {
+            None if parts.is_empty() => Ok(HookOutput::default()),
+            None => Ok(self.encode(event, answer)),
+            Some(part) => Err(NotTaken {
+                agent: self.name(),
+                event: event.name.clone(),
+                part: *part,
+            }),
+        }
+    }
+
+    /// Encodes an answer that has parts, all of which the agent takes at this event.
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput;
+
+    /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
+    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
+
+    /// Environment variable of the hook that holds the project's directory.
+    fn project_variable(&self) -> Option<&'static str>;
+
+    /// Returns the directory in which an event happened: the one that it reports, or the project's. None if neither
+    /// exists.
+    fn locate(&self, event: Option<&AgentEvent>) -> Option<PathBuf> {
+        let cwd = event.and_then(|event| event.cwd.clone());
+        let project = || std::env::var_os(self.project_variable()?).map(PathBuf::from);
+        cwd.filter(|dir| dir.is_dir())
+            .or_else(|| project().filter(|dir| dir.is_dir()))
+    }
+
+    /// Returns the path by which the agent is found on this machine.
+    fn found(&self) -> Option<String>;
+
+    /// Returns the path of the agent's program.
+    fn program(&self) -> Option<PathBuf>;
+
+    /// Oldest supported version, major and minor: the first that reports every recorded event.
+    fn min_version(&self) -> (u32, u32);
+
+    /// Events that get a hook, by the agent's own names.
+    fn events(&self) -> &'static [&'static str];
+
+    /// Returns the settings files that may have hooks: those of a project, or the user's own. Setup writes the first.
+    /// Empty if the home directory is unknown.
+    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf>;
+
+    /// Plans an edit of the hooks in a settings file. Writes nothing.
+    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan>;
+
+    /// Reads the hooks in a settings file. A file that does not exist has none.
+    fn examine(&self, settings: &Path) -> Result<Hooks>;
+}
+
+/// Abilities of an agent with regard to hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Parts of an answer that the agent takes, by its own names of events. It waits for the hook before a tool call if it
+    /// takes a decision there.
+    pub taken: &'static [(&'static str, &'static [AnswerPart])],
+    /// Time that the agent waits for a hook, in seconds, as setup writes it. It goes on without the hook then.
+    pub hook_timeout: u32,
+}
+
+impl Abilities {
+    fn taken_at(&self, event: &str) -> &'static [AnswerPart] {
+        let at = self.taken.iter().find(|(name, _)| *name == event);
+        at.map_or(&[], |(_, parts)| parts)
+    }
+}
+
+/// Reason why a payload is not an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// Not a JSON object.
+    NotJson(String),
+    /// A required field is missing.
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotJson(why) => write!(f, "the payload is not a JSON object: {why}"),
+            Self::Missing(field) => write!(f, "the payload has no `{field}`"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Edit of the hooks in a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEdit<'a> {
+    /// Every event gets a hook that runs this command. An older hook of ours is replaced in its place.
+    Install {
+        command: &'a str,
+    },
+    /// The same in an empty file, for one that cannot be edited: its user adds the entries by hand.
+    Entries {
+        command: &'a str,
+    },
+    Uninstall,
+}
+
+/// Hooks of ours in a settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// Event and command of each.
+    pub entries: Vec<(String, String)>,
+    /// The setting in this file that disables all hooks.
+    pub disabled_by: Option<&'static str>,
+}
+
+impl Hooks {
+    /// Returns the different commands, in the order of the file.
+    pub fn commands(&self) -> Vec<&str> {
+        let mut commands: Vec<&str> = Vec::new();
+        for (_, command) in &self.entries {
+            if !commands.contains(&command.as_str()) {
+                commands.push(command);
+            }
+        }
+        commands
+    }
+}
