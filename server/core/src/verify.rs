@@ -6,7 +6,8 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
-use crate::store::tables::{blob, call, journal, operation, root};
+use crate::store::tables::root::scan;
+use crate::store::tables::{blob, call, journal, operation};
 use crate::worktree::backed_content;
 use crate::worktree::file_state;
 
@@ -204,10 +205,14 @@ impl Engine {
             out.note("a node", read);
         }
         let root = self.here.root;
-        out.note("the last look", root::scan::coverage(conn, root));
+        out.note("the last look", scan::unfinished(conn, root));
+        out.note("the last look", scan::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
         for damaged in journal::damaged_lists(conn)? {
             out.note::<()>("an operation", Err(damaged));
+        }
+        for damaged in call::damaged(conn)? {
+            out.note::<()>("a call", Err(damaged));
         }
         for damaged in operation::damaged(conn)? {
             out.note::<()>("an operation", Err(damaged));
