@@ -6,8 +6,9 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::model::{ContentId, FileId, FileVersion, Image};
+use crate::store::tables::root::scan;
 use crate::store::tables::{
-    blob, call, change, changed_files, file, journal, node_checks, node_text, operation, root,
+    blob, call, change, changed_files, file, journal, node_checks, node_text, operation,
 };
 use crate::worktree::{backed_content, file_state};
 
@@ -183,10 +184,14 @@ impl Engine {
             out.note("a node", id.and_then(|id| history::node(conn, id)));
         }
         let root = self.here.root;
-        out.note("the last look", root::scan::coverage(conn, root));
+        out.note("the last look", scan::unfinished(conn, root));
+        out.note("the last look", scan::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
         for damaged in journal::damaged_lists(conn)? {
             out.note::<()>("an operation", Err(damaged));
+        }
+        for damaged in call::damaged(conn)? {
+            out.note::<()>("a call", Err(damaged));
         }
         for damaged in operation::damaged(conn)? {
             out.note::<()>("an operation", Err(damaged));

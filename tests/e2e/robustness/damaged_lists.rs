@@ -127,3 +127,41 @@ fn what_is_known_of_looks() {
         assert_eq!(world.read("a.txt"), "mine\n");
     }
 }
+
+/// Values of columns that are none of ours: a kind, a state, an author, an image.
+#[test]
+fn values_that_no_column_has() {
+    for (sql, row, command) in [
+        (
+            "UPDATE operation SET kind = 'bake'",
+            "row 1 of table operation",
+            &["oplog"][..],
+        ),
+        (
+            "UPDATE operation SET state = 'baked'",
+            "row 1 of table operation",
+            &["undo"],
+        ),
+        (
+            "UPDATE root SET pending = -7",
+            "row 1 of table root",
+            &["checkpoint", "-m", "x"],
+        ),
+        (
+            "UPDATE file_state SET image = x'09' WHERE path = x'612e747874'",
+            "row `a.txt` of table file_state",
+            &["checkpoint", "-m", "x"],
+        ),
+    ] {
+        let world = story();
+        world.ok(["rewind", "t2"]);
+        damage(&world, sql);
+        world.write("a.txt", "mine\n");
+        is_named(&world.run(command), row);
+        is_named(&world.run(["verify"]), row);
+        assert_eq!(world.read("a.txt"), "mine\n");
+    }
+    let world = story();
+    damage(&world, "UPDATE call SET effect = 9");
+    is_named(&world.run(["verify"]), "row 1 of table call");
+}

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::damage::{InRow, read_all, stored_as};
 use super::id_list::IdList;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Call, CallId, ContentId, NodeId, RelPath, RootId, SessionId, TurnId};
 use crate::store::now;
 
@@ -324,6 +324,19 @@ pub(crate) fn count_writing(conn: &Connection, root: RootId, opened: i64) -> Res
         params![opened, root],
         |r| r.get(0),
     )?)
+}
+
+/// Reads every row. Returns the errors of damaged ones.
+pub(crate) fn damaged(conn: &Connection) -> Result<Vec<Error>> {
+    let mut select = conn.prepare(&format!("SELECT {COLUMNS} FROM call ORDER BY id"))?;
+    let mut rows = select.query([])?;
+    let mut damaged = Vec::new();
+    while let Some(r) = rows.next()? {
+        let id: i64 = r.get(0)?;
+        let row = read(r).in_row(conn, || format!("row {id} of table call"));
+        damaged.extend(row.err());
+    }
+    Ok(damaged)
 }
 
 /// Returns the row numbers of all inputs in the table `blob`.

@@ -125,7 +125,7 @@ pub(crate) fn answer(conn: &Connection, id: i64, answer: &impl Serialize) -> Res
     Ok(changed > 0)
 }
 
-/// What the requesting process waits for.
+/// Progress of a request, for the requesting process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestProgress {
     pub state: RequestState,

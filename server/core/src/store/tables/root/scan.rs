@@ -141,7 +141,7 @@ pub(crate) fn set_excludes(
     Ok(())
 }
 
-/// What the next scan replaces.
+/// State of a root that the next scan replaces.
 #[derive(Clone, Debug)]
 pub(crate) struct RootBefore {
     pub scanned: Option<i64>,
