@@ -1,13 +1,14 @@
 //! Reverts of one turn or step in the middle: allowed, refused, and with nothing to do.
 
-use crate::rewind::{story, with};
+use crate::rewind::with;
 use crate::support::World;
 use crate::support::history::conflicts;
+use crate::support::scenarios::two_turns_around_an_own_edit;
 use crate::support::tree::assert_same;
 
 /// The common story, and a turn of another session after it: t3 edits line two.
 fn two_sessions() -> (World, [String; 2]) {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("third");
