@@ -93,7 +93,7 @@ fn a_revert_with_nothing_to_do_says_why() {
     nothing(&world, &["revert", "c1"], "c1 changed nothing");
     let reverted = world.json(["revert", "t2"])["checkpoint"].clone();
     let reverted = reverted.as_str().expect("an id");
-    let why = format!("the changes of t2 are already taken out, by {reverted}");
+    let why = format!("the changes of t2 are already undone, by {reverted}");
     nothing(&world, &["revert", "t2"], &why);
     nothing(&world, &["revert", "t2", "--dry-run"], &why);
     let again = world.json(["revert", reverted])["checkpoint"].clone();
@@ -101,7 +101,7 @@ fn a_revert_with_nothing_to_do_says_why() {
     nothing(
         &world,
         &["revert", reverted],
-        &format!("the changes of {reverted} are already taken out, by {again}"),
+        &format!("the changes of {reverted} are already undone, by {again}"),
     );
     world.ok(["fork", "t1", "idea2", "--switch"]);
     nothing(

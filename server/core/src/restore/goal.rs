@@ -96,9 +96,7 @@ impl RevertUnit {
         while let Some(row) = rows.next()? {
             let by: NodeId = row.get(0)?;
             if ancestry.is_ancestor(by, head)? {
-                return Ok(format!(
-                    "the changes of {name} are already taken out, by {by}"
-                ));
+                return Ok(format!("the changes of {name} are already undone, by {by}"));
             }
         }
         Ok(format!("the changes of {name} are not in force"))
