@@ -7,6 +7,8 @@ mod editor;
 mod errors;
 mod plans;
 
+use std::fmt::Write as _;
+
 use crate::support::World;
 use crate::support::scenarios::{
     SEVEN_LINES, kinds_of_changes, one_turn_in_two_files, six_turns_and_an_own_edit, two_files,
@@ -40,9 +42,12 @@ fn check(name: &str, text: &str) {
 
 /// A command line with its output, as on a terminal.
 fn shown(world: &World, args: &[&str]) -> String {
-    let quoted = |arg: &&str| match arg.contains(' ') {
-        true => format!("\"{arg}\""),
-        false => (*arg).to_owned(),
+    let quoted = |arg: &&str| {
+        if arg.contains(' ') {
+            format!("\"{arg}\"")
+        } else {
+            (*arg).to_owned()
+        }
     };
     let words: Vec<String> = args.iter().map(quoted).collect();
     let output = world.run(args);
@@ -50,7 +55,7 @@ fn shown(world: &World, args: &[&str]) -> String {
     text += &output.stdout;
     text += &output.stderr;
     if output.code != 0 {
-        text += &format!("[exit status {}]\n", output.code);
+        writeln!(text, "[exit status {}]", output.code).expect("a text");
     }
     text
 }
