@@ -5,14 +5,8 @@ use std::fs;
 use serde_json::json;
 
 use crate::support::history::{gaps, path};
+use crate::support::scenarios::{SEVEN_LINES, two_files};
 use crate::support::{World, finish};
-
-fn start() -> World {
-    World::committed(&[
-        ("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"),
-        ("b.txt", "other\n"),
-    ])
-}
 
 fn lines(world: &World, rev: &str) -> String {
     world.at(rev, "a.txt").expect("a file")
@@ -21,7 +15,7 @@ fn lines(world: &World, rev: &str) -> String {
 /// S3-010, S4-041, U-12: user edits before the prompt are recorded before the turn, which itself changes nothing.
 #[test]
 fn user_edits_before_a_prompt_precede_its_turn() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     world.write("b.txt", "mine\n");
@@ -53,7 +47,7 @@ fn user_edits_before_a_prompt_precede_its_turn() {
 /// Changes made while no agent was at work are found when one starts.
 #[test]
 fn changes_made_without_an_agent_are_found_at_the_next_start() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -69,7 +63,7 @@ fn changes_made_without_an_agent_are_found_at_the_next_start() {
 /// The user saves the file while the agent waits for permission to edit it: the tool's report tells them apart.
 #[test]
 fn a_user_save_while_a_call_waits_for_permission_is_the_users() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -90,7 +84,7 @@ fn a_user_save_while_a_call_waits_for_permission_is_the_users() {
 /// Parallel calls of one message: each edit is separate, and overlapping shell commands are one group.
 #[test]
 fn parallel_edits_stay_apart_and_parallel_shells_form_a_group() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -125,7 +119,7 @@ fn parallel_edits_stay_apart_and_parallel_shells_form_a_group() {
 /// An edit and a parallel shell command: the named file is the edit's, the rest the shell's.
 #[test]
 fn an_edit_and_a_parallel_shell_command_are_told_apart() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -146,7 +140,7 @@ fn an_edit_and_a_parallel_shell_command_are_told_apart() {
 #[test]
 fn a_call_that_never_reports_leaves_uncertain_changes() {
     for next in ["Stop", "SessionStart", "UserPromptSubmit"] {
-        let world = start();
+        let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
         agent.session_start();
         agent.prompt("go");
@@ -178,7 +172,7 @@ fn a_call_that_never_reports_leaves_uncertain_changes() {
 /// An interrupted command reports late: then its changes are certain.
 #[test]
 fn a_late_report_makes_changes_certain() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -193,7 +187,7 @@ fn a_late_report_makes_changes_certain() {
 /// Two sessions have their own turns and changes; a rewind of one keeps the other's.
 #[test]
 fn a_rewind_of_one_session_keeps_the_others_work() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let (mut one, mut two) = (world.agent(), world.agent());
     one.session_start();
     two.session_start();
@@ -236,7 +230,7 @@ fn a_rewind_of_one_session_keeps_the_others_work() {
 /// Two sessions have open commands at the same time: their changes are uncertain.
 #[test]
 fn overlapping_commands_of_two_sessions_are_uncertain() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let (mut one, mut two) = (world.agent(), world.agent());
     one.session_start();
     two.session_start();
@@ -254,7 +248,7 @@ fn overlapping_commands_of_two_sessions_are_uncertain() {
 /// U-13: an event reported twice counts once.
 #[test]
 fn a_repeated_event_counts_once() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -280,7 +274,7 @@ fn a_repeated_event_counts_once() {
 /// U-13: compaction and the restart after it make no turn and shift no number.
 #[test]
 fn compaction_makes_no_turn() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -310,7 +304,7 @@ fn compaction_makes_no_turn() {
 /// neither side.
 #[test]
 fn a_rewind_of_both_past_a_compaction_changes_neither_side() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -339,7 +333,7 @@ fn a_rewind_of_both_past_a_compaction_changes_neither_side() {
 /// A session stays with the workspace that it began in, wherever its commands run.
 #[test]
 fn a_session_is_bound_to_its_workspace() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.write("sub/x.txt", "x\n");
     world.sh("git init -q sub").expect_code(0);
     let mut agent = world.agent();
@@ -375,7 +369,7 @@ fn a_session_is_bound_to_its_workspace() {
 /// S4-026, S4-027: two projects have two separate stores.
 #[test]
 fn projects_are_kept_apart() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let other = world.home.join("work");
     fs::create_dir(&other).expect("a directory");
     fs::write(other.join("o.txt"), "one\n").expect("a file");
@@ -409,7 +403,7 @@ fn projects_are_kept_apart() {
 /// S4-047: Each checkpoint records git's state; a rewind across a checkout says so and leaves git alone.
 #[test]
 fn checkpoints_record_the_state_of_git() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -442,7 +436,7 @@ fn checkpoints_record_the_state_of_git() {
 /// S3-025: the agent's own log of its messages stays unchanged.
 #[test]
 fn the_agents_transcript_is_not_touched() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -458,7 +452,7 @@ fn the_agents_transcript_is_not_touched() {
 /// S3-022, S4-002: a turn has its time, its prompt and the files that it changed; a step names its turn.
 #[test]
 fn turns_record_time_prompt_and_files() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("line one\nline two");
@@ -497,7 +491,7 @@ fn turns_record_time_prompt_and_files() {
 /// The hook works from any directory if the environment names the project.
 #[test]
 fn the_environment_can_name_the_project() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut hook = world.backstitch();
     hook.args(["hook", "claude-code"]).current_dir(&world.home);
     hook.env("CLAUDE_PROJECT_DIR", &world.root);

@@ -6,9 +6,9 @@ use backstitch_core::model::RelPath;
 use backstitch_core::{Against, By, Engine, Locate, Workspace};
 use serde_json::{Value, json};
 
-use crate::rewind::story;
 use crate::support::World;
 use crate::support::patience::at_most;
+use crate::support::scenarios::{FIVE_LINES, one_file, two_turns_around_an_own_edit};
 
 /// Returns `text: author` for each line: the turn and tool, the user, or nobody. `?` marks an uncertain author, `new`
 /// a line that is not recorded.
@@ -57,15 +57,11 @@ fn blame<'a>(world: &World, args: impl IntoIterator<Item = &'a str>) -> Vec<Stri
         .collect()
 }
 
-fn start() -> World {
-    World::committed(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")])
-}
-
 /// U-12, U-26: lines of an edit, a write, a shell command and the user each name their turn and tool. An inserted line
 /// does not change the authors of others.
 #[test]
 fn each_line_has_its_author() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("first");
@@ -104,7 +100,7 @@ fn each_line_has_its_author() {
 /// U-12: blame prints JSON for scripts and text for people.
 #[test]
 fn blame_prints_json_and_text() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("the prompt\nin two lines");
@@ -172,7 +168,7 @@ fn blame_prints_json_and_text() {
 /// A renamed file keeps the authors of its lines, whether the rename is recorded or not.
 #[test]
 fn a_renamed_file_keeps_its_authors() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -198,7 +194,7 @@ fn a_renamed_file_keeps_its_authors() {
 /// U-20: lines restored by a rewind, undo, redo or revert keep their author.
 #[test]
 fn restored_lines_keep_their_author() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let files = ["a.txt", "src/d.txt"];
     let all = || files.map(|f| blame(&world, [f]));
     let before = all();
@@ -260,7 +256,7 @@ fn a_merge_keeps_authors() {
 /// Conflict markers that the user has written into the file are the user's edit.
 #[test]
 fn conflict_markers_are_the_users() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -290,7 +286,7 @@ fn conflict_markers_are_the_users() {
 /// Two sessions at once: each has its own lines, and lines of unknown author are marked so.
 #[test]
 fn overlapping_sessions_keep_their_own_lines() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let (mut one, mut two) = (world.agent(), world.agent());
     one.session_start();
     two.session_start();
@@ -334,7 +330,7 @@ fn overlapping_sessions_keep_their_own_lines() {
 /// Changes made during an open call are not attributed to the user.
 #[test]
 fn writes_of_an_open_call_are_not_the_users() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -348,7 +344,7 @@ fn writes_of_an_open_call_are_not_the_users() {
 /// U-21: blame handles every kind of line ending, a missing final newline, non-UTF-8 bytes, and empty files.
 #[test]
 fn line_endings_binary_and_empty_files_are_blamed() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     world.write("crlf.txt", "one\r\ntwo\r\nthree\r\n");
     world.write("open.txt", "one\ntwo");
     world.write("latin.txt", b"caf\xe9\nb\n");
@@ -382,7 +378,7 @@ fn line_endings_binary_and_empty_files_are_blamed() {
 /// `-L` limits blame to a part of the file. A wrong range gets a clear error.
 #[test]
 fn blame_can_be_limited_to_a_line_range() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     world.ok(["checkpoint"]);
     let of = |lines: &str| {
         let found = blame(&world, ["a.txt", "-L", lines]);
@@ -411,7 +407,7 @@ fn blame_can_be_limited_to_a_line_range() {
 /// A request that cannot be answered is refused with the reason and, where there is one, the next step.
 #[test]
 fn files_without_lines_are_refused_with_the_reason() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     world.write("bin", b"a\0b");
     world.write("dir/x.txt", "x\n");
     world.write(".gitignore", "*.log\n");
@@ -467,7 +463,7 @@ fn engine(world: &World) -> Engine {
 /// Text from an editor: lines that are neither recorded nor on disk are marked as not saved.
 #[test]
 fn unsaved_text_is_marked_as_not_saved() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -513,7 +509,7 @@ fn unsaved_text_is_marked_as_not_saved() {
 /// A process that writes to the store does not block blame, and a cache of another content is not used.
 #[test]
 fn a_locked_store_and_a_wrong_cache_do_no_harm() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -658,7 +654,7 @@ fn the_contents_option_blames_unsaved_text() {
 /// lines that neither side had are the user's.
 #[test]
 fn chosen_hunks_keep_the_authors_of_their_lines() {
-    let world = start();
+    let world = one_file(FIVE_LINES);
     let mut agent = world.agent();
     agent.prompt("first");
     agent.edit("a.txt", "one", "1");

@@ -5,22 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::history::{actions, conflicts, path};
+use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
 use crate::support::tree::assert_same;
 use crate::support::{Output, World};
-
-const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-/// A workspace in which t1 edits a.txt and creates b.txt.
-fn start() -> World {
-    let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("first idea");
-    agent.edit("a.txt", "one", "ONE");
-    agent.write("b.txt", "b\n");
-    agent.stop();
-    world
-}
 
 #[track_caller]
 fn says(output: &Output, code: i32, words: &[&str]) {
@@ -71,7 +58,7 @@ fn current(world: &World) -> Vec<String> {
 /// own, each branch with its own files.
 #[test]
 fn branches_keep_their_own_files() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let first = world.tree();
     assert_eq!(names(&world), ["main*"]);
     let made = world.json(["fork", "t1", "idea2", "-m", "the other way"])["branch"].clone();
@@ -94,7 +81,7 @@ fn branches_keep_their_own_files() {
     );
     assert_same(&world.tree(), &first);
     world.ok(["switch", "idea2"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     assert!(!world.exists("b.txt"));
     assert_eq!(names(&world), ["main", "idea2*"]);
     assert_eq!(current(&world), ["manual", "t1: first idea"]);
@@ -117,7 +104,7 @@ fn branches_keep_their_own_files() {
     agent.prompt("third");
     agent.bash("echo more >> e.txt");
     world.ok(["rewind", "t2", "--exact"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     world.ok(["switch", "main"]);
     assert_same(&world.tree(), &first);
     let all = world.json(["branch"])["branches"].clone();
@@ -139,7 +126,7 @@ fn branches_keep_their_own_files() {
 /// S2-097: a rewind, a fork and a second try with another prompt leave every checkpoint of the first try readable.
 #[test]
 fn a_second_try_leaves_the_first_readable() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let first = world.tree();
     world.ok(["rewind", "t1"]);
     world.ok(["fork", "t1", "idea2", "--switch"]);
@@ -150,11 +137,15 @@ fn a_second_try_leaves_the_first_readable() {
     assert!(!world.exists("b.txt"));
     let of_main = world.json(["log", "--branch", "main"]).to_string();
     for (line, a, b) in [
-        ("t1: first idea", A.to_owned(), None),
-        ("t1 Edit: modify a.txt", A.replace("one", "ONE"), None),
+        ("t1: first idea", SEVEN_LINES.to_owned(), None),
+        (
+            "t1 Edit: modify a.txt",
+            SEVEN_LINES.replace("one", "ONE"),
+            None,
+        ),
         (
             "t1 Write: create b.txt",
-            A.replace("one", "ONE"),
+            SEVEN_LINES.replace("one", "ONE"),
             Some("b\n"),
         ),
     ] {
@@ -172,7 +163,7 @@ fn a_second_try_leaves_the_first_readable() {
 /// User edits stay with the branch that is left: they are neither lost nor carried along.
 #[test]
 fn user_edits_stay_with_the_branch_that_is_left() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     world.write("c.txt", "mine\n");
     world.write("new.txt", "new\n");
@@ -187,7 +178,7 @@ fn user_edits_stay_with_the_branch_that_is_left() {
 /// `--carry` merges user edits into the other branch. They also stay on the branch that is left.
 #[test]
 fn carry_merges_user_edits_into_the_other_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
     world.write("new.txt", "new\n");
@@ -196,7 +187,7 @@ fn carry_merges_user_edits_into_the_other_branch() {
     assert_eq!(actions(&plan), ["merge a.txt", "delete b.txt"]);
     assert_same(&world.tree(), &left);
     world.ok(["switch", "idea2", "--carry"]);
-    assert_eq!(world.read("a.txt"), A.replace("seven", "mine"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("seven", "mine"));
     assert_eq!(world.read("new.txt"), "new\n");
     assert!(!world.exists("b.txt"));
     let there = world.tree();
@@ -212,7 +203,7 @@ fn carry_merges_user_edits_into_the_other_branch() {
 #[test]
 fn a_carry_with_conflicts_changes_nothing() {
     let decided = |how: &str| {
-        let world = start();
+        let world = an_edit_and_a_new_file();
         world.ok(["fork", "t1", "idea2"]);
         world.ok(["switch", "idea2"]);
         let mut agent = world.agent();
@@ -235,8 +226,8 @@ fn a_carry_with_conflicts_changes_nothing() {
         assert_same(&world.tree(), &before);
         text
     };
-    assert_eq!(decided("current"), A.replace("seven", "mine"));
-    assert_eq!(decided("target"), A.replace("seven", "SEVEN"));
+    assert_eq!(decided("current"), SEVEN_LINES.replace("seven", "mine"));
+    assert_eq!(decided("target"), SEVEN_LINES.replace("seven", "SEVEN"));
     let marked = decided("markers");
     for part in ["<<<<<<<", "SEVEN", "=======", "mine", ">>>>>>>"] {
         assert!(marked.contains(part), "{marked}");
@@ -246,7 +237,7 @@ fn a_carry_with_conflicts_changes_nothing() {
 /// A switch is an operation: `undo` goes back, `redo` goes forward again, and `oplog` lists it.
 #[test]
 fn a_switch_can_be_undone_and_redone() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let here = world.tree();
     world.ok(["fork", "t1", "idea2"]);
     let switched = world.json(["switch", "idea2"]);
@@ -284,7 +275,7 @@ fn a_switch_can_be_undone_and_redone() {
 /// names that they refuse. Each command is a separate process that reads the names saved by an earlier one.
 #[test]
 fn branch_and_tag_names_are_checked() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let t1 = world.id("t1: first idea");
     world.ok(["branch", "create", "one", "--from", "t1"]);
     world.ok(["branch", "t1", "two"]);
@@ -357,7 +348,7 @@ fn branch_and_tag_names_are_checked() {
 /// S2-083: a second agent next to the first, in a directory of its own: they share one history and no file.
 #[test]
 fn a_forked_directory_shares_the_history_and_no_files() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let other = world.beside("idea2");
     world.write("left.tmp", "");
     world.write(".gitignore", "*.tmp\n");
@@ -366,7 +357,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
         path(&made["branch"]["root"]),
         other.root.to_str().expect("UTF-8")
     );
-    assert_eq!(other.read("a.txt"), A);
+    assert_eq!(other.read("a.txt"), SEVEN_LINES);
     assert!(!other.exists("b.txt") && !other.exists(".git") && !other.exists("left.tmp"));
     let status = other.json(["status"]);
     assert_eq!(
@@ -484,7 +475,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
     // once the directory is gone, its branch can be switched to from here
     fs::remove_dir_all(&other.root).expect("removed");
     world.ok(["switch", "idea2"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     world.ok(["switch", "main"]);
     assert_eq!(world.read("same.txt"), "t\n");
     world.ok(["verify"]);
@@ -493,7 +484,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
 /// A file adopted on one branch alone stays in place, and none of its states is lost.
 #[test]
 fn a_file_adopted_on_one_branch_stays() {
-    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    let world = World::committed(&[("a.txt", SEVEN_LINES), (".gitignore", "*.log\n")]);
     world.write("x.log", "before\n");
     world.ok(["checkpoint"]);
     world.ok(["branch", "create", "other"]);
@@ -525,7 +516,7 @@ fn a_file_adopted_on_one_branch_stays() {
 /// A fork that cannot be finished leaves neither a branch nor a root.
 #[test]
 fn a_fork_that_cannot_be_finished_leaves_no_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let other = world.beside("other");
     fs::create_dir(&other.root).expect("made");
     other.ok(["init"]);
@@ -543,7 +534,7 @@ fn a_fork_that_cannot_be_finished_leaves_no_branch() {
 /// the name of the current branch.
 #[test]
 fn the_current_revision_includes_unrecorded_edits() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let mut text = world.read("a.txt");
     let mut edit = |line: &str| {
         text.push_str(line);
@@ -594,7 +585,7 @@ fn the_current_revision_includes_unrecorded_edits() {
 /// `undo` and `redo` of a switch do not return to a branch that was deleted meanwhile. They say how to recreate it.
 #[test]
 fn undo_does_not_return_to_a_deleted_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2", "--switch"]);
     let switched = world.json(["oplog"])["operations"][0]["id"].clone();
     let switched = switched.as_str().expect("an id");
@@ -630,7 +621,7 @@ fn undo_does_not_return_to_a_deleted_branch() {
 /// earlier switch nor files from before the branch.
 #[test]
 fn carry_takes_only_edits_since_the_last_switch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     for name in ["idea2", "idea3", "idea4"] {
         world.ok(["fork", "t1", name]);
     }
@@ -671,7 +662,7 @@ fn carry_takes_only_edits_since_the_last_switch() {
 /// The undo of a switch takes out the edits that it carried, and redo carries them again. Nothing is lost.
 #[test]
 fn undo_of_a_switch_takes_out_carried_edits() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
     world.write("new.txt", "new\n");
@@ -685,7 +676,7 @@ fn undo_of_a_switch_takes_out_carried_edits() {
         world.ok(["undo"]);
         assert_same(&world.tree(), &here);
         assert_eq!(names(&world), ["main*", "idea2"]);
-        assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+        assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(SEVEN_LINES));
         assert_eq!(world.at("idea2", "new.txt"), None);
         nothing_new(&world);
         world.ok(["redo"]);
@@ -707,7 +698,10 @@ fn undo_of_a_switch_takes_out_carried_edits() {
     world.write("a.txt", world.read("a.txt").replace("one", "since"));
     world.ok(["undo"]);
     assert_same(&world.tree(), &here);
-    assert_eq!(world.at("idea2", "a.txt"), Some(A.replace("one", "since")));
+    assert_eq!(
+        world.at("idea2", "a.txt"),
+        Some(SEVEN_LINES.replace("one", "since"))
+    );
     world.ok(["switch", "idea2"]);
     assert!(!world.exists("new.txt"));
     world.ok(["switch", "main"]);
@@ -719,7 +713,7 @@ fn undo_of_a_switch_takes_out_carried_edits() {
 /// were carried to.
 #[test]
 fn undo_asks_where_carried_edits_were_changed() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     world.ok(["fork", "t1", "idea3"]);
     world.ok(["switch", "idea2"]);
@@ -735,7 +729,7 @@ fn undo_asks_where_carried_edits_were_changed() {
     let op = switched["operation"].as_str().expect("an id");
     world.ok(["undo"]);
     assert_same(&world.tree(), &here);
-    let before = A.replace("seven", "SEVEN");
+    let before = SEVEN_LINES.replace("seven", "SEVEN");
     assert_eq!(world.at("idea2", "a.txt"), Some(before.clone()));
     world.ok(["redo"]);
     assert!(world.read("a.txt").contains("<<<<<<<"));
@@ -763,7 +757,7 @@ fn undo_asks_where_carried_edits_were_changed() {
 /// A switch that records user edits reports them, the dry run too.
 #[test]
 fn a_switch_reports_the_edits_it_records() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     world.write("c.txt", "mine\n");
     world.write("new.txt", "new\n");
@@ -793,9 +787,9 @@ fn a_switch_reports_the_edits_it_records() {
 /// The hints of a switch name the options of a switch.
 #[test]
 fn switch_hints_name_the_options_of_switch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2", "--switch"]);
-    world.write("a.txt", A.replace("one", "mine"));
+    world.write("a.txt", SEVEN_LINES.replace("one", "mine"));
     let before = world.tree();
     let output = world.run(["switch", "main", "--carry"]);
     says(&output, 1, &["--on-conflict", "without --carry"]);
@@ -813,7 +807,7 @@ fn switch_hints_name_the_options_of_switch() {
 /// Names that git refuses, that are invisible, or that are too long are refused with the reason.
 #[test]
 fn names_that_git_refuses_are_refused() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let long = "x".repeat(256);
     for (name, why) in [
         ("a..b", "two dots"),
@@ -850,7 +844,7 @@ fn names_that_git_refuses_are_refused() {
     // the third form
     world.ok(["branch", "--from", "t1", "--name", "idea2"]);
     world.ok(["branch", "--name", "idea3"]);
-    assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+    assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(SEVEN_LINES));
     world.run(["branch", "--from", "t1"]).expect_code(2);
     // a long name does not shift the other columns, and deleted names are marked
     world.ok(["branch", "delete", "idea3"]);
@@ -876,7 +870,7 @@ fn names_that_git_refuses_are_refused() {
 /// A switch while an agent is at work says so.
 #[test]
 fn a_switch_warns_while_an_agent_works() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.ok(["fork", "t1", "idea2"]);
     let mut agent = world.agent();
     agent.prompt("busy");
@@ -893,7 +887,7 @@ fn a_switch_warns_while_an_agent_works() {
 /// Where nothing was ever recorded, or all of it was removed, the lists are empty and nothing can start anywhere.
 #[test]
 fn nothing_can_start_from_an_empty_history() {
-    let world = World::committed(&[("a.txt", A)]);
+    let world = World::committed(&[("a.txt", SEVEN_LINES)]);
     let empty = |world: &World| {
         assert_eq!(names(world), ["main*"]);
         assert!(world.ok(["branch"]).stdout.contains("* main"));
@@ -926,7 +920,7 @@ fn nothing_can_start_from_an_empty_history() {
 /// conflicts are decided.
 #[test]
 fn untracked_files_survive_a_switch() {
-    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    let world = World::committed(&[("a.txt", SEVEN_LINES), (".gitignore", "*.log\n")]);
     world.ok(["checkpoint"]);
     world.ok(["fork", "@", "h", "--switch"]);
     let mut agent = world.agent();

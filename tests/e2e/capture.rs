@@ -7,6 +7,7 @@ use std::{fs, iter};
 use serde_json::json;
 
 use crate::support::history::{actions, gaps};
+use crate::support::scenarios::kinds_of_files;
 use crate::support::tree::assert_same;
 use crate::support::{World, finish};
 
@@ -42,21 +43,6 @@ fn shell_and_back(world: &World, command: &str, expected: &[&str]) {
     }
     assert_eq!(world.git_digest(), git);
     world.ok(["verify"]);
-}
-
-fn start() -> World {
-    let world = World::committed(&[
-        ("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n"),
-        ("b.txt", "other\n"),
-        ("dir/c.txt", "deep\n"),
-    ]);
-    world.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0\xff\xfe");
-    world.write("empty", b"");
-    world.write("crlf.txt", b"one\r\ntwo\r\n");
-    world.write("latin1.txt", b"caf\xe9\n");
-    world.write("run.sh", b"#!/bin/sh\n");
-    world.symlink("a.txt", "link");
-    world
 }
 
 /// S3-002, S3-018, S3-035, S3-036, S3-L3, S3-L5, S4-015, S4-016, S4-031, S4-D2, S4-L5, U-21: every change that a
@@ -120,7 +106,7 @@ fn shell_commands_of_every_kind_are_captured_and_rewound() {
             "t1 Bash: modify a.txt, modify b.txt",
         ),
     ] {
-        shell_and_back(&start(), command, &[expected]);
+        shell_and_back(&kinds_of_files(), command, &[expected]);
     }
 }
 
@@ -128,7 +114,7 @@ fn shell_commands_of_every_kind_are_captured_and_rewound() {
 #[test]
 fn a_command_without_changes_makes_no_checkpoint() {
     for command in ["true", "cat a.txt", "touch a.txt", "echo x > t; rm t"] {
-        let world = start();
+        let world = kinds_of_files();
         turn!(world, agent);
         agent.bash(command).expect_code(0);
         agent.stop();
@@ -154,7 +140,7 @@ fn capture_works_without_git() {
 /// Names that are not UTF-8 are kept as bytes, and shown as base64 in JSON.
 #[test]
 fn names_that_are_not_text_are_kept_as_bytes() {
-    let world = start();
+    let world = kinds_of_files();
     let name = OsStr::from_bytes(b"caf\xe9 \n.txt");
     let line = "t1 Bash: create base64:Y2Fm6SAKLnR4dA==";
     shell_and_back(
@@ -183,7 +169,7 @@ fn names_that_are_not_text_are_kept_as_bytes() {
 /// encodings.
 #[test]
 fn edit_tools_of_every_kind_are_captured() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     let before = world.tree();
     agent.write("new/deep/x.txt", "x\n");
@@ -214,7 +200,7 @@ fn edit_tools_of_every_kind_are_captured() {
 /// A file above the size limit is reported when it changes and before a rewind, which leaves it alone.
 #[test]
 fn a_file_above_the_limit_is_a_gap() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     agent.bash("head -c 10485761 /dev/zero > big; echo x > small");
     let step = world.checkpoint("t1 Bash: create big, create small");
@@ -235,7 +221,7 @@ fn a_file_above_the_limit_is_a_gap() {
 /// A large file that shrinks below the limit, or grows beyond it, has an image on one side only.
 #[test]
 fn a_file_that_crosses_the_limit_has_an_image_on_one_side() {
-    let world = start();
+    let world = kinds_of_files();
     world.write("big", vec![b'x'; BIG]);
     turn!(world, agent);
     agent.bash("echo small > big");
@@ -355,7 +341,7 @@ fn a_file_ignored_later_stays_tracked() {
 /// U-21: sockets, pipes and unreadable files are named, and never block.
 #[test]
 fn special_and_unreadable_files_are_named() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     agent.bash("mkfifo pipe; echo x > x.txt");
     let steps = world.checkpoints();
@@ -370,7 +356,7 @@ fn special_and_unreadable_files_are_named() {
 /// U-21: a hard link is a second name of a file; both get their contents back.
 #[test]
 fn both_names_of_a_hard_link_are_restored() {
-    let world = start();
+    let world = kinds_of_files();
     fs::hard_link(world.path("a.txt"), world.path("twin.txt")).expect("a hard link");
     turn!(world, agent);
     let before = world.tree();
@@ -384,7 +370,7 @@ fn both_names_of_a_hard_link_are_restored() {
 /// Nested repositories are captured like any other directory, but never their `.git`.
 #[test]
 fn nested_repositories_are_captured_without_git() {
-    let world = start();
+    let world = kinds_of_files();
     world
         .sh("git init -q inner && echo one > inner/x.txt")
         .expect_code(0);
@@ -412,7 +398,7 @@ fn nested_repositories_are_captured_without_git() {
 /// S3-014: capture depends only on hook events and on the files, not on the name of the tool.
 #[test]
 fn an_unknown_tool_is_captured_like_a_shell() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     let call = agent.pre("mcp__files__move", json!({"from": "a.txt"}));
     fs::rename(world.path("a.txt"), world.path("moved.txt")).expect("a move");
@@ -426,7 +412,7 @@ fn an_unknown_tool_is_captured_like_a_shell() {
 /// S3-013: tools that only read make no checkpoint, however often they run.
 #[test]
 fn reading_makes_no_checkpoint() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     for path in ["a.txt", "b.txt", "dir/c.txt"] {
         agent.read(path);
@@ -440,7 +426,7 @@ fn reading_makes_no_checkpoint() {
 /// S3-016, S3-034: a file changed many times goes back to its state at the start of the turn.
 #[test]
 fn a_file_changed_many_times_goes_back_to_the_start_of_the_turn() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     let before = world.read("a.txt");
     agent.edit("a.txt", "one", "1");
@@ -466,7 +452,7 @@ fn a_file_changed_many_times_goes_back_to_the_start_of_the_turn() {
 /// A hook with invalid input does not block the agent: it prints one line, and the gap is shown.
 #[test]
 fn invalid_hook_input_is_a_gap() {
-    let world = start();
+    let world = kinds_of_files();
     turn!(world, agent);
     let mut hook = world.backstitch();
     hook.args(["hook", "claude-code"]);

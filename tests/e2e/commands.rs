@@ -7,28 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::support::history::path;
+use crate::support::scenarios::kinds_of_changes;
 use crate::support::tree::{assert_same, tree};
 use crate::support::{Output, World, finish};
-
-/// A workspace in which t1 edits a.txt, renames b.txt, changes a binary and a mode. The user adds a file and makes a
-/// checkpoint "green".
-pub fn story() -> World {
-    let world = World::committed(&[
-        ("a.txt", "one\ntwo\nthree\n"),
-        ("b.txt", "same\n"),
-        ("run.sh", "#!/bin/sh\n"),
-    ]);
-    world.write("pic", b"\0one");
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("make it better");
-    agent.edit("a.txt", "two", "TWO");
-    agent.bash("mv b.txt c.txt; printf '\\0two' > pic; chmod +x run.sh; printf 'no newline' > n.txt; : > empty");
-    agent.stop();
-    world.write("mine.txt", "mine\n");
-    world.ok(["checkpoint", "-m", "green"]);
-    world
-}
 
 fn keys(value: &Value) -> BTreeSet<&str> {
     value
@@ -60,7 +41,7 @@ pub fn says(output: &Output, code: i32, words: &[&str]) {
 /// `git apply` takes the patch forwards and backwards, with binaries, modes and renames.
 #[test]
 fn diff_output_applies_with_git() {
-    let world = story();
+    let world = kinds_of_changes();
     let patch = world.home.join("patch");
     fs::write(&patch, world.ok(["diff", "t1", "@"]).bytes).expect("written");
     let after = world.tree();
@@ -93,7 +74,7 @@ fn diff_output_applies_with_git() {
 /// answer twice.
 #[test]
 fn diff_prints_every_format() {
-    let world = story();
+    let world = kinds_of_changes();
     assert_eq!(world.ok(["diff"]).stdout, "");
     world.write("a.txt", "one\nTWO words\nthree\n");
     for _ in 0..2 {
@@ -134,7 +115,7 @@ fn diff_prints_every_format() {
 /// `cat` prints a file byte for byte.
 #[test]
 fn cat_prints_a_file_at_a_checkpoint() {
-    let world = story();
+    let world = kinds_of_changes();
     assert_eq!(world.ok(["cat", "t1", "pic"]).bytes, b"\0one");
     assert_eq!(world.ok(["cat", "@", "n.txt"]).bytes, b"no newline");
     let answer = world.json(["cat", "@", "a.txt"]);
@@ -178,7 +159,7 @@ fn paths_in_a_subdirectory_are_relative_to_it() {
 /// A file that moves back is shown with its source.
 #[test]
 fn a_plan_names_the_source_of_a_rename() {
-    let world = story();
+    let world = kinds_of_changes();
     let plan = world.json(["rewind", "t1", "--dry-run"]);
     let actions = plan["actions"].as_array().expect("actions");
     let moved = actions.iter().find(|a| a["path"] == "b.txt");
@@ -188,7 +169,7 @@ fn a_plan_names_the_source_of_a_rename() {
 /// S4-036, S4-038: status reports the store's numbers, and that it works.
 #[test]
 fn status_reports_the_store_in_numbers() {
-    let world = story();
+    let world = kinds_of_changes();
     let status = world.json(["status"]);
     has(
         &status,
@@ -233,7 +214,7 @@ fn status_reports_the_store_in_numbers() {
 /// Manual checkpoints, with a description or without.
 #[test]
 fn checkpoints_are_made_with_and_without_a_description() {
-    let world = story();
+    let world = kinds_of_changes();
     let made = world.json(["checkpoint", "create", "by hand"]);
     assert_eq!(
         (&made["kind"], &made["label"]),
@@ -250,7 +231,7 @@ fn checkpoints_are_made_with_and_without_a_description() {
 /// A checkpoint is pinned when it is made or later, and every list marks it.
 #[test]
 fn checkpoints_can_be_pinned() {
-    let world = story();
+    let world = kinds_of_changes();
     let pinned = |world: &World| -> Vec<String> {
         let log = world.json(["log", "--all"]);
         let rows = log["checkpoints"].as_array().expect("rows").iter();
@@ -282,7 +263,7 @@ fn checkpoints_can_be_pinned() {
 /// S1-F3, S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
 #[test]
 fn a_new_process_reads_and_verifies_everything() {
-    let world = story();
+    let world = kinds_of_changes();
     let answer = world.json(["verify"]);
     assert_eq!(
         (&answer["ok"], &answer["checkpoints"], &answer["problems"]),
@@ -295,7 +276,7 @@ fn a_new_process_reads_and_verifies_everything() {
 /// `materialize` writes the whole tree of a checkpoint to another directory, never over existing files.
 #[test]
 fn materialize_writes_the_tree_of_a_checkpoint() {
-    let world = story();
+    let world = kinds_of_changes();
     let there = world.home.join("then");
     let text = there.to_str().expect("UTF-8");
     let answer = world.json(["materialize", "@", "--into", text]);
@@ -315,7 +296,7 @@ fn materialize_writes_the_tree_of_a_checkpoint() {
 /// `oplog` lists operations, newest first.
 #[test]
 fn oplog_lists_operations_newest_first() {
-    let world = story();
+    let world = kinds_of_changes();
     let text = world.ok(["oplog"]).stdout;
     assert!(text.contains("No operations yet"), "{text}");
     world.ok(["rewind", "t1"]);
@@ -442,7 +423,7 @@ fn read_only_commands_create_no_store() {
 /// Usage errors and missing things have different exit codes. With `--json` every failure is one document, too.
 #[test]
 fn usage_errors_differ_from_not_found() {
-    let world = story();
+    let world = kinds_of_changes();
     for (args, code, kind) in [
         (&["rewind", "t9"][..], 3, "not_found"),
         (&["undo"], 1, "refused"),
@@ -479,7 +460,7 @@ fn usage_errors_differ_from_not_found() {
 /// A reader that closes the pipe early causes no error.
 #[test]
 fn a_closed_pipe_is_no_failure() {
-    let world = story();
+    let world = kinds_of_changes();
     let binary = world.backstitch().get_program().to_owned();
     let script = format!("set -o pipefail; {} log --all | true", binary.display());
     let output = finish(world.command("bash").args(["-c", &script]), b"");

@@ -8,22 +8,9 @@ use std::thread;
 use serde_json::Value;
 
 use crate::support::history::path;
+use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
 use crate::support::tree::assert_same;
 use crate::support::{Output, World};
-
-const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-/// A workspace in which t1 edits a.txt and creates b.txt.
-fn start() -> World {
-    let world = World::committed(&[("a.txt", A), ("src/d.txt", "d\n")]);
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("first idea");
-    agent.edit("a.txt", "one", "ONE");
-    agent.write("b.txt", "b\n");
-    agent.stop();
-    world
-}
 
 #[track_caller]
 fn says(output: &Output, code: i32, words: &[&str]) {
@@ -65,7 +52,7 @@ fn beside(world: &World) -> Vec<String> {
 /// A removed fork's directory can be used for another fork: its branch is then free or deleted.
 #[test]
 fn a_fork_can_use_the_place_of_a_removed_one() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let there = world.beside("f");
     world.ok(["fork", "@", "f1", "--into", "../f"]);
     let mut agent = there.agent();
@@ -102,7 +89,7 @@ fn a_fork_can_use_the_place_of_a_removed_one() {
 /// A refused fork leaves nothing behind, and neither does one that fails at the end.
 #[test]
 fn a_failed_fork_leaves_nothing() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     world.write("../file", "");
     for (args, words) in [
         (
@@ -128,7 +115,7 @@ fn a_failed_fork_leaves_nothing() {
 /// A fork waits while an agent is at work.
 #[test]
 fn a_fork_waits_for_a_working_agent() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     thread::scope(|scope| {
         let writers: Vec<_> = (0..2)
             .map(|n| {
@@ -162,7 +149,7 @@ fn a_fork_waits_for_a_working_agent() {
 /// A directory with a history of its own cannot be inside another one: a switch there would remove its files.
 #[test]
 fn a_fork_inside_another_root_is_refused() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
     let other = world.beside("other");
@@ -204,7 +191,7 @@ fn a_fork_inside_another_root_is_refused() {
 /// reported.
 #[test]
 fn a_fork_without_git_reports_no_moved_git() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
     let mut agent = fork.agent();
@@ -232,7 +219,7 @@ fn a_fork_without_git_reports_no_moved_git() {
 /// `fork --switch` returns the branch, as every other form does.
 #[test]
 fn every_form_returns_the_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     for (args, current) in [
         (vec!["fork", "@", "a"], false),
         (vec!["fork", "@", "b", "--switch"], true),
@@ -268,7 +255,7 @@ fn gaps(answer: &Value) -> Vec<String> {
 fn files_without_stored_content_are_copied_or_named() {
     let world = World::in_memory();
     let large = |byte: u8| vec![byte; (10 << 20) + 1];
-    world.write("a.txt", A);
+    world.write("a.txt", SEVEN_LINES);
     world.write("large.bin", large(b'x'));
     world.set_mode("large.bin", 0o750);
     let mut agent = world.agent();
@@ -325,7 +312,7 @@ fn files_without_stored_content_are_copied_or_named() {
 /// An agent's edit in another directory of the history is its step there, not the user's change.
 #[test]
 fn an_edit_in_another_root_is_the_agents_there() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
     fork.write("src/d.txt", "mine\n");
@@ -378,7 +365,7 @@ fn an_edit_in_another_root_is_the_agents_there() {
 /// A directory that comes back after its branch was taken over continues from its old state, on a new branch.
 #[test]
 fn a_returning_directory_continues_on_its_own_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     let away = world.beside("away");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -398,7 +385,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     agent.write("more.txt", "more\n");
     agent.stop();
     fork.ok(["switch", "other"]);
-    assert_eq!(fork.read("a.txt"), A);
+    assert_eq!(fork.read("a.txt"), SEVEN_LINES);
     fork.ok(["switch", "f-2"]);
     fork.remove("more.txt");
     assert_same(&fork.tree(), &left);
@@ -422,7 +409,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
 /// A moved directory keeps its identity: it stays on its branch, with its edits.
 #[test]
 fn a_moved_directory_keeps_its_branch() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     let moved = world.beside("moved");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -465,7 +452,7 @@ fn a_moved_directory_keeps_its_branch() {
 /// The directory that the store was made for can be moved, too; its forks stay connected.
 #[test]
 fn a_moved_workspace_keeps_its_forks() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
     let history = world.history();
@@ -507,7 +494,7 @@ fn a_moved_workspace_keeps_its_forks() {
 /// A new project at the path of a former fork is not that fork; a copied fork is.
 #[test]
 fn a_new_project_in_the_place_of_a_fork_is_not_the_fork() {
-    let world = start();
+    let world = an_edit_and_a_new_file();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
     let mut agent = fork.agent();

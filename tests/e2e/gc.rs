@@ -8,24 +8,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::patience::PATIENCE;
 use crate::support::rng::Rng;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
-
-/// A workspace with six turns, each of which changes a line of `a.txt`, and user edits in `b.txt` between them.
-fn story() -> World {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
-    let mut agent = world.agent();
-    for (n, line) in (1..).zip(["one", "two", "three", "four", "five", "six"]) {
-        agent.prompt(&format!("turn {n}"));
-        agent.edit("a.txt", line, &format!("{line} of t{n}"));
-        agent.bash(&format!("echo {n} >> shell.txt"));
-        agent.stop();
-        if n == 4 {
-            world.write("b.txt", TEXT.replace("seven", "mine"));
-        }
-    }
-    world
-}
+use crate::support::scenarios::{NINE_LINES, six_turns_and_an_own_edit};
 
 fn rows(world: &World) -> Vec<Value> {
     let log = world.json(["log", "--all"]);
@@ -56,7 +39,7 @@ fn age(world: &World, days: i64) {
 /// tagged one stays, and no file on disk changes.
 #[test]
 fn old_checkpoints_are_squashed() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     world.ok(["tag", "works", "t3"]);
     let before = ids(&rows(&world));
     let (disk, then) = (world.tree(), world.ok(["cat", "works", "a.txt"]).stdout);
@@ -125,7 +108,7 @@ fn old_checkpoints_are_squashed() {
 /// S2-R5: pinned checkpoints and the starts of branches stay, unchanged.
 #[test]
 fn pinned_checkpoints_and_fork_points_stay() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     let at = |rev: &str| {
         ["a.txt", "b.txt", "shell.txt"].map(|path| world.run(["cat", rev, path]).stdout)
     };
@@ -146,16 +129,18 @@ fn pinned_checkpoints_and_fork_points_stay() {
 /// S3-033, U-19: a rewind across squashed checkpoints takes the agent's lines out and keeps the user's.
 #[test]
 fn a_rewind_works_across_squashed_checkpoints() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     world.ok(["tag", "works", "t3"]);
     world.ok(["gc", "--keep-days", "0"]);
     world.ok(["rewind", "works"]);
     assert_eq!(
         world.read("a.txt"),
-        TEXT.replace("one", "one of t1").replace("two", "two of t2")
+        NINE_LINES
+            .replace("one", "one of t1")
+            .replace("two", "two of t2")
     );
     assert_eq!(world.read("shell.txt"), "1\n2\n");
-    assert_eq!(world.read("b.txt"), TEXT.replace("seven", "mine"));
+    assert_eq!(world.read("b.txt"), NINE_LINES.replace("seven", "mine"));
     world.ok(["undo"]);
     assert!(world.read("a.txt").contains("six of t6"));
     world.ok(["verify"]);
@@ -167,7 +152,7 @@ fn a_rewind_works_across_squashed_checkpoints() {
 /// stay, and the plan says so.
 #[test]
 fn squashed_edits_of_two_writers_stay_and_are_named() {
-    let world = World::committed(&[("a.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut agent = world.agent();
     agent.prompt("before");
     agent.edit("a.txt", "eight", "8");
@@ -186,13 +171,13 @@ fn squashed_edits_of_two_writers_stay_and_are_named() {
     assert_eq!(plan["actions"], json!([]), "{plan}");
     assert!(plan["gaps"].to_string().contains("is uncertain"), "{plan}");
     world.ok(["rewind", "start", "--uncertain", "take"]);
-    assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
+    assert_eq!(world.read("a.txt"), NINE_LINES.replace("eight", "8"));
 }
 
 /// U-20, U-24: a rewind that is kept can still be undone, and so the checkpoints it moved are kept, too.
 #[test]
 fn rewinds_that_can_be_undone_stay() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     world.ok(["rewind", "t2"]);
     let before = world.tree();
     let done = world.json(["gc", "--keep-days", "0"]);
@@ -208,7 +193,7 @@ fn rewinds_that_can_be_undone_stay() {
 /// S3-030, S3-Q2: after thirty days gc runs when a session stops, which does not wait for it.
 #[test]
 fn gc_runs_automatically_when_something_is_old() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     let before = rows(&world).len();
     let mut agent = world.agent();
     agent.prompt("nothing is old");
@@ -240,7 +225,7 @@ fn gc_runs_automatically_when_something_is_old() {
 /// S2-R5, S4-010: limits by number and by size: the oldest checkpoints are removed first, with their contents.
 #[test]
 fn gc_gets_below_its_limits() {
-    let world = World::committed(&[("a.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut rng = Rng::new(3);
     let mut agent = world.agent();
     for n in 0..40 {
@@ -279,7 +264,7 @@ fn gc_gets_below_its_limits() {
 /// S2-R5: gc runs automatically before the limit is reached.
 #[test]
 fn gc_runs_automatically_near_the_limit() {
-    let world = World::committed(&[("a.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut rng = Rng::new(6);
     let mut agent = world.agent();
     for n in 0..30 {
@@ -320,7 +305,7 @@ fn gc_runs_automatically_near_the_limit() {
 /// S4-010: settings of gc, and errors in them.
 #[test]
 fn gc_settings_are_checked() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     for (text, wrong) in [
         ("[store]\nkeepDays = 0\n", "0 is not a number of days"),
         ("[store]\nkeepDays = \"30\"\n", "is not a number of days"),
@@ -349,7 +334,7 @@ fn gc_settings_are_checked() {
 /// that rewind is finished, and it can be finished.
 #[test]
 fn gc_waits_for_an_interrupted_rewind_elsewhere() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     world.ok(["tag", "works", "t3"]);
     let mut killed = 0;
     for point in 4..16 {
@@ -378,7 +363,7 @@ fn gc_waits_for_an_interrupted_rewind_elsewhere() {
 /// Directories that share a history use the most generous of their settings.
 #[test]
 fn forked_directories_use_the_most_generous_settings() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     let fork = world.home.join("fork");
     let fork = fork.to_str().expect("UTF-8");
     world.ok(["fork", "t5", "idea", "--into", fork]);
@@ -395,7 +380,7 @@ fn forked_directories_use_the_most_generous_settings() {
 /// Gaps are still reported after their checkpoint was squashed.
 #[test]
 fn gaps_survive_a_squash() {
-    let world = World::committed(&[("a.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut agent = world.agent();
     agent.prompt("first");
     agent.edit("a.txt", "one", "1");
@@ -420,7 +405,7 @@ fn gaps_survive_a_squash() {
 /// A checkpoint that cannot be squashed is reported, and the rest is squashed nevertheless.
 #[test]
 fn inconsistent_checkpoints_stay_and_are_named() {
-    let world = story();
+    let world = six_turns_and_an_own_edit();
     world.ok(["tag", "works", "t3"]);
     // a file that changed without an edit that records the change
     let broken = database(&world)
@@ -447,7 +432,7 @@ fn inconsistent_checkpoints_stay_and_are_named() {
 /// An agent that died during a call does not hold its turn forever. A working agent keeps its turn.
 #[test]
 fn a_working_agent_keeps_its_turn_and_a_dead_one_does_not() {
-    let world = World::committed(&[("a.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut dead = world.agent();
     dead.prompt("dies");
     dead.edit("a.txt", "one", "1");

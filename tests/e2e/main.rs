@@ -44,3 +44,4 @@ mod timeline;
 mod timeline_filters;
 mod undo;
 mod unsaved_text;
+mod views;

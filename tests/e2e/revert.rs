@@ -1,13 +1,14 @@
 //! Reverts of one turn or step in the middle: allowed, refused, and with nothing to do.
 
-use crate::rewind::{story, with};
+use crate::rewind::with;
 use crate::support::World;
 use crate::support::history::conflicts;
+use crate::support::scenarios::two_turns_around_an_own_edit;
 use crate::support::tree::assert_same;
 
 /// The common story, and a turn of another session after it: t3 edits line two.
 fn two_sessions() -> (World, [String; 2]) {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("third");
@@ -92,7 +93,7 @@ fn a_revert_with_nothing_to_do_says_why() {
     nothing(&world, &["revert", "c1"], "c1 changed nothing");
     let reverted = world.json(["revert", "t2"])["checkpoint"].clone();
     let reverted = reverted.as_str().expect("an id");
-    let why = format!("the changes of t2 are already taken out, by {reverted}");
+    let why = format!("the changes of t2 are already undone, by {reverted}");
     nothing(&world, &["revert", "t2"], &why);
     nothing(&world, &["revert", "t2", "--dry-run"], &why);
     let again = world.json(["revert", reverted])["checkpoint"].clone();
@@ -100,7 +101,7 @@ fn a_revert_with_nothing_to_do_says_why() {
     nothing(
         &world,
         &["revert", reverted],
-        &format!("the changes of {reverted} are already taken out, by {again}"),
+        &format!("the changes of {reverted} are already undone, by {again}"),
     );
     world.ok(["fork", "t1", "idea2", "--switch"]);
     nothing(

@@ -4,19 +4,7 @@
 use serde_json::Value;
 
 use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
-
-/// Two files, changed by an agent in one turn.
-fn start() -> World {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
-    let mut agent = world.agent();
-    agent.prompt("first");
-    agent.edit("a.txt", "two", "2");
-    agent.edit("b.txt", "two", "2");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{NINE_LINES, one_turn_in_two_files};
 
 fn word<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
@@ -61,7 +49,7 @@ const NONE: [&str; 0] = [];
 
 #[test]
 fn a_kept_file_is_listed_again_with_new_work_only() {
-    let world = start();
+    let world = one_turn_in_two_files();
     let first = [
         "modify a.txt",
         "t1 2: two > 2",
@@ -97,7 +85,7 @@ fn a_kept_file_is_listed_again_with_new_work_only() {
 
 #[test]
 fn edits_of_the_user_are_reviewed() {
-    let world = start();
+    let world = one_turn_in_two_files();
     world.write("a.txt", world.read("a.txt").replace("nine", "mine"));
     assert_eq!(review(&world, ["a.txt"]), ["modify a.txt", "t1 2: two > 2"]);
     // the user's own version of the agent's line
@@ -123,7 +111,11 @@ fn edits_of_the_user_are_reviewed() {
 
 #[test]
 fn new_deleted_and_renamed_files() {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "b\n"), ("c.txt", TEXT)]);
+    let world = World::committed(&[
+        ("a.txt", NINE_LINES),
+        ("b.txt", "b\n"),
+        ("c.txt", NINE_LINES),
+    ]);
     let mut agent = world.agent();
     agent.prompt("files");
     agent.write("new.txt", "new\n");
@@ -153,7 +145,7 @@ fn new_deleted_and_renamed_files() {
 
 #[test]
 fn a_rewound_change_is_not_listed_until_it_is_undone() {
-    let world = start();
+    let world = one_turn_in_two_files();
     let first = ["modify a.txt", "t1 2: two > 2"];
     world.ok(["review", "b.txt", "--keep"]);
     let mut agent = world.agent();
@@ -176,7 +168,7 @@ fn a_rewound_change_is_not_listed_until_it_is_undone() {
 
 #[test]
 fn a_branch_has_its_own_reviews_and_those_before_its_fork() {
-    let world = start();
+    let world = one_turn_in_two_files();
     world.ok(["review", "a.txt", "--keep"]);
     world.ok(["fork", "@", "idea", "--switch"]);
     let second = ["modify b.txt", "t1 2: two > 2"];
@@ -195,7 +187,7 @@ fn a_branch_has_its_own_reviews_and_those_before_its_fork() {
 
 #[test]
 fn gc_keeps_what_is_reviewed() {
-    let world = start();
+    let world = one_turn_in_two_files();
     world.ok(["review", "a.txt", "--keep"]);
     let mut agent = world.agent();
     for line in ["three", "four", "five"] {
@@ -218,7 +210,7 @@ fn a_workspace_without_history_has_nothing_to_review() {
     let world = World::new();
     assert_eq!(world.ok(["review"]).stdout, "Nothing to review\n");
     assert_eq!(review(&world, []), NONE);
-    let world = start();
+    let world = one_turn_in_two_files();
     let output = world.run(["review", "none.txt"]).expect_code(3);
     assert!(output.stderr.contains("none.txt"), "{output}");
 }

@@ -4,39 +4,17 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::agent::Agent;
 use crate::support::history::{actions, conflicts, gaps};
+use crate::support::scenarios::{NINE_LINES, first_of_two_turns, two_turns_around_an_own_edit};
 use crate::support::tree::assert_same;
 use crate::support::{Output, World};
-
-const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
-
-/// A workspace with two turns of one session, and an edit of the user between them: t1 edits line one and creates
-/// b.txt; the user edits line nine; t2 edits line five and deletes c.txt.
-pub fn story() -> World {
-    let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
-    let mut agent = world.agent();
-    agent.session_start();
-    first(&mut agent);
-    world.write("a.txt", world.read("a.txt").replace("nine", "NINE (mine)"));
-    agent.prompt("second");
-    agent.edit("a.txt", "five", "5");
-    agent.bash("rm c.txt");
-    agent.stop();
-    world
-}
-
-fn first(agent: &mut Agent<'_>) {
-    agent.prompt("first");
-    agent.edit("a.txt", "one", "1");
-    agent.write("b.txt", "b\n");
-    agent.stop();
-}
 
 pub fn with(edits: &[(&str, &str)]) -> String {
     edits
         .iter()
-        .fold(A.to_owned(), |text, (from, to)| text.replace(from, to))
+        .fold(NINE_LINES.to_owned(), |text, (from, to)| {
+            text.replace(from, to)
+        })
 }
 
 pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
@@ -53,7 +31,7 @@ pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
 /// S2-L1, S3-033, S3-L2, S4-018, S4-032: a rewind to a turn keeps the user's edit. The answer lists what was done.
 #[test]
 fn a_rewind_to_a_turn_keeps_the_users_edit() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let git = world.git_digest();
     let after = world.tree();
     let plan = world.plan(["rewind", "t2"]);
@@ -88,7 +66,7 @@ fn a_rewind_to_a_turn_keeps_the_users_edit() {
 /// revision, name or id.
 #[test]
 fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["checkpoint", "-m", "good"]);
     let good = world.tree();
     let id = world.id("\"good\"");
@@ -105,7 +83,7 @@ fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
 /// S1-F6, S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
 #[test]
 fn revisions_are_resolved() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["checkpoint", "-m", "two words"]);
     let ids: Vec<_> = world.checkpoints().into_iter().map(|c| c.id).collect();
     let at = |back: usize| ids[ids.len() - 1 - back].clone();
@@ -140,7 +118,7 @@ fn revisions_are_resolved() {
 /// S2-061, S2-D1, U-10: a rewind to a tool call by its number in the session.
 #[test]
 fn a_rewind_goes_to_a_tool_call_by_its_number() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["rewind", "--iteration", "3"]);
     assert!(world.exists("c.txt"));
     assert!(world.read("a.txt").contains("\n5\n"));
@@ -160,7 +138,7 @@ fn a_rewind_goes_to_a_tool_call_by_its_number() {
 /// A call that changed nothing has the state of the one before it. The session of a call number must be clear.
 #[test]
 fn a_tool_call_without_changes_has_the_state_before_it() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let mut other = world.agent();
     other.session_start();
     other.prompt("look, then write");
@@ -186,7 +164,7 @@ fn a_tool_call_without_changes_has_the_state_before_it() {
 /// U-18: a repeated rewind does nothing, and the timeline stays unchanged.
 #[test]
 fn u_18_a_repeated_rewind_changes_nothing() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["rewind", "t1"]);
     let (tree, history) = (world.tree(), world.history());
     for _ in 0..2 {
@@ -205,7 +183,7 @@ fn u_18_a_repeated_rewind_changes_nothing() {
 /// A rewind of only some paths: a file, a directory, relative to the current directory.
 #[test]
 fn a_rewind_can_be_limited_to_paths() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.write("src/d.txt", "mine\n");
     world.ok(["rewind", "t1", "--path", "b.txt", "src"]);
     assert!(!world.exists("b.txt") && !world.exists("c.txt"));
@@ -231,7 +209,7 @@ fn run(command: &mut Command) -> bool {
 /// A rewind of hunks by their ids from `diff --json`: one of two edits of a file is taken out.
 #[test]
 fn a_rewind_can_be_limited_to_hunks() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let diff = world.json(["diff", "@", "t1"]);
     let hunk = |added: &str| -> String {
         let files = diff["files"].as_array().expect("files").iter();
@@ -259,7 +237,7 @@ fn a_rewind_can_be_limited_to_hunks() {
 /// so.
 #[test]
 fn adopted_files_are_named_as_unknown() {
-    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    let world = World::committed(&[("a.txt", NINE_LINES), (".gitignore", "*.log\n")]);
     world.write("k.log", "1\n");
     let mut agent = world.agent();
     agent.prompt("go");
@@ -278,7 +256,7 @@ fn adopted_files_are_named_as_unknown() {
 /// A chosen hunk is taken out where another hunk of the same file conflicts.
 #[test]
 fn a_hunk_is_reverted_beside_a_conflict_in_the_same_file() {
-    let world = World::committed(&[("a.txt", A), ("b.txt", "b\n")]);
+    let world = World::committed(&[("a.txt", NINE_LINES), ("b.txt", "b\n")]);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two", "2");
@@ -355,10 +333,10 @@ fn a_conflict_in_another_file_does_not_block_a_hunk() {
 /// An exact rewind restores the recorded state: everyone's edits are undone, and `undo` restores them.
 #[test]
 fn an_exact_rewind_restores_the_recorded_state() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let after = world.tree();
     world.ok(["rewind", "t1", "--exact"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), NINE_LINES);
     assert!(!world.exists("b.txt") && world.exists("c.txt"));
     world.ok(["undo"]);
     assert_same(&world.tree(), &after);
@@ -367,7 +345,7 @@ fn an_exact_rewind_restores_the_recorded_state() {
 /// S4-037: one turn or step in the middle is reverted, and later ones stay. The revert can be undone.
 #[test]
 fn a_revert_removes_one_turn_and_keeps_later_ones() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let after = world.tree();
     world.ok(["revert", "t1"]);
     assert_eq!(
@@ -396,7 +374,7 @@ fn a_revert_removes_one_turn_and_keeps_later_ones() {
 fn u_19_an_edit_of_the_same_line_is_a_conflict() {
     for (how, text) in [
         ("current", with(&[("one", "1 and mine")])),
-        ("target", A.to_owned()),
+        ("target", NINE_LINES.to_owned()),
     ] {
         let world = collision();
         let output = refused(
@@ -442,10 +420,10 @@ fn u_19_an_edit_of_the_same_line_is_a_conflict() {
 }
 
 fn collision() -> World {
-    let world = World::committed(&[("a.txt", A)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut agent = world.agent();
     agent.session_start();
-    first(&mut agent);
+    first_of_two_turns(&mut agent);
     world.write("a.txt", world.read("a.txt").replace("1\n", "1 and mine\n"));
     world.ok(["diff"]);
     world
@@ -507,7 +485,7 @@ fn created_deleted_and_binary_files_conflict() {
 /// `--plan` does exactly what was shown, or nothing.
 #[test]
 fn a_plan_is_carried_out_as_shown_or_refused() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let plan = |world: &World| {
         world.plan(["rewind", "t2"])["plan"]
             .as_str()
@@ -542,7 +520,7 @@ fn a_plan_is_carried_out_as_shown_or_refused() {
 /// A rewind of an agent's conversation is not supported yet: the error says so, and nothing changes.
 #[test]
 fn a_rewind_of_the_conversation_is_refused() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     for scope in ["conversation", "both"] {
         refused(
             &world,
@@ -563,7 +541,7 @@ fn a_rewind_of_the_conversation_is_refused() {
 /// U-17: `show` has the turn's own changes, the dry run those of a rewind to it.
 #[test]
 fn u_17_a_turns_own_changes_and_what_a_rewind_restores() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let own = world.ok(["show", "t1", "--name-status"]).stdout;
     assert_eq!(own, "M\ta.txt\nA\tb.txt\n");
     let own: Vec<_> = world.json(["show", "t1"])["steps"]
@@ -578,23 +556,23 @@ fn u_17_a_turns_own_changes_and_what_a_rewind_restores() {
 /// U-16: the turn can be rewound as soon as it ends, and even while it runs.
 #[test]
 fn u_16_the_newest_turn_can_be_rewound() {
-    let world = World::committed(&[("a.txt", A)]);
+    let world = World::committed(&[("a.txt", NINE_LINES)]);
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
     agent.edit("a.txt", "one", "1");
     world.ok(["rewind", "t1"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), NINE_LINES);
     agent.edit("a.txt", "two", "2");
     agent.stop();
     world.ok(["rewind", "t1"]);
-    assert_eq!(world.read("a.txt"), A);
+    assert_eq!(world.read("a.txt"), NINE_LINES);
 }
 
 /// Files that a rewind does not change keep their timestamps: nothing is rebuilt for them.
 #[test]
 fn untouched_files_keep_their_times() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let time = |path: &str| {
         world
             .path(path)

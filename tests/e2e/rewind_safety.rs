@@ -4,30 +4,9 @@ use std::fs;
 
 use crate::git_backed::{lent, settle};
 use crate::support::history::{actions, conflicts, gaps, path};
+use crate::support::scenarios::{one_turn_in_a_directory, work_in_a_directory};
 use crate::support::tree::{assert_same, tree};
 use crate::support::{World, finish};
-
-/// A workspace with a turn that edits `src/in.txt`, creates `src/new.txt`, deletes `src/gone.txt` and edits `a.txt`.
-fn story() -> World {
-    let world = World::committed(&[
-        ("a.txt", "one\n"),
-        ("src/in.txt", "one\n"),
-        ("src/gone.txt", "gone\n"),
-    ]);
-    work(&world);
-    world
-}
-
-fn work(world: &World) {
-    let mut agent = world.agent();
-    agent.session_start();
-    agent.prompt("go");
-    agent.edit("src/in.txt", "one", "two");
-    agent.write("src/new.txt", "new\n");
-    agent.bash("rm src/gone.txt");
-    agent.edit("a.txt", "one", "two");
-    agent.stop();
-}
 
 /// S3-037, U-15: the directory was replaced by a link that points outside. Files there stay untouched, those paths are
 /// named, and the others are rewound.
@@ -56,7 +35,7 @@ fn s3_037_a_rewind_does_not_follow_a_link_out_of_the_workspace() {
             &[],
         ),
     ] {
-        let world = story();
+        let world = one_turn_in_a_directory();
         let outside = world.home.join("outside");
         fs::create_dir(&outside).expect("a directory");
         for name in ["in.txt", "new.txt"] {
@@ -105,7 +84,7 @@ fn a_link_is_restored_as_a_link() {
 /// U-15: paths outside the workspace are refused as usage errors, in every spelling.
 #[test]
 fn paths_out_of_the_workspace_are_usage_errors() {
-    let world = story();
+    let world = one_turn_in_a_directory();
     for path in ["../x", "src/../../x", "/etc/passwd"] {
         for args in [
             &["rewind", "t1", "--path", path][..],
@@ -241,7 +220,7 @@ fn u_20_all_or_nothing() {
 /// workspace.
 #[test]
 fn s3_002_git_is_left_alone() {
-    left_alone(&story());
+    left_alone(&one_turn_in_a_directory());
 }
 
 /// S3-002: the same where git has the contents that a rewind needs.
@@ -256,7 +235,7 @@ fn s3_002_git_that_backs_files_is_left_alone() {
     .with("BACKSTITCH_LEND_ALWAYS", "1");
     settle(&world);
     let git = world.git_digest();
-    work(&world);
+    work_in_a_directory(&world);
     assert_eq!(world.git_digest(), git);
     assert_eq!(lent(&world), 1, "what did not change");
     left_alone(&world);
@@ -284,7 +263,7 @@ fn left_alone(world: &World) {
 #[test]
 fn s4_025_the_store_is_the_users_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = story();
+    let world = one_turn_in_a_directory();
     let mut command = world.backstitch();
     command
         .args(["--json", "checkpoint"])
@@ -362,7 +341,7 @@ fn files_below(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
 /// A store of a newer version is refused with the reason.
 #[test]
 fn a_newer_store_is_refused() {
-    let world = story();
+    let world = one_turn_in_a_directory();
     let store = world.json(["status"])["store"]
         .as_str()
         .expect("a store")
@@ -387,7 +366,7 @@ fn a_newer_store_is_refused() {
 /// A file that is no database is reported as damage, and not overwritten by a new one.
 #[test]
 fn a_damaged_store_is_reported_and_not_replaced() {
-    let world = story();
+    let world = one_turn_in_a_directory();
     let store = world.json(["status"])["store"]
         .as_str()
         .expect("a store")

@@ -2,14 +2,15 @@
 
 use serde_json::json;
 
-use crate::commands::{has, says, story};
+use crate::commands::{has, says};
 use crate::support::World;
+use crate::support::scenarios::kinds_of_changes;
 use crate::support::tree::assert_same;
 
 /// S4-036: checkpoints by kind, sessions, files, lines by author, sizes, times.
 #[test]
 fn stats_counts_the_history() {
-    let world = story();
+    let world = kinds_of_changes();
     let stats = world.json(["stats"]);
     has(
         &stats,
@@ -78,7 +79,7 @@ fn stats_counts_the_history() {
 /// S3-029, S4-035: `clear` removes the whole history, keeps the files, and recording begins again.
 #[test]
 fn clear_removes_the_history_and_keeps_the_files() {
-    let world = story();
+    let world = kinds_of_changes();
     world.ok(["fork", "t1", "idea2", "--switch"]);
     let files = world.tree();
     says(
@@ -150,7 +151,7 @@ fn clear_removes_the_history_and_keeps_the_files() {
 /// While an agent is at work, or another directory shares the history, `clear` needs `--yes`.
 #[test]
 fn clear_asks_for_yes_while_the_history_is_in_use() {
-    let world = story();
+    let world = kinds_of_changes();
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("at work");

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::support::patience::PATIENCE;
+use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
 
@@ -91,15 +92,9 @@ impl Drop for Terminal {
     }
 }
 
-/// A workspace with a turn that edits `a.txt` and creates `new.txt`.
-fn story() -> World {
-    let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
-    let mut agent = world.agent();
-    agent.prompt("go");
-    agent.edit("a.txt", "one", "two");
-    agent.write("new.txt", "new\n");
-    agent.stop();
-    world
+/// `a.txt` after the turn.
+fn edited() -> String {
+    SEVEN_LINES.replace("one", "ONE")
 }
 
 fn on_terminal(world: &World, args: &[&str]) -> Terminal {
@@ -116,13 +111,13 @@ fn operations(world: &World) -> usize {
 /// S2-064, S3-050: the plan is shown, then confirmed; any answer but yes changes nothing.
 #[test]
 fn a_rewind_asks_and_no_means_no() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     let before = world.tree();
     // the last is the end of the input, as ^D sends it
     for answer in ["n\n", "\n", "yess\n", "\u{4}"] {
         let mut terminal = on_terminal(&world, &["rewind", "t1"]);
         terminal.expect(QUESTION);
-        for shown in ["rewind to t1", "a.txt", "new.txt"] {
+        for shown in ["rewind to t1", "a.txt", "b.txt"] {
             assert!(terminal.seen.contains(shown), "{}", terminal.seen);
         }
         assert_same(&world.tree(), &before);
@@ -138,7 +133,7 @@ fn a_rewind_asks_and_no_means_no() {
 /// S2-064: yes carries out the plan, for undo as well.
 #[test]
 fn a_yes_does_what_was_shown() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     let after = world.tree();
     for (args, answer) in [(&["rewind", "t1"][..], "y\n"), (&["undo"], "Yes\n")] {
         let mut terminal = on_terminal(&world, args);
@@ -148,12 +143,12 @@ fn a_yes_does_what_was_shown() {
         assert_eq!(code, 0, "{shown}");
         assert!(shown.contains("done"), "{shown}");
         // shown once, before the question
-        assert_eq!(shown.matches("new.txt").count(), 1, "{shown}");
+        assert_eq!(shown.matches("b.txt").count(), 1, "{shown}");
         if args == ["undo"] {
             assert_same(&world.tree(), &after);
         } else {
-            assert_eq!(world.read("a.txt"), "one\n");
-            assert!(!world.exists("new.txt"));
+            assert_eq!(world.read("a.txt"), SEVEN_LINES);
+            assert!(!world.exists("b.txt"));
         }
     }
     assert_eq!(operations(&world), 2);
@@ -162,7 +157,7 @@ fn a_yes_does_what_was_shown() {
 /// While a question waits for its answer, no progress is shown, and the line stays clean.
 #[test]
 fn no_progress_is_shown_while_a_question_waits() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect(QUESTION);
     // longer than any work runs without showing progress
@@ -180,8 +175,8 @@ fn no_progress_is_shown_while_a_question_waits() {
 /// U-19: a file that changes between question and answer is not overwritten.
 #[test]
 fn a_file_that_changes_before_the_answer_is_left_alone() {
-    for (path, content) in [("a.txt", "mine\n"), ("new.txt", "new\nmine\n")] {
-        let world = story();
+    for (path, content) in [("a.txt", "mine\n"), ("b.txt", "b\nmine\n")] {
+        let world = an_edit_and_a_new_file();
         let mut terminal = on_terminal(&world, &["rewind", "t1"]);
         terminal.expect(QUESTION);
         world.write(path, content);
@@ -198,21 +193,21 @@ fn a_file_that_changes_before_the_answer_is_left_alone() {
 /// Files outside the plan may change while a question waits.
 #[test]
 fn other_files_may_change_before_the_answer() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect(QUESTION);
-    world.write("b.txt", "mine\n");
+    world.write("c.txt", "mine\n");
     terminal.type_in("y\n");
     let (code, shown) = terminal.end();
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(world.read("a.txt"), "one\n");
-    assert_eq!(world.read("b.txt"), "mine\n");
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
+    assert_eq!(world.read("c.txt"), "mine\n");
 }
 
 /// U-19: conflicts are shown, and no question is asked that could not be carried out.
 #[test]
 fn conflicts_are_shown_without_a_question() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     world.write("a.txt", "mine\n");
     let before = world.tree();
     let (code, shown) = on_terminal(&world, &["rewind", "t1"]).end();
@@ -229,25 +224,25 @@ fn conflicts_are_shown_without_a_question() {
     terminal.type_in("y\n");
     let (code, shown) = terminal.end();
     assert_eq!(code, 0, "{shown}");
-    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
 }
 
 /// The question itself mentions that git has moved.
 #[test]
 fn the_question_says_that_git_has_moved() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     world.git_ok(["commit", "-q", "-a", "-m", "next"]);
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect("git's HEAD has moved since. Change the files anyway? [y/N] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
-    assert_eq!(world.read("a.txt"), "two\n");
+    assert_eq!(world.read("a.txt"), edited());
 }
 
 /// S2-064: no question is asked where nothing is to be done, in a dry run, or without a terminal.
 #[test]
 fn nothing_is_asked_without_need_or_terminal() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     let unasked = |args: &[&str], put: &dyn Fn(&mut Command, &dyn Fn() -> File)| {
         let mut command = world.backstitch();
         command.args(args).stdin(Stdio::null());
@@ -262,25 +257,25 @@ fn nothing_is_asked_without_need_or_terminal() {
     let shown = unasked(&["rewind", "t1", "--dry-run"], &all);
     assert!(shown.contains("Nothing was changed"), "{shown}");
     unasked(&["rewind", "t1", "--yes"], &all);
-    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     let shown = unasked(&["rewind", "t1"], &all);
     assert!(shown.contains("Nothing to do"), "{shown}");
     unasked(&["--json", "undo"], &all);
-    assert_eq!(world.read("a.txt"), "two\n");
+    assert_eq!(world.read("a.txt"), edited());
     unasked(&["rewind", "t1"], &|command, end| {
         command.stdout(end()).stderr(end());
     });
-    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     unasked(&["undo"], &|command, end| {
         command.stdin(end()).stdout(Stdio::null()).stderr(end());
     });
-    assert_eq!(world.read("a.txt"), "two\n");
+    assert_eq!(world.read("a.txt"), edited());
 }
 
 /// S4-035: `clear` says what it removes, and any answer but yes keeps it.
 #[test]
 fn clear_asks_first() {
-    let world = story();
+    let world = an_edit_and_a_new_file();
     for (answer, left) in [("n\n", 4), ("y\n", 0)] {
         let mut terminal = on_terminal(&world, &["clear"]);
         terminal.expect("4 checkpoints, 1 turn and 1 session");

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::commands::{has, says, story};
+use crate::commands::{has, says};
 use crate::support::World;
 use crate::support::history::path;
+use crate::support::scenarios::{kinds_of_changes, two_turns_around_an_own_edit};
 use crate::support::tree::assert_same;
 
 /// The changes of an undone operation are marked as taken out, until it is redone.
 #[test]
 fn an_undone_operation_is_marked() {
-    let world = story();
+    let world = kinds_of_changes();
     world.ok(["rewind", "t1"]);
     let marked = || {
         let text = world.ok(["log"]).stdout;
@@ -30,7 +31,7 @@ fn an_undone_operation_is_marked() {
 /// back.
 #[test]
 fn a_rewind_marks_later_turns_and_keeps_their_states() {
-    let world = crate::rewind::story();
+    let world = two_turns_around_an_own_edit();
     let newest = world.tree();
     let undone = || {
         let all = world.checkpoints().into_iter();
@@ -57,7 +58,7 @@ fn a_rewind_marks_later_turns_and_keeps_their_states() {
 /// and rewind, without contents, in JSON and in text.
 #[test]
 fn log_lists_all_checkpoints() {
-    let world = story();
+    let world = kinds_of_changes();
     world.ok(["rewind", "t1"]);
     let log = world.json(["log"]);
     has(
@@ -187,7 +188,7 @@ fn log_lists_all_checkpoints() {
 /// Options that show a part of the timeline.
 #[test]
 fn log_lists_a_part_of_the_timeline() {
-    let world = story();
+    let world = kinds_of_changes();
     let lines = |args: &[&str]| -> Vec<String> {
         let log = world.json(["log"].iter().chain(args));
         let all = log["checkpoints"].as_array().expect("checkpoints").clone();
@@ -216,7 +217,7 @@ fn log_lists_a_part_of_the_timeline() {
 /// `show` prints one checkpoint in each format.
 #[test]
 fn show_prints_one_checkpoint_in_each_format() {
-    let world = story();
+    let world = kinds_of_changes();
     let turn = world.ok(["show", "t1"]).stdout;
     for part in [
         "t1",
@@ -258,7 +259,7 @@ fn show_prints_one_checkpoint_in_each_format() {
 /// S4-007, S4-021: processes that watch the store are notified of each checkpoint and each rewind.
 #[test]
 fn store_watchers_are_notified() {
-    let world = story();
+    let world = kinds_of_changes();
     let store = path(&world.json(["status"])["store"]);
     let bell = || std::fs::read(format!("{store}/bell")).expect("a bell");
     let mut heard = vec![bell()];

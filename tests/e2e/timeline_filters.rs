@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::commands::{says, story};
+use crate::commands::says;
 use crate::support::World;
+use crate::support::scenarios::kinds_of_changes;
 
 /// Checkpoints that `log` lists with these arguments, newest first.
 #[track_caller]
@@ -44,7 +45,7 @@ fn two_sessions() -> World {
 /// Each filter alone, and several at once.
 #[test]
 fn filters_are_combined_with_and() {
-    let world = story();
+    let world = kinds_of_changes();
     assert_eq!(found(&world, &["--kind", "step"]), ["Bash", "Edit"]);
     assert_eq!(found(&world, &["--kind", "turn"]), ["make it better"]);
     assert_eq!(found(&world, &["--kind", "external"]), ["external"]);
@@ -108,7 +109,7 @@ fn filters_are_combined_with_and() {
 /// The pages together show everything once. The text output says how to get the next page.
 #[test]
 fn pages_show_everything_once() {
-    let world = story();
+    let world = kinds_of_changes();
     let all = world.json(["log"])["checkpoints"]
         .as_array()
         .expect("rows")
@@ -142,7 +143,7 @@ fn pages_show_everything_once() {
 /// word filters work within it.
 #[test]
 fn log_lists_the_history_of_one_branch() {
-    let world = story();
+    let world = kinds_of_changes();
     world.ok(["fork", "t1", "idea2", "--switch"]);
     world.write("new.txt", "new\n");
     world.ok(["checkpoint", "-m", "on idea2"]);
@@ -249,7 +250,7 @@ fn the_search_index_stays_current() {
 /// Lines are counted once and then cached. The counts are the same where the cache cannot be written.
 #[test]
 fn line_counts_are_cached() {
-    let world = story();
+    let world = kinds_of_changes();
     let first = world.json(["log"]);
     assert_eq!(world.json(["log"]), first);
     let store = rusqlite::Connection::open(world.store().join("store.db")).expect("a database");

@@ -1,12 +1,13 @@
 //! `undo` and `redo`: the operations that they apply to, and when they are refused.
 
-use crate::rewind::{refused, story, with};
+use crate::rewind::{refused, with};
+use crate::support::scenarios::two_turns_around_an_own_edit;
 use crate::support::tree::assert_same;
 
 /// S4-051, S4-D3, U-20: every restore can be undone, each by a new process; `redo` repeats it.
 #[test]
 fn every_restore_can_be_undone_and_redone() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     let mut trees = vec![world.tree()];
     for rev in ["t2", "t1"] {
         world.ok(["rewind", rev]);
@@ -31,7 +32,7 @@ fn every_restore_can_be_undone_and_redone() {
 /// An operation older than the newest turn is not undone by accident.
 #[test]
 fn undo_of_an_operation_older_than_the_newest_turn_is_refused() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["rewind", "t2"]);
     let mut agent = world.agent();
     agent.prompt("third");
@@ -58,7 +59,7 @@ fn undo_of_an_operation_older_than_the_newest_turn_is_refused() {
 /// New work does not discard the redo, a new operation does.
 #[test]
 fn only_a_new_operation_drops_the_redo() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.ok(["rewind", "t2"]);
     world.ok(["undo"]);
     world.write("e.txt", "mine\n");
@@ -78,7 +79,7 @@ fn only_a_new_operation_drops_the_redo() {
 /// A file that exists neither before nor after an undo is not listed as changed, whatever its record says.
 #[test]
 fn a_file_absent_before_and_after_undo_is_no_change() {
-    let world = story();
+    let world = two_turns_around_an_own_edit();
     world.remove("b.txt");
     world.ok(["rewind", "t1"]);
     world.ok(["undo"]);

@@ -137,7 +137,9 @@ pub enum CliCommand {
             backstitch cat t4 src/main.rs --unsaved   text that an editor had not saved\n\n{REVISIONS}")
     )]
     Cat {
+        /// Checkpoint to read from
         rev: String,
+        /// File to print
         path: OsString,
         /// Print text that an editor had not saved by then, instead of the file on disk. N picks one of several
         /// editors, in the order that `show` lists them
@@ -241,7 +243,12 @@ pub enum CliCommand {
             backstitch ancestor main idea2\n  \
             backstitch diff $(backstitch ancestor main idea2) idea2\n\n{REVISIONS}")
     )]
-    Ancestor { a: String, b: String },
+    Ancestor {
+        /// Checkpoint or branch
+        a: String,
+        /// Another checkpoint or branch
+        b: String,
+    },
     /// Show the operations so far: rewinds, reverts, undos, redos, switches, forks, tags and renames
     #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
     Oplog,
@@ -251,6 +258,7 @@ pub enum CliCommand {
             backstitch materialize t4 --into /tmp/before\n\n{REVISIONS}")
     )]
     Materialize {
+        /// Checkpoint to write
         rev: String,
         /// Directory to write to: empty, or not there yet
         #[arg(long, value_name = "DIR")]
@@ -423,7 +431,9 @@ pub struct GcArgs {
 
 #[derive(Debug, Args)]
 pub struct ForkArgs {
+    /// Checkpoint at which the branch starts
     pub rev: String,
+    /// Name of the new branch
     pub name: String,
     /// Check the branch out in this empty or new directory, outside of the workspace
     #[arg(long, value_name = "DIR")]
@@ -438,6 +448,7 @@ pub struct ForkArgs {
 
 #[derive(Clone, Debug, Args)]
 pub struct SwitchArgs {
+    /// Branch to switch to
     pub name: String,
     /// Carry over your edits on this branch: those since you switched to it, and after the newest checkpoint
     /// that is not an edit of yours
@@ -477,6 +488,7 @@ pub enum BranchCommand {
     List,
     /// Create a branch
     Create {
+        /// Name of the new branch
         name: String,
         /// Checkpoint at which it starts
         #[arg(long, value_name = "REV", default_value = "@")]
@@ -488,13 +500,22 @@ pub enum BranchCommand {
     /// Switch to a branch
     Switch(SwitchArgs),
     /// Rename a branch
-    Rename { from: String, to: String },
+    Rename {
+        /// Branch to rename
+        from: String,
+        /// Its new name
+        to: String,
+    },
     /// Delete a branch; its checkpoints stay, under their ids
-    Delete { name: String },
+    Delete {
+        /// Branch to delete
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]
 pub struct TagArgs {
+    /// Name of the new tag
     pub name: Option<String>,
     /// Checkpoint to tag [default: @]
     #[arg(requires = "name")]
@@ -592,6 +613,7 @@ pub struct ClearArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
+    /// Checkpoint to show
     pub rev: String,
     #[command(flatten)]
     pub form: ShowForm,
@@ -613,6 +635,7 @@ pub struct ShowForm {
 
 #[derive(Debug, Args)]
 pub struct BlameArgs {
+    /// File to annotate
     pub path: OsString,
     /// Checkpoint to annotate [default: the file on disk]
     pub rev: Option<String>,
@@ -748,6 +771,7 @@ pub enum UncertainChoice {
 
 #[derive(Debug, Args)]
 pub struct RewindArgs {
+    /// Turn or checkpoint to return to
     #[arg(required_unless_present = "iteration")]
     pub rev: Option<String>,
     /// Rewind to the state after this tool call of the session
@@ -767,6 +791,7 @@ pub struct RewindArgs {
 
 #[derive(Debug, Args)]
 pub struct RevertArgs {
+    /// Turns or steps to revert
     #[arg(required = true, value_name = "REV")]
     pub revs: Vec<String>,
     #[command(flatten)]

@@ -5,20 +5,9 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::rng::Rng;
+use crate::support::scenarios::counting_turns;
 
 const FILE: &str = ".backstitch.toml";
-
-/// Turns of an agent, one edit each.
-fn story(turns: usize) -> World {
-    let world = World::committed(&[("a.txt", "0\n")]);
-    let mut agent = world.agent();
-    for n in 1..=turns {
-        agent.prompt(&format!("turn {n}"));
-        agent.edit("a.txt", &format!("{}\n", n - 1), &format!("{n}\n"));
-        agent.stop();
-    }
-    world
-}
 
 fn setting(world: &World, key: &str) -> Value {
     world.json(["status"])["settings"][key]["value"].clone()
@@ -32,7 +21,7 @@ fn a_workspace_cannot_have_less_kept() {
         ("store.keepDays = 1", "store.keepDays"),
         ("store.maxBytes = \"1 MiB\"", "store.maxBytes"),
     ] {
-        let world = story(4);
+        let world = counting_turns(4);
         let own = setting(&world, key);
         let database = rusqlite::Connection::open(world.store().join("store.db")).expect("opens");
         database
@@ -65,7 +54,7 @@ fn a_workspace_cannot_have_less_kept() {
 /// A2: it may ask for more than the user does.
 #[test]
 fn a_workspace_may_have_more_kept() {
-    let world = story(1);
+    let world = counting_turns(1);
     world.configure("store.keepDays = 7\nstore.maxBytes = \"2 MiB\"\ncheckpoints.max = 5\n");
     world.write(
         FILE,
@@ -80,7 +69,7 @@ fn a_workspace_may_have_more_kept() {
 /// The other keys: less is recorded and no more, and a rewind takes out no edit of the user's.
 #[test]
 fn a_workspace_may_have_less_recorded_alone() {
-    let world = story(1);
+    let world = counting_turns(1);
     world.configure("capture.exclude = [\"*.pem\"]\n");
     world.write(
         FILE,

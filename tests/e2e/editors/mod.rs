@@ -13,25 +13,12 @@ use std::fs;
 use screen::{Editor, installed};
 
 use crate::support::World;
+use crate::support::scenarios::{FOUR_LINES, one_turn_on_a_screen};
 
-const TEXT: &str = "one\ntwo\nthree\nfour\n";
 const WRITTEN: &str = "one\n2\n2 and a half\nthree\nfour\n";
 
-/// A workspace in which an agent has edited this file and created another.
-fn story(file: &str) -> World {
-    let world = World::committed_for_a_screen(&[(file, TEXT)]);
-    world.ok(["checkpoint"]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit(file, "two\n", "2\n2 and a half\n");
-    agent.write("new.txt", "new\n");
-    agent.stop();
-    assert_eq!(world.read(file), WRITTEN);
-    world
-}
-
 fn is_rewound(world: &World, file: &str) {
-    assert_eq!(world.read(file), TEXT);
+    assert_eq!(world.read(file), FOUR_LINES);
     assert!(!world.exists("new.txt"));
 }
 
@@ -46,7 +33,7 @@ fn helix_rewinds_by_a_code_action() {
     let Some(program) = installed("helix_rewinds_by_a_code_action", "hx") else {
         return;
     };
-    let world = story("notes.md");
+    let world = one_turn_on_a_screen("notes.md");
     world.ok(["setup", "helix"]);
     let mut helix = Editor::start(&world, "helix", &program, &["notes.md"]);
     helix.shows("2 and a half");
@@ -81,7 +68,7 @@ fn neovim_rewinds_by_a_lens() {
     let Some(program) = installed("neovim_rewinds_by_a_lens", "nvim") else {
         return;
     };
-    let world = story("notes.md");
+    let world = one_turn_on_a_screen("notes.md");
     world.ok(["setup", "neovim"]);
     let mut neovim = Editor::start(&world, "neovim", &program, &["-n", "notes.md"]);
     neovim.is_like("lenses", "⟲ rewind to here · turn 1 “make it two”");
@@ -112,7 +99,7 @@ fn emacs_rewinds_by_a_code_action() {
     let Some(program) = installed("emacs_rewinds_by_a_code_action", "emacs") else {
         return;
     };
-    let world = story("notes.txt");
+    let world = one_turn_on_a_screen("notes.txt");
     let lines = world.ok(["setup", "emacs"]).stdout;
     fs::write(world.home.join(".emacs"), lines).expect("written");
     let args = ["--no-window-system", "--no-splash", "notes.txt"];
@@ -149,7 +136,7 @@ fn emacs_rewinds_a_file_of_crlf_lines() {
     let Some(program) = installed("emacs_rewinds_a_file_of_crlf_lines", "emacs") else {
         return;
     };
-    let text = TEXT.replace('\n', "\r\n");
+    let text = FOUR_LINES.replace('\n', "\r\n");
     let world = World::committed_for_a_screen(&[("notes.txt", &text)]);
     let mut agent = world.agent();
     agent.prompt("make it two");

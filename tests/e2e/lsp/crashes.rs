@@ -8,13 +8,8 @@ use serde_json::{Value, json};
 use super::client::{Client, Editor};
 use crate::robustness::Small;
 use crate::support::rng::{Rng, cases};
+use crate::support::scenarios::{SEVEN_LINES, two_equal_files};
 use crate::support::{Output, World};
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-fn start() -> World {
-    World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)])
-}
 
 /// The agent replaces `two` by `2` in both files.
 fn turn(world: &World) {
@@ -92,7 +87,7 @@ fn killed_in_the_middle_of_a_day() {
     let (mut reach, mut kills) = (100, 0);
     while kills < wanted {
         let point = 1 + rng.below(reach);
-        let world = start();
+        let world = two_equal_files(SEVEN_LINES);
         turn(&world);
         let editor = *rng.pick(&[Editor::Vscode, Editor::Nvim, Editor::Helix]);
         println!("-- {editor:?}, killed at point {point}");
@@ -137,7 +132,7 @@ fn after(world: &World, mut client: Client<'_>, editor: Editor, rng: &mut Rng) {
     for path in ["a.txt", "b.txt"] {
         let disk = world.read(path);
         let strange = |line: &&str| {
-            !TEXT.lines().any(|own| own == *line) && !["2", "SAVED", "TYPED"].contains(line)
+            !SEVEN_LINES.lines().any(|own| own == *line) && !["2", "SAVED", "TYPED"].contains(line)
         };
         assert_eq!(disk.lines().find(strange), None, "{path}: {disk}");
         assert!(disk.lines().count() >= 7, "{path}: {disk}");
@@ -179,7 +174,7 @@ fn until(mut holds: impl FnMut() -> bool) {
 /// with free space everything works again.
 #[test]
 fn the_stores_disk_is_full() {
-    let world = start();
+    let world = two_equal_files(SEVEN_LINES);
     let name = "lsp::crashes::the_stores_disk_is_full";
     let Some(small) = Small::mount(name, &world.state.join("backstitch")) else {
         return;
@@ -201,10 +196,10 @@ fn the_stores_disk_is_full() {
     assert_eq!(client.edited, 0);
     small.empty();
     client.command("backstitch.rewind", &quiet);
-    let expected = TEXT.replace("seven\n", "seven\nTYPED\n");
+    let expected = SEVEN_LINES.replace("seven\n", "seven\nTYPED\n");
     assert_eq!(
         (client.text("a.txt"), client.text("b.txt")),
-        (TEXT, &*expected)
+        (SEVEN_LINES, &*expected)
     );
     client.save("a.txt");
     client.save("b.txt");

@@ -4,15 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
 use crate::support::World;
-
-fn start() -> World {
-    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit("a.txt", "two\n", "2\n");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{THREE_LINES, one_turn};
 
 fn client(world: &World) -> Client<'_> {
     Client::with(world, Editor::Vscode, &json!({ "notifications": true }))
@@ -39,7 +31,7 @@ fn in_terminal(world: &World, code: i32, args: &[&str]) -> String {
 
 #[test]
 fn conflict_hints_name_the_options_of_each_interface() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     world.write("a.txt", "one\n2 and mine\nthree\n");
     let said = in_terminal(&world, 1, &["rewind", "t1"]);
     assert!(said.starts_with("--on-conflict markers|"), "{said}");
@@ -73,7 +65,7 @@ fn scope_hints_fit_each_interface() {
 
 #[test]
 fn missing_path_hints_name_the_commands_of_each_interface() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let said = in_terminal(&world, 3, &["blame", "gone.txt", "@"]);
     assert!(
         said.starts_with("`backstitch log --path gone.txt` lists the checkpoints"),
@@ -94,7 +86,7 @@ fn missing_path_hints_name_the_commands_of_each_interface() {
 
 #[test]
 fn unknown_name_hints_fit_each_interface() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = client(&world);
     client.open("a.txt");
     for (terminal, code, command, arguments, kind, [there, here]) in [
@@ -133,7 +125,7 @@ fn unknown_name_hints_fit_each_interface() {
 
 #[test]
 fn an_undo_of_a_switch_refuses_paths() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     world.ok(["fork", "t1", "idea", "--switch"]);
     world.ok(["switch", "main"]);
     let said = in_terminal(&world, 2, &["undo", "--path", "a.txt"]);
@@ -148,7 +140,7 @@ fn an_undo_of_a_switch_refuses_paths() {
 
 #[test]
 fn newer_store_hints_fit_each_interface() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let db = rusqlite::Connection::open(world.store().join("store.db")).expect("a database");
     db.execute_batch("PRAGMA user_version = 999")
         .expect("made newer");

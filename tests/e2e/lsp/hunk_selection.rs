@@ -4,15 +4,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
-use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
-
-fn start() -> World {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    world.ok(["checkpoint"]);
-    world
-}
+use crate::support::scenarios::{NINE_LINES, two_files};
 
 /// The command of the code action with this title.
 fn action(client: &mut Client, line: usize, title: &str) -> Value {
@@ -43,7 +35,7 @@ fn changes(diff: &str) -> Vec<&str> {
 /// A code action reverts the hunk at the cursor. Other hunks, later turns and typed text stay.
 #[test]
 fn an_action_reverts_the_hunk_at_the_cursor() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\ntwo and a half\n");
@@ -88,7 +80,7 @@ fn an_action_reverts_the_hunk_at_the_cursor() {
 /// A selection across two hunks reverts both. Where there is nothing to revert, the server says so.
 #[test]
 fn a_selection_reverts_the_hunks_it_touches() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -111,12 +103,12 @@ fn a_selection_reverts_the_hunks_it_touches() {
     );
     // the line above it is gone, with the lines before it
     client.command(command, rewind(json!([0, 4])));
-    assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
+    assert_eq!(world.read("a.txt"), NINE_LINES.replace("eight", "8"));
     client.reload("a.txt");
     client.close("a.txt");
     // for a closed document the file is used
     client.command(command, rewind(json!([7, 8])));
-    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("a.txt"), NINE_LINES);
     client.leave();
     world.ok(["verify"]);
 }
@@ -124,7 +116,7 @@ fn a_selection_reverts_the_hunks_it_touches() {
 /// Conflicts elsewhere in the file do not block hunks without conflicts.
 #[test]
 fn a_conflict_elsewhere_does_not_block_a_hunk() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -137,7 +129,7 @@ fn a_conflict_elsewhere_does_not_block_a_hunk() {
     client.will_choose("Rewind");
     client.run(&take_back);
     client.save("a.txt");
-    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2 and mine"));
+    assert_eq!(world.read("a.txt"), NINE_LINES.replace("two", "2 and mine"));
     client.leave();
     world.ok(["verify"]);
 }
@@ -145,7 +137,7 @@ fn a_conflict_elsewhere_does_not_block_a_hunk() {
 /// U-17: the changes of one turn are shown apart from everything that a rewind to it would undo.
 #[test]
 fn an_action_shows_what_one_turn_changed() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -188,7 +180,7 @@ fn an_action_shows_what_one_turn_changed() {
 /// Where no prompt was recorded, the step is shown and rewound.
 #[test]
 fn a_step_without_a_turn_is_shown_alone() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let agent = world.agent();
     agent.edit("a.txt", "two\n", "2\n");
     agent.edit("a.txt", "six\n", "6\n");
@@ -202,14 +194,14 @@ fn a_step_without_a_turn_is_shown_alone() {
     let rewind = action(&mut client, 1, "Rewind these lines to before claude-code");
     client.will_choose("Rewind");
     client.run(&rewind);
-    assert_eq!(client.text("a.txt"), TEXT.replace("six", "6"));
+    assert_eq!(client.text("a.txt"), NINE_LINES.replace("six", "6"));
     client.leave();
 }
 
 /// A plan shows changed lines, for an open document against its unsaved text, up to a limit.
 #[test]
 fn a_plan_shows_the_changed_lines() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -240,7 +232,7 @@ fn a_plan_shows_the_changed_lines() {
 /// Changes that a rewind does not reach are reported before and after it.
 #[test]
 fn unreached_changes_are_reported_before_and_after() {
-    let world = start();
+    let world = two_files(NINE_LINES);
     let mut agent = world.agent();
     agent.prompt("something new");
     agent.write("new.txt", "new\n");

@@ -3,13 +3,7 @@
 use serde_json::json;
 
 use super::client::{Client, Editor};
-use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\n";
-
-fn start() -> World {
-    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
-}
+use crate::support::scenarios::{FIVE_LINES, two_files};
 
 fn without_age(title: &str) -> String {
     title
@@ -22,7 +16,7 @@ fn without_age(title: &str) -> String {
 #[test]
 fn a_lens_appears_when_an_agent_writes() {
     for editor in Editor::ALL {
-        let world = start();
+        let world = two_files(FIVE_LINES);
         world.ok(["checkpoint"]);
         let mut client = Client::start(&world, editor);
         client.open("a.txt");
@@ -58,7 +52,7 @@ fn a_lens_appears_when_an_agent_writes() {
 /// Helix and Emacs draw no lenses: the same commands are offered as code actions.
 #[test]
 fn every_lens_is_also_a_code_action() {
-    let world = start();
+    let world = two_files(FIVE_LINES);
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
     agent.prompt("make it two");
@@ -94,7 +88,7 @@ fn every_lens_is_also_a_code_action() {
 
 #[test]
 fn a_hover_names_the_author_of_a_line() {
-    let world = start();
+    let world = two_files(FIVE_LINES);
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
     agent.prompt("make it *two*");
@@ -124,7 +118,7 @@ fn a_hover_names_the_author_of_a_line() {
 /// Lenses and blame use the lines of the editor, including typed text.
 #[test]
 fn blame_follows_typed_text() {
-    let world = start();
+    let world = two_files(FIVE_LINES);
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
     agent.prompt("make it two");

@@ -5,15 +5,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor, Edits};
 use crate::support::World;
-
-fn start() -> World {
-    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "other\n")]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit("a.txt", "two\n", "2\n");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{THREE_LINES, one_turn};
 
 fn lens_params(client: &Client) -> Value {
     json!({ "textDocument": { "uri": client.uri("a.txt") } })
@@ -22,7 +14,7 @@ fn lens_params(client: &Client) -> Value {
 /// Two thousand keys between slow requests all arrive, in order.
 #[test]
 fn keys_between_slow_requests_keep_their_order() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
     let uri = client.uri("a.txt");
@@ -60,7 +52,7 @@ fn keys_between_slow_requests_keep_their_order() {
 /// Commands wait for the user's choice, with hundreds of messages behind them.
 #[test]
 fn commands_that_wait_for_an_answer_do_not_block_messages() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
     client.holds_answers = true;
@@ -92,7 +84,7 @@ fn commands_that_wait_for_an_answer_do_not_block_messages() {
 /// A request is cancelled while others are open; its work is not half done.
 #[test]
 fn a_cancelled_command_leaves_nothing_half_done() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("b.txt");
     client.holds_answers = true;
@@ -120,7 +112,7 @@ fn a_cancelled_command_leaves_nothing_half_done() {
 /// A command that has begun is completed, and returns its result.
 #[test]
 fn a_command_cancelled_too_late_returns_its_result() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
     client.type_over("a.txt", "three", "mine");
@@ -142,7 +134,7 @@ fn a_command_cancelled_too_late_returns_its_result() {
 /// Errors about arguments use the names of the protocol, with a kind and a hint.
 #[test]
 fn wrong_arguments_are_named() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     let command =
@@ -220,7 +212,7 @@ fn wrong_arguments_are_named() {
 /// An unwritable directory affects only what needs it, and the error says what to do.
 #[test]
 fn an_unwritable_directory_is_a_clear_error() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     world.write("a-file", "");
     let place = world.path("a-file").display().to_string();
     let world = world.with("TMPDIR", &place);
@@ -245,7 +237,7 @@ fn an_unwritable_directory_is_a_clear_error() {
 /// Errors in the server's command line are reported at once.
 #[test]
 fn bad_command_line_options_are_reported_at_once() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let output = world.run(["--workspace", "/nowhere", "lsp"]).expect_code(2);
     assert!(output.stderr.contains("--workspace /nowhere"), "{output}");
     world.write("a-file", "");
@@ -257,7 +249,7 @@ fn bad_command_line_options_are_reported_at_once() {
 /// Invalid JSON, invalid requests and unknown names are answered and survived.
 #[test]
 fn invalid_messages_are_answered_and_survived() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Helix);
     client.open("a.txt");
     for body in [
@@ -327,7 +319,7 @@ fn invalid_messages_are_answered_and_survived() {
 /// A document far above the size limit is ignored, and everything else works.
 #[test]
 fn a_document_of_a_hundred_megabytes_is_ignored() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     let line = "a line of some length that repeats and repeats and repeats\n";
     client.open_with("big.txt", &line.repeat(100 * 1024 * 1024 / line.len()));
@@ -341,7 +333,7 @@ fn a_document_of_a_hundred_megabytes_is_ignored() {
 /// The client dies without notice, during a rewind that waits for it.
 #[test]
 fn a_client_that_dies_leaves_the_store_intact() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
     client.type_over("a.txt", "three", "mine");
@@ -366,7 +358,7 @@ fn a_client_that_dies_leaves_the_store_intact() {
 /// text that only the client knows, until the client sends the whole text.
 #[test]
 fn an_invalid_range_does_not_replace_the_document() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
     let uri = client.uri("a.txt");
@@ -395,7 +387,7 @@ fn an_invalid_range_does_not_replace_the_document() {
 /// A version is sent twice, and a document is opened again without a close: the lines are those of the last text.
 #[test]
 fn a_repeated_version_is_a_new_text() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
     let uri = client.uri("a.txt");
@@ -425,7 +417,7 @@ fn a_repeated_version_is_a_new_text() {
 /// A misspelled argument is not ignored: without it the command would apply to everything.
 #[test]
 fn unknown_arguments_are_refused() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     for (method, params, key) in [
@@ -455,7 +447,7 @@ fn unknown_arguments_are_refused() {
 /// A page of any size is answered.
 #[test]
 fn a_page_of_any_size_is_answered() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     for limit in [u64::MAX, 0] {
         let page = client.ok("backstitch/timeline", json!({ "limit": limit }));
@@ -467,7 +459,7 @@ fn a_page_of_any_size_is_answered() {
 /// LSP: a server that gets `exit` without `shutdown` ends with exit code 1.
 #[test]
 fn an_exit_without_a_shutdown_is_an_error() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let client = Client::start(&world, Editor::Vscode);
     assert_eq!(client.exit(), Some(1));
     let client = Client::start(&world, Editor::Vscode);

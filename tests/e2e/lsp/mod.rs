@@ -1,6 +1,6 @@
 //! The language server as editors see it: over its real pipes, with the recorded capabilities of each editor.
 
-mod client;
+pub mod client;
 mod crashes;
 mod editor_agents;
 mod error_hints;

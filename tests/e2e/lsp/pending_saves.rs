@@ -7,21 +7,10 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
 use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-/// A workspace in which an agent replaced `two` by `2`, in turn t1.
-fn start() -> World {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit("a.txt", "two\n", "2\n");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{SEVEN_LINES, one_turn};
 
 fn agents() -> String {
-    TEXT.replace("two", "2")
+    SEVEN_LINES.replace("two", "2")
 }
 
 /// An editor that does not reload files, with the turn taken out in its document.
@@ -29,7 +18,7 @@ fn rewound(world: &World) -> Client<'_> {
     let mut client = Client::start(world, Editor::Helix);
     client.open("a.txt");
     rewind(&mut client);
-    assert_eq!(client.text("a.txt"), TEXT);
+    assert_eq!(client.text("a.txt"), SEVEN_LINES);
     assert_eq!(waits(world), ["a.txt"]);
     client
 }
@@ -76,7 +65,7 @@ fn authors(client: &mut Client<'_>) -> Vec<String> {
 /// to the agent, and can be taken out again.
 #[test]
 fn editor_undo_and_a_save_reverse_a_rewind() {
-    let world = start();
+    let world = one_turn(SEVEN_LINES);
     let mut client = rewound(&world);
     client.type_over("a.txt", "two", "2");
     client.save("a.txt");
@@ -87,11 +76,11 @@ fn editor_undo_and_a_save_reverse_a_rewind() {
     agent.prompt("go on");
     assert_eq!(world.at("t2", "a.txt").as_deref(), Some(agents().as_str()));
     rewind(&mut client);
-    assert_eq!(client.text("a.txt"), TEXT);
+    assert_eq!(client.text("a.txt"), SEVEN_LINES);
     client.save("a.txt");
     until_nothing_waits(&world);
-    assert_eq!(world.read("a.txt"), TEXT);
-    assert_eq!(world.at("@", "a.txt").as_deref(), Some(TEXT));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
+    assert_eq!(world.at("@", "a.txt").as_deref(), Some(SEVEN_LINES));
     client.leave();
     world.ok(["verify"]);
 }
@@ -99,7 +88,7 @@ fn editor_undo_and_a_save_reverse_a_rewind() {
 /// The same without a save, since there is nothing to save.
 #[test]
 fn a_document_equal_to_its_file_has_no_pending_save() {
-    let world = start();
+    let world = one_turn(SEVEN_LINES);
     let mut client = rewound(&world);
     until("it is not unsaved", || paths_unsaved(&world) == ["a.txt"]);
     client.type_over("a.txt", "two", "2");
@@ -122,7 +111,7 @@ fn paths_unsaved(world: &World) -> Vec<String> {
 /// Reversed, with a typed line next to it: the one is the agent's, the other the user's.
 #[test]
 fn text_typed_after_the_editors_undo_is_the_users() {
-    let world = start();
+    let world = one_turn(SEVEN_LINES);
     let mut client = rewound(&world);
     client.type_over("a.txt", "two", "2");
     client.type_over("a.txt", "six", "mine");
@@ -141,7 +130,11 @@ fn text_typed_after_the_editors_undo_is_the_users() {
 /// about: by then the server would have asked about the first one, too.
 #[test]
 fn closing_a_saved_document_asks_nothing() {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT), ("c.txt", TEXT)]);
+    let world = World::committed(&[
+        ("a.txt", SEVEN_LINES),
+        ("b.txt", SEVEN_LINES),
+        ("c.txt", SEVEN_LINES),
+    ]);
     let mut agent = world.agent();
     agent.prompt("make it two");
     for path in ["a.txt", "b.txt", "c.txt"] {
@@ -168,7 +161,7 @@ fn closing_a_saved_document_asks_nothing() {
     assert_eq!(client.asked.len(), 1);
     client.leave();
     let kept = world.at("@", "b.txt").expect("there");
-    assert_eq!(kept, TEXT.replace("six", "mine"));
+    assert_eq!(kept, SEVEN_LINES.replace("six", "mine"));
     world.ok(["verify"]);
 }
 
@@ -181,7 +174,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
         (false, "Write it"),
         (false, "Leave the file"),
     ] {
-        let world = start();
+        let world = one_turn(SEVEN_LINES);
         let mut client = rewound(&world);
         if killed {
             until("not recorded", || paths_unsaved(&world) == ["a.txt"]);
@@ -204,8 +197,8 @@ fn the_next_editor_is_asked_about_pending_saves() {
         });
         if answer == "Write it" {
             let uri = next.uri("a.txt");
-            next.until(|next| next.documents[&uri].text == TEXT);
-            assert_eq!(world.read("a.txt"), TEXT);
+            next.until(|next| next.documents[&uri].text == SEVEN_LINES);
+            assert_eq!(world.read("a.txt"), SEVEN_LINES);
         } else {
             assert_eq!(world.read("a.txt"), agents());
             assert_eq!(authors(&mut next)[1], "agent");
@@ -219,7 +212,7 @@ fn the_next_editor_is_asked_about_pending_saves() {
 /// An agent continues from the text on disk: the earlier line keeps its author, and is taken out again.
 #[test]
 fn an_agents_write_during_a_pending_save_keeps_line_authors() {
-    let world = start();
+    let world = one_turn(SEVEN_LINES);
     let mut client = rewound(&world);
     let mut agent = world.agent();
     agent.prompt("and five");
@@ -234,14 +227,14 @@ fn an_agents_write_during_a_pending_save_keeps_line_authors() {
     );
     client.leave();
     world.ok(["rewind", "t1", "--yes"]);
-    assert_eq!(world.read("a.txt"), TEXT.replace("five", "5"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("five", "5"));
     world.ok(["verify"]);
 }
 
 /// `undo` skips a rewind that was reversed in the editor and never saved.
 #[test]
 fn undo_skips_a_rewind_that_was_never_saved() {
-    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let world = World::committed(&[("a.txt", SEVEN_LINES), ("b.txt", SEVEN_LINES)]);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -250,15 +243,15 @@ fn undo_skips_a_rewind_that_was_never_saved() {
     let mut client = Client::start(&world, Editor::Helix);
     let only = |path: &str| json!({ "rev": "t1", "confirm": false, "paths": [path] });
     client.command("backstitch.rewind", only("b.txt"));
-    assert_eq!(world.read("b.txt"), TEXT);
+    assert_eq!(world.read("b.txt"), SEVEN_LINES);
     client.open("a.txt");
     // while it is only unsaved, `undo` applies to it
     client.command("backstitch.rewind", only("a.txt"));
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(client.text("a.txt"), agents());
-    assert_eq!(world.read("b.txt"), TEXT);
+    assert_eq!(world.read("b.txt"), SEVEN_LINES);
     client.command("backstitch.rewind", only("a.txt"));
-    assert_eq!(client.text("a.txt"), TEXT);
+    assert_eq!(client.text("a.txt"), SEVEN_LINES);
     client.type_over("a.txt", "two", "2");
     until_nothing_waits(&world);
     client.command("backstitch.undo", json!({ "confirm": false }));
@@ -274,14 +267,14 @@ fn undo_skips_a_rewind_that_was_never_saved() {
 /// The editor's own undo and redo before the save: the rewind is repeated, with all line authors, and can be undone.
 #[test]
 fn the_editors_own_redo_repeats_the_rewind() {
-    let world = start();
+    let world = one_turn(SEVEN_LINES);
     let mut client = rewound(&world);
     client.type_over("a.txt", "two", "2");
     until_nothing_waits(&world);
     client.type_over("a.txt", "2", "two");
     client.type_over("a.txt", "six", "mine");
     client.save("a.txt");
-    let typed = TEXT.replace("six", "mine");
+    let typed = SEVEN_LINES.replace("six", "mine");
     until("it is not recorded", || {
         world.at("@", "a.txt").as_deref() == Some(typed.as_str())
     });

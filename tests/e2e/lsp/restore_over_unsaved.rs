@@ -7,12 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Editor, Edits};
 use super::unsaved_text::until_unsaved;
 use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-fn start() -> World {
-    World::committed(&[("a.txt", TEXT)])
-}
+use crate::support::scenarios::{SEVEN_LINES, one_file};
 
 fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
@@ -39,7 +34,7 @@ fn two_reverts_without_a_save_both_change_the_document() {
         (Editor::Nvim, json!({})),
         (Editor::Vscode, client_options()),
     ] {
-        let world = start();
+        let world = one_file(SEVEN_LINES);
         let mut agent = world.agent();
         let mut client = Client::with(&world, editor, &own);
         client.open("a.txt");
@@ -56,7 +51,7 @@ fn two_reverts_without_a_save_both_change_the_document() {
             "{first}"
         );
         client.command("backstitch.rewind", quiet("t1"));
-        let typed = TEXT.replace("one\n", "TYPED\none\n");
+        let typed = SEVEN_LINES.replace("one\n", "TYPED\none\n");
         assert_eq!(client.text("a.txt"), typed, "{editor:?}");
         client.command("backstitch.undo", json!({ "confirm": false }));
         assert_eq!(client.text("a.txt"), first, "{editor:?}");
@@ -75,7 +70,7 @@ fn two_reverts_without_a_save_both_change_the_document() {
 #[test]
 fn text_typed_right_after_a_reload_is_the_users() {
     for own in [json!({}), client_options()] {
-        let world = start();
+        let world = one_file(SEVEN_LINES);
         let mut agent = world.agent();
         let mut client = Client::with(&world, Editor::Vscode, &own);
         client.open("a.txt");
@@ -85,7 +80,7 @@ fn text_typed_right_after_a_reload_is_the_users() {
         client.type_over("a.txt", "three\n", "three\nA1\n");
         client.type_over("a.txt", "seven\n", "seven\nTYPED\n");
         client.command("backstitch.rewind", quiet("t1"));
-        let typed = format!("{TEXT}TYPED\n");
+        let typed = format!("{SEVEN_LINES}TYPED\n");
         assert_eq!(client.text("a.txt"), typed);
         client.save("a.txt");
         client.leave();
@@ -97,7 +92,7 @@ fn text_typed_right_after_a_reload_is_the_users() {
 /// The agent changed a file and its mode: both are restored, and typed text stays.
 #[test]
 fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     let mut agent = world.agent();
     let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
@@ -108,9 +103,9 @@ fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
     client.type_over("a.txt", "seven\n", "seven\nTYPED\n");
     let done = client.command("backstitch.rewind", quiet("t1"));
     assert_eq!(done["gaps"], json!([]), "{done}");
-    let typed = format!("{TEXT}TYPED\n");
+    let typed = format!("{SEVEN_LINES}TYPED\n");
     assert_eq!(client.text("a.txt"), typed);
-    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     assert_eq!(world.mode("a.txt") & 0o111, 0);
     client.save("a.txt");
     client.leave();
@@ -122,7 +117,7 @@ fn a_rewind_restores_mode_and_content_and_keeps_typed_text() {
 /// Text that an exact rewind removes from a document is named before. `undo` restores it, with text typed since.
 #[test]
 fn undo_of_an_exact_rewind_brings_back_unsaved_text() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -133,7 +128,7 @@ fn undo_of_an_exact_rewind_brings_back_unsaved_text() {
     let typed = client.text("a.txt").to_owned();
     client.will_choose("Rewind");
     client.command("backstitch.rewind", json!({ "rev": "t1", "exact": true }));
-    assert_eq!(client.text("a.txt"), TEXT);
+    assert_eq!(client.text("a.txt"), SEVEN_LINES);
     let asked = client.asked[0].clone();
     assert!(asked.contains("unsaved text is replaced"), "{asked}");
     client.type_over("a.txt", "one\n", "ONE\n");
@@ -147,7 +142,7 @@ fn undo_of_an_exact_rewind_brings_back_unsaved_text() {
 /// command had written before, and the editor had reloaded, is the agent's.
 #[test]
 fn saves_during_an_agents_command_are_the_users() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
@@ -177,7 +172,7 @@ fn saves_during_an_agents_command_are_the_users() {
     let done = client.command("backstitch.rewind", quiet("t1"));
     assert_eq!(done["gaps"], json!([]), "{done}");
     client.reload("a.txt");
-    let expected = format!("mine, too\n{TEXT}mine\n");
+    let expected = format!("mine, too\n{SEVEN_LINES}mine\n");
     assert_eq!(client.text("a.txt"), expected);
     client.leave();
     assert_eq!(world.read("a.txt"), expected);
@@ -202,7 +197,7 @@ fn until_user(world: &World, line: &str) {
 #[test]
 fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
     for taken in [true, false] {
-        let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+        let world = World::committed(&[("a.txt", SEVEN_LINES), ("b.txt", SEVEN_LINES)]);
         let mut agent = world.agent();
         agent.prompt("make it two");
         agent.edit("a.txt", "two\n", "2\n");
@@ -224,7 +219,11 @@ fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
         while world.read("a.txt").contains("2\n") {
             assert!(Instant::now() < deadline, "not written");
         }
-        assert_eq!(world.read("a.txt"), format!("{TEXT}TYPED\n"), "{taken}");
+        assert_eq!(
+            world.read("a.txt"),
+            format!("{SEVEN_LINES}TYPED\n"),
+            "{taken}"
+        );
         next.ok("backstitch/sessions", json!({}));
         next.leave();
         let authors = authors(&world);
@@ -239,7 +238,7 @@ fn a_rewind_unsaved_by_a_dead_editor_is_written_with_typed_text() {
 /// Two editors of the same name have unsaved text of one file: a checkpoint has both texts.
 #[test]
 fn unsaved_text_of_two_editors_of_the_same_name_is_kept() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut clients = ["first", "second"].map(|typed| {
         let mut client = Client::start(&world, Editor::Nvim);
@@ -268,7 +267,7 @@ fn unsaved_text_of_two_editors_of_the_same_name_is_kept() {
     let cat = |which| world.ok(["cat", id, "a.txt", which]).stdout;
     let mut texts = ["--unsaved=1", "--unsaved=2"].map(cat);
     texts.sort();
-    let typed = ["first", "second"].map(|typed| TEXT.replace("seven\n", typed));
+    let typed = ["first", "second"].map(|typed| SEVEN_LINES.replace("seven\n", typed));
     assert_eq!(texts, typed);
     let none = world.run(["cat", id, "a.txt", "--unsaved=3"]);
     assert!(none.stderr.contains("2 editors had"), "{none}");
@@ -291,7 +290,7 @@ fn until_left(world: &World, count: usize) {
 /// One file is open under two names in one editor: the clean document does not remove the other's text from the store.
 #[test]
 fn a_clean_alias_does_not_drop_unsaved_text() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     world.ok(["checkpoint"]);
     world.symlink("a.txt", "l.txt");
     let mut client = Client::start(&world, Editor::Vscode);
@@ -310,7 +309,7 @@ fn a_clean_alias_does_not_drop_unsaved_text() {
 /// A manual checkpoint or a tag includes the text typed until that moment.
 #[test]
 fn a_checkpoint_includes_the_last_keystroke() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
@@ -319,14 +318,14 @@ fn a_checkpoint_includes_the_last_keystroke() {
     assert_eq!(made["unsaved"][0]["path"], "a.txt", "{made}");
     let id = made["id"].as_str().expect("an id").to_owned();
     let kept = world.ok(["cat", &id, "a.txt", "--unsaved"]).stdout;
-    assert_eq!(kept, TEXT.replace("seven", "mine"));
+    assert_eq!(kept, SEVEN_LINES.replace("seven", "mine"));
     client.leave();
 }
 
 /// A history cleared while an editor runs begins again with the editor's unsaved text.
 #[test]
 fn a_cleared_history_begins_again_with_unsaved_text() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
@@ -343,7 +342,7 @@ fn a_cleared_history_begins_again_with_unsaved_text() {
 #[test]
 fn documents_follow_a_command_line_rewind() {
     for editor in [Editor::Nvim, Editor::Helix, Editor::Eglot] {
-        let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+        let world = World::committed(&[("a.txt", SEVEN_LINES), ("b.txt", SEVEN_LINES)]);
         let mut agent = world.agent();
         agent.prompt("make it two");
         agent.edit("a.txt", "two\n", "2\n");
@@ -354,13 +353,15 @@ fn documents_follow_a_command_line_rewind() {
         client.open("b.txt");
         client.idle();
         until_listening(&world, &mut client);
-        let typed = TEXT.replace("seven\n", "seven\nTYPED\n");
+        let typed = SEVEN_LINES.replace("seven\n", "seven\nTYPED\n");
         // a moment ago: the store may not have it yet
         client.type_over("b.txt", "seven\n", "seven\nTYPED\n");
         client.idle();
         std::thread::scope(|scope| {
             let rewind = scope.spawn(|| world.run(["rewind", "t1"]));
-            client.until(|client| client.text("a.txt") == TEXT && client.text("b.txt") == typed);
+            client.until(|client| {
+                client.text("a.txt") == SEVEN_LINES && client.text("b.txt") == typed
+            });
             while !rewind.is_finished() {
                 client.ok("backstitch/sessions", json!({}));
             }
@@ -368,12 +369,12 @@ fn documents_follow_a_command_line_rewind() {
         });
         client.save("a.txt");
         client.save("b.txt");
-        assert_eq!(world.read("a.txt"), TEXT);
+        assert_eq!(world.read("a.txt"), SEVEN_LINES);
         assert_eq!(world.read("b.txt"), typed);
         // another branch, in the same way
         std::thread::scope(|scope| {
             let undo = scope.spawn(|| world.run(["undo"]));
-            client.until(|client| client.text("a.txt") == TEXT.replace("two", "2"));
+            client.until(|client| client.text("a.txt") == SEVEN_LINES.replace("two", "2"));
             while !undo.is_finished() {
                 client.ok("backstitch/sessions", json!({}));
             }
@@ -402,7 +403,7 @@ fn until_listening(world: &World, client: &mut Client<'_>) {
 /// A switch on the command line, with a clean document open.
 #[test]
 fn documents_follow_a_switch() {
-    let world = start();
+    let world = one_file(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -412,8 +413,8 @@ fn documents_follow_a_switch() {
     client.open("a.txt");
     until_listening(&world, &mut client);
     for (branch, text) in [
-        ("other", TEXT.to_owned()),
-        ("main", TEXT.replace("two", "2")),
+        ("other", SEVEN_LINES.to_owned()),
+        ("main", SEVEN_LINES.replace("two", "2")),
     ] {
         // the editor may have to carry out the second one: its document was not saved
         std::thread::scope(|scope| {
@@ -433,10 +434,10 @@ fn documents_follow_a_switch() {
 #[test]
 fn typed_text_is_the_users_however_the_save_is_reported() {
     let world = World::committed(&[
-        ("a.txt", TEXT),
-        ("b.txt", TEXT),
-        ("c.txt", TEXT),
-        ("d.txt", TEXT),
+        ("a.txt", SEVEN_LINES),
+        ("b.txt", SEVEN_LINES),
+        ("c.txt", SEVEN_LINES),
+        ("d.txt", SEVEN_LINES),
     ]);
     let mut agent = world.agent();
     agent.prompt("first");
@@ -447,7 +448,7 @@ fn typed_text_is_the_users_however_the_save_is_reported() {
         client.open(path);
     }
     // the state before the agent's edit, which the editor has not reloaded
-    client.open_with("d.txt", TEXT);
+    client.open_with("d.txt", SEVEN_LINES);
     client.open_with("new.txt", "");
     client.ok("backstitch/sessions", json!({}));
     agent.prompt("second");
@@ -457,7 +458,7 @@ fn typed_text_is_the_users_however_the_save_is_reported() {
     client.type_over("a.txt", "seven\n", "seven\nmine, too\n");
     client.save("a.txt");
     client.type_over("b.txt", "seven\n", "seven\nmine");
-    client.save_as("b.txt", &format!("{TEXT}mine\n"));
+    client.save_as("b.txt", &format!("{SEVEN_LINES}mine\n"));
     client.type_over("c.txt", "one\n", "mine\none\n");
     let is_unsaved = || {
         world.json(["status"])["editors"]

@@ -3,13 +3,7 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, Editor, Edits};
-use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-fn start() -> World {
-    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
-}
+use crate::support::scenarios::{SEVEN_LINES, two_files};
 
 fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
@@ -19,7 +13,7 @@ fn client_options() -> Value {
 #[test]
 fn a_lens_rewinds_and_undo_restores() {
     for editor in Editor::ALL {
-        let world = start();
+        let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
         agent.prompt("make it two");
         agent.edit("a.txt", "two\n", "2\n");
@@ -39,7 +33,7 @@ fn a_lens_rewinds_and_undo_restores() {
             "{editor:?}"
         );
         assert!(answer["operation"].is_string(), "{answer}");
-        assert_eq!(client.text("a.txt"), TEXT, "{editor:?}");
+        assert_eq!(client.text("a.txt"), SEVEN_LINES, "{editor:?}");
         // a client that shows labels of edits gets them
         let labels = ["Backstitch: lines of a checkpoint"];
         let shown = usize::from(editor == Editor::Vscode);
@@ -47,12 +41,12 @@ fn a_lens_rewinds_and_undo_restores() {
         assert!(!world.exists("new.txt"));
         // a client without reload gets the text as an edit, and saves it when its user does
         client.save("a.txt");
-        assert_eq!(world.read("a.txt"), TEXT);
+        assert_eq!(world.read("a.txt"), SEVEN_LINES);
         client.will_choose("Undo");
         client.command("backstitch.undo", json!({}));
         client.save("a.txt");
-        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
-        assert_eq!(client.text("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
+        assert_eq!(client.text("a.txt"), SEVEN_LINES.replace("two", "2"));
         assert_eq!(world.read("new.txt"), "new\n");
         client.leave();
     }
@@ -61,7 +55,7 @@ fn a_lens_rewinds_and_undo_restores() {
 /// For a client that reloads clean documents, the server writes the files.
 #[test]
 fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -72,7 +66,7 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
         "backstitch.rewind",
         json!({ "rev": "t1", "confirm": false }),
     );
-    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     client.reload("a.txt");
     let lenses = client.lenses("a.txt");
     assert_eq!(lenses.len(), 1, "{lenses:?}");
@@ -82,7 +76,7 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
 /// Several commands before the client has reloaded its file: each writes to disk.
 #[test]
 fn a_document_not_reloaded_yet_is_not_dirty() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     for (prompt, old, new) in [
         ("make it two", "two\n", "2\n"),
@@ -92,16 +86,16 @@ fn a_document_not_reloaded_yet_is_not_dirty() {
         agent.edit("a.txt", old, new);
         agent.stop();
     }
-    let both = TEXT.replace("two", "2").replace("five", "5");
+    let both = SEVEN_LINES.replace("two", "2").replace("five", "5");
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     let quiet = json!({ "confirm": false });
     for (command, rev, expected) in [
-        ("rewind", json!("t2"), TEXT.replace("two", "2")),
-        ("rewind", json!("t1"), TEXT.to_owned()),
-        ("undo", Value::Null, TEXT.replace("two", "2")),
+        ("rewind", json!("t2"), SEVEN_LINES.replace("two", "2")),
+        ("rewind", json!("t1"), SEVEN_LINES.to_owned()),
+        ("undo", Value::Null, SEVEN_LINES.replace("two", "2")),
         ("undo", Value::Null, both.clone()),
-        ("redo", Value::Null, TEXT.replace("two", "2")),
+        ("redo", Value::Null, SEVEN_LINES.replace("two", "2")),
     ] {
         let mut arguments = quiet.clone();
         if !rev.is_null() {
@@ -118,7 +112,7 @@ fn a_document_not_reloaded_yet_is_not_dirty() {
 /// Many documents get their texts at once: a slow editor applies all of them together.
 #[test]
 fn many_documents_are_changed_at_once() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("more");
     for path in ["a.txt", "b.txt", "c.txt", "d.txt"] {
@@ -151,7 +145,7 @@ fn many_documents_are_changed_at_once() {
 /// A rewind keeps unsaved text by merging.
 #[test]
 fn a_rewind_over_a_dirty_document_keeps_typed_text() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -165,18 +159,18 @@ fn a_rewind_over_a_dirty_document_keeps_typed_text() {
     );
     assert_eq!(
         client.text("a.txt"),
-        TEXT.replace("six", "mine"),
+        SEVEN_LINES.replace("six", "mine"),
         "{answer}"
     );
     assert_eq!(
         world.read("a.txt"),
-        TEXT.replace("two", "2"),
+        SEVEN_LINES.replace("two", "2"),
         "not saved yet"
     );
     client.save("a.txt");
     client.command("backstitch.undo", json!({ "confirm": false }));
     client.reload("a.txt");
-    let both = TEXT.replace("two", "2").replace("six", "mine");
+    let both = SEVEN_LINES.replace("two", "2").replace("six", "mine");
     assert_eq!(world.read("a.txt"), both);
     client.leave();
 }
@@ -184,7 +178,7 @@ fn a_rewind_over_a_dirty_document_keeps_typed_text() {
 /// Conflicts with typed text are asked about first.
 #[test]
 fn conflicts_with_typed_text_are_the_users_decision() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -197,7 +191,10 @@ fn conflicts_with_typed_text_are_the_users_decision() {
         json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] }),
     );
     assert_eq!(error["data"]["kind"], "conflict", "{error}");
-    assert_eq!(client.text("a.txt"), TEXT.replace("two", "2 and mine"));
+    assert_eq!(
+        client.text("a.txt"),
+        SEVEN_LINES.replace("two", "2 and mine")
+    );
     client.will_choose("Cancel");
     let params = json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1" }] });
     let error = client.fails("workspace/executeCommand", params);
@@ -205,14 +202,17 @@ fn conflicts_with_typed_text_are_the_users_decision() {
     client.will_choose("Keep the current lines");
     client.will_choose("Rewind");
     client.command("backstitch.rewind", json!({ "rev": "t1" }));
-    assert_eq!(client.text("a.txt"), TEXT.replace("two", "2 and mine"));
+    assert_eq!(
+        client.text("a.txt"),
+        SEVEN_LINES.replace("two", "2 and mine")
+    );
     client.leave();
 }
 
 /// An editor that reports an edit as applied but does not apply it is detected.
 #[test]
 fn an_edit_that_the_editor_only_pretends_is_reported() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -239,7 +239,7 @@ fn an_edit_that_the_editor_only_pretends_is_reported() {
 /// for each other.
 #[test]
 fn an_editor_that_reports_late_gets_each_edit_once() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it more");
     agent.edit("a.txt", "two\n", "2\n2 and a half\n");
@@ -249,10 +249,10 @@ fn an_editor_that_reports_late_gets_each_edit_once() {
     let quiet = json!({ "rev": "t1", "confirm": false });
     let answer = client.command("backstitch.rewind", quiet);
     assert_eq!(answer["awaited"], json!(["a.txt"]), "{answer}");
-    assert_eq!((client.edited, client.text("a.txt")), (1, TEXT));
+    assert_eq!((client.edited, client.text("a.txt")), (1, SEVEN_LINES));
     client.idle();
     client.save("a.txt");
-    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(client.edited, 2);
     client.save("a.txt");
@@ -266,7 +266,7 @@ fn an_editor_that_reports_late_gets_each_edit_once() {
 /// Long work shows progress and can be cancelled: then nothing is changed.
 #[test]
 fn long_work_shows_progress_and_can_be_cancelled() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -302,7 +302,7 @@ fn long_work_shows_progress_and_can_be_cancelled() {
             .map(|(_, value)| value["kind"] == "end")
     };
     client.until(|client| ended(client) == Some(true));
-    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
     // the next command is independent of it and works
     let done = client.command(
         "backstitch.rewind",
@@ -315,7 +315,7 @@ fn long_work_shows_progress_and_can_be_cancelled() {
 /// A client that shows plans and results itself gets the texts of a plan, including unsaved text, and no message.
 #[test]
 fn plans_include_texts_for_clients_that_show_them() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("make it two");
     agent.edit("a.txt", "two\n", "2\n");
@@ -337,7 +337,7 @@ fn plans_include_texts_for_clients_that_show_them() {
         (plan, all)
     };
     let (plan, texts) = planned(&mut client, &json!({ "rev": "t1", "texts": true }));
-    let then = TEXT.replace("seven", "7");
+    let then = SEVEN_LINES.replace("seven", "7");
     assert_eq!(
         texts,
         [

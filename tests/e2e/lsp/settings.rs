@@ -4,17 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
 use crate::support::World;
-
-fn start() -> World {
-    let world = World::committed(&[("a.txt", "one\ntwo\n"), ("b.txt", "other\n")]);
-    for (path, old) in [("a.txt", "two"), ("b.txt", "other")] {
-        let mut agent = world.agent();
-        agent.prompt("change it");
-        agent.edit(path, old, "changed");
-        agent.stop();
-    }
-    world
-}
+use crate::support::scenarios::two_sessions;
 
 fn configure(client: &mut Client, settings: &Value) {
     client.notify(
@@ -26,7 +16,7 @@ fn configure(client: &mut Client, settings: &Value) {
 /// Real Eglot sends an empty object right after the start: unnamed settings stay unchanged.
 #[test]
 fn unnamed_settings_stay_unchanged() {
-    let world = start();
+    let world = two_sessions();
     let off = json!({ "codeLens": "off" });
     let mut client = Client::with(&world, Editor::Eglot, &off);
     client.settings = json!({});
@@ -51,7 +41,7 @@ fn unnamed_settings_stay_unchanged() {
 /// A client that supports settings requests is asked at the start and after each change.
 #[test]
 fn the_server_requests_settings() {
-    let world = start();
+    let world = two_sessions();
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
     client.until(|client| client.pulled == 1);
@@ -66,7 +56,7 @@ fn the_server_requests_settings() {
 #[test]
 fn the_latest_session_and_turn_are_the_workspaces() {
     for latest in ["session", "latestTurn"] {
-        let world = start();
+        let world = two_sessions();
         let own = json!({ "codeLens": latest });
         let mut client = Client::with(&world, Editor::Nvim, &own);
         client.open("a.txt");
@@ -105,7 +95,7 @@ fn recorded(client: &Client) -> Vec<String> {
 /// The workspace's settings file can set lenses, too. It wins, and the server notices a change of it.
 #[test]
 fn lens_settings_of_the_workspace_win() {
-    let world = start();
+    let world = two_sessions();
     world.write(FILE, "codeLens = \"off\"\n");
     let own = json!({ "codeLens": "all", "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
@@ -233,7 +223,7 @@ fn the_recorder_notices_a_changed_settings_file() {
 /// A line of the workspace's file that is not heeded is said, and so is a file that leaves nothing to record.
 #[test]
 fn settings_that_a_workspace_may_not_set_are_reported_in_the_editor() {
-    let world = start();
+    let world = two_sessions();
     world.write(FILE, "store.dir = \".s\"\ncheckpoints.max = 1\n");
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
@@ -254,7 +244,7 @@ fn settings_that_a_workspace_may_not_set_are_reported_in_the_editor() {
 /// `restore.default` applies to rewinds of the editor, which can override it.
 #[test]
 fn restore_default_applies_to_editor_rewinds() {
-    let world = start();
+    let world = two_sessions();
     world.write("b.txt", "changed\nmine\n");
     let own = json!({ "restore": { "default": "exact" } });
     let mut client = Client::with(&world, Editor::Helix, &own);

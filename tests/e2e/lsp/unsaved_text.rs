@@ -6,12 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor, Edits};
 use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-fn start() -> World {
-    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
-}
+use crate::support::scenarios::{SEVEN_LINES, two_files};
 
 fn client_options() -> Value {
     json!({ "reloadsFromDisk": true, "notifications": true })
@@ -38,7 +33,7 @@ pub fn until_unsaved(world: &World, paths: &[&str]) {
 /// Text that is unsaved when the prompt is sent is part of that checkpoint.
 #[test]
 fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
@@ -51,7 +46,7 @@ fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
     let turn = world.json(["show", "t1"]);
     assert_eq!(turn["unsaved"][0]["path"], "a.txt", "{turn}");
     let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
-    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    assert_eq!(kept.stdout, SEVEN_LINES.replace("six", "mine"));
     client.save("a.txt");
     until_unsaved(&world, &[]);
     client.leave();
@@ -60,7 +55,7 @@ fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
 /// A message announces an agent's write to the file below unsaved text, and the text is kept with its checkpoint.
 #[test]
 fn an_agents_write_below_unsaved_text_is_announced() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
@@ -92,15 +87,15 @@ fn an_agents_write_below_unsaved_text_is_announced() {
         "{said}"
     );
     let kept = world.ok(["cat", &step, "a.txt", "--unsaved"]);
-    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
-    assert_eq!(client.text("a.txt"), TEXT.replace("six", "mine"));
+    assert_eq!(kept.stdout, SEVEN_LINES.replace("six", "mine"));
+    assert_eq!(client.text("a.txt"), SEVEN_LINES.replace("six", "mine"));
     client.leave();
 }
 
 /// One hunk of the agent is reverted in a document with unsaved text.
 #[test]
 fn one_hunk_is_reverted_in_an_unsaved_document() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
@@ -117,7 +112,7 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
         "backstitch.rewind",
         json!({ "rev": "t1", "hunks": [hunk["id"]], "confirm": false }),
     );
-    let expected = TEXT.replace("two", "2").replace("seven", "mine");
+    let expected = SEVEN_LINES.replace("two", "2").replace("seven", "mine");
     assert_eq!(client.text("a.txt"), expected);
     client.save("a.txt");
     assert_eq!(world.read("a.txt"), expected);
@@ -128,10 +123,10 @@ fn one_hunk_is_reverted_in_an_unsaved_document() {
 #[test]
 fn closing_a_rewound_document_asks_whether_to_write_it() {
     for (answer, expected) in [
-        ("Write it", TEXT.to_owned()),
-        ("Leave the file", TEXT.replace("two", "2")),
+        ("Write it", SEVEN_LINES.to_owned()),
+        ("Leave the file", SEVEN_LINES.replace("two", "2")),
     ] {
-        let world = start();
+        let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
@@ -142,7 +137,7 @@ fn closing_a_rewound_document_asks_whether_to_write_it() {
             "backstitch.rewind",
             json!({ "rev": "t1", "confirm": false }),
         );
-        assert_eq!(client.text("a.txt"), TEXT);
+        assert_eq!(client.text("a.txt"), SEVEN_LINES);
         assert_eq!(world.json(["status"])["pending_saves"][0]["path"], "a.txt");
         client.will_choose(answer);
         client.close("a.txt");
@@ -166,7 +161,7 @@ fn closing_a_rewound_document_asks_whether_to_write_it() {
 #[test]
 fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     for editor in [Editor::Nvim, Editor::Helix] {
-        let world = start();
+        let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
@@ -183,12 +178,12 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
         first.until(|first| first.edited > 0);
         let answer = second.response(id)["result"].clone();
         assert_eq!(answer["editor"]["name"], "Visual Studio Code", "{answer}");
-        assert_eq!(first.text("a.txt"), TEXT.replace("six", "mine"));
-        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(first.text("a.txt"), SEVEN_LINES.replace("six", "mine"));
+        assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
         assert_eq!(second.edited, 0);
         first.save("a.txt");
         until_unsaved(&world, &[]);
-        assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
+        assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("six", "mine"));
         first.leave();
         second.leave();
         world.ok(["verify"]);
@@ -198,7 +193,7 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
 /// Both editors have unsaved text that a rewind would change: the other's text is left alone, and the rest is rewound.
 #[test]
 fn another_editors_unsaved_text_is_left_alone() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
@@ -217,7 +212,7 @@ fn another_editors_unsaved_text_is_left_alone() {
     assert_eq!(answer["gaps"][0]["path"], "a.txt", "{answer}");
     assert!(second.text("b.txt").starts_with("other\n"), "{answer}");
     assert_eq!(first.edited, 0);
-    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
     first.leave();
     second.leave();
     world.ok(["verify"]);
@@ -226,7 +221,7 @@ fn another_editors_unsaved_text_is_left_alone() {
 /// The command line rewinds a file with unsaved text: the editor carries it out.
 #[test]
 fn a_command_line_rewind_edits_the_unsaved_document() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
@@ -246,10 +241,10 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
         };
         assert_eq!(answer["editor"]["name"], "Visual Studio Code", "{answer}");
     });
-    assert_eq!(client.text("a.txt"), TEXT.replace("six", "mine"));
-    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(client.text("a.txt"), SEVEN_LINES.replace("six", "mine"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
     client.save("a.txt");
-    assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("six", "mine"));
     client.leave();
 }
 
@@ -257,7 +252,7 @@ fn a_command_line_rewind_edits_the_unsaved_document() {
 #[test]
 fn a_command_line_rewind_fails_when_the_editor_refuses() {
     for edits in [Edits::Refused, Edits::Pretended] {
-        let world = start();
+        let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
         agent.prompt("go");
         agent.edit("a.txt", "two\n", "2\n");
@@ -289,7 +284,7 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
                 || output.stdout.contains("did not show the new text of a.txt"),
             "{output}"
         );
-        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
         client.leave();
     }
 }
@@ -297,7 +292,7 @@ fn a_command_line_rewind_fails_when_the_editor_refuses() {
 /// While the editor has not answered a command line's request, it still gets notifications.
 #[test]
 fn an_unanswered_edit_does_not_block_notifications() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
@@ -332,7 +327,7 @@ fn an_unanswered_edit_does_not_block_notifications() {
 /// Text typed before the workspace has a history is in the very first checkpoint.
 #[test]
 fn text_typed_before_the_history_is_in_its_first_checkpoint() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
@@ -340,7 +335,7 @@ fn text_typed_before_the_history_is_in_its_first_checkpoint() {
     let mut agent = world.agent();
     agent.prompt("go");
     let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
-    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    assert_eq!(kept.stdout, SEVEN_LINES.replace("six", "mine"));
     client.leave();
     world.ok(["verify"]);
 }
@@ -350,7 +345,7 @@ fn text_typed_before_the_history_is_in_its_first_checkpoint() {
 #[test]
 fn typing_begins_no_history_but_is_recorded_when_one_begins() {
     let world = World::new();
-    world.write("a.txt", TEXT);
+    world.write("a.txt", SEVEN_LINES);
     let other = world.beside("work-beside");
     std::fs::create_dir(&other.root).expect("made");
     other.write("b.txt", "other\n");
@@ -378,21 +373,21 @@ fn typing_begins_no_history_but_is_recorded_when_one_begins() {
 #[test]
 fn an_editor_agents_first_turn_includes_typed_text() {
     let world = World::new();
-    world.write("a.txt", TEXT);
+    world.write("a.txt", SEVEN_LINES);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
     let turn = json!({ "agent": "helper", "session": "s1", "prompt": "go" });
     client.ok("backstitch/turnBegin", turn);
     let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
-    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    assert_eq!(kept.stdout, SEVEN_LINES.replace("six", "mine"));
     client.leave();
 }
 
 /// An agent writes the same text that is typed above it: nothing is unsaved any more.
 #[test]
 fn text_that_an_agent_writes_identically_is_not_unsaved() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::start(&world, Editor::Helix);
     client.open("a.txt");
@@ -409,7 +404,7 @@ fn text_that_an_agent_writes_identically_is_not_unsaved() {
 /// An agent deletes and moves files whose documents have unsaved text: the server says so, and the text is kept.
 #[test]
 fn unsaved_text_survives_an_agents_deletion_and_move() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     for path in ["a.txt", "b.txt"] {
@@ -442,7 +437,7 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
 /// An editor that has reloaded a file before the agent's report has no unsaved text.
 #[test]
 fn a_reload_before_the_agents_report_is_not_unsaved_text() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
@@ -467,7 +462,7 @@ fn a_reload_before_the_agents_report_is_not_unsaved_text() {
 /// is recorded.
 #[test]
 fn a_clean_exit_leaves_no_unsaved_text() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     world.ok(["checkpoint"]);
     let mut client = Client::with(&world, Editor::Vscode, &client_options());
     client.open("a.txt");
@@ -483,7 +478,7 @@ fn a_clean_exit_leaves_no_unsaved_text() {
 /// A reload is sent as a close and an open: no pending save is left, and nothing is asked.
 #[test]
 fn a_close_and_reopen_count_as_a_reload() {
-    let world = start();
+    let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");

@@ -6,17 +6,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Editor};
 use super::unsaved_text::until_unsaved;
 use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\n";
-
-fn start() -> World {
-    let world = World::committed(&[("a.txt", TEXT)]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit("a.txt", "two\n", "2\n");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{THREE_LINES, one_turn};
 
 /// A directory next to the workspace, outside of it.
 fn outside(world: &World) -> std::path::PathBuf {
@@ -30,7 +20,7 @@ fn outside(world: &World) -> std::path::PathBuf {
 /// Library files that are opened cost nothing, and requests without a path still mean the one workspace.
 #[test]
 fn files_outside_the_folders_are_ignored() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
     assert_eq!(client.lenses("a.txt").len(), 4);
@@ -58,7 +48,7 @@ fn files_outside_the_folders_are_ignored() {
 /// Without folders the document decides the workspace, which is closed with the last of its documents.
 #[test]
 fn without_folders_a_workspace_closes_with_its_last_document() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::in_folders(&world, Editor::Helix, &Value::Null, &[]);
     client.ok("backstitch/blame", json!({ "uri": "untitled:1" }));
     client.open("a.txt");
@@ -79,7 +69,7 @@ fn without_folders_a_workspace_closes_with_its_last_document() {
 /// An added folder attaches the documents in it to workspaces, and a removed one detaches them.
 #[test]
 fn a_folder_added_later_attaches_open_documents() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let dir = outside(&world);
     let elsewhere = dir.to_str().expect("a path");
     let mut client = Client::in_folders(&world, Editor::Vscode, &Value::Null, &[elsewhere]);
@@ -110,7 +100,7 @@ fn a_folder_added_later_attaches_open_documents() {
 #[test]
 fn an_open_document_joins_a_history_that_begins_later() {
     let world = World::new();
-    world.write("sub/a.txt", TEXT);
+    world.write("sub/a.txt", THREE_LINES);
     let mut client = Client::in_folders(&world, Editor::Nvim, &Value::Null, &[]);
     client.open("sub/a.txt");
     assert_eq!(client.lenses("sub/a.txt"), []);
@@ -126,7 +116,7 @@ fn an_open_document_joins_a_history_that_begins_later() {
 /// A file whose directory does not exist yet.
 #[test]
 fn a_document_in_a_missing_directory_is_recorded_later() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open_with("new/b.txt", "one\n");
     until_unsaved(&world, &["new/b.txt"]);
@@ -138,7 +128,7 @@ fn a_document_in_a_missing_directory_is_recorded_later() {
 /// Files of a version control system, such as a commit message, are never recorded.
 #[test]
 fn commit_messages_are_not_recorded() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let mut client = Client::start(&world, Editor::Vscode);
     client.open_with(".git/COMMIT_EDITMSG", "a secret\n");
     client.open("a.txt");
@@ -153,7 +143,7 @@ fn commit_messages_are_not_recorded() {
 /// Lens requests for documents without lines return nothing, with one message.
 #[test]
 fn binary_and_huge_documents_are_skipped_with_one_message() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     world.write("huge.txt", "line\n".repeat(3 << 20));
     world.write("bin.dat", b"a\0b\n");
     let mut client = Client::start(&world, Editor::Vscode);
@@ -187,9 +177,9 @@ fn binary_and_huge_documents_are_skipped_with_one_message() {
 #[test]
 fn the_root_of_the_file_system_is_no_workspace() {
     let world = World::new();
-    world.write("a.txt", TEXT);
+    world.write("a.txt", THREE_LINES);
     let mut client = Client::in_folders(&world, Editor::Vscode, &Value::Null, &["/"]);
-    client.open_with("/backstitch-none.txt", TEXT);
+    client.open_with("/backstitch-none.txt", THREE_LINES);
     assert_eq!(client.lenses("/backstitch-none.txt"), []);
     for command in ["backstitch.checkpoint", "backstitch.undo"] {
         let refused = client.command(command, json!({}));

@@ -3,12 +3,12 @@
 use std::fs;
 
 use super::rig::Neovim;
-use super::story;
 use crate::support::finish;
+use crate::support::scenarios::two_turns_in_neovim;
 
 #[test]
 fn lines_move_with_edits_until_the_answer() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-followed", &["src/a.txt"]) else {
         return;
     };
@@ -37,7 +37,7 @@ fn lines_move_with_edits_until_the_answer() {
 
 #[test]
 fn windows_and_buffers_left_meanwhile_are_not_touched() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-left", &["src/a.txt"]) else {
         return;
     };
@@ -88,7 +88,7 @@ fn windows_and_buffers_left_meanwhile_are_not_touched() {
 
 #[test]
 fn a_file_that_is_opened_later_has_lenses() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-later", &["src/a.txt"]) else {
         return;
     };
@@ -108,7 +108,7 @@ fn a_file_that_is_opened_later_has_lenses() {
 /// wraps its functions. These stand-ins are built like its own: methods, found through a metatable.
 #[test]
 fn a_prompt_typed_into_a_sidebar_is_a_turn() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-sidebar", &["src/a.txt"]) else {
         return;
     };
@@ -181,7 +181,7 @@ fn a_prompt_typed_into_a_sidebar_is_a_turn() {
 /// An agent's turn ends in the workspace where it began, whichever file is current by then.
 #[test]
 fn a_turn_ends_in_its_own_workspace() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let other = world.home.join("other");
     fs::create_dir(&other).expect("a directory");
     fs::write(other.join("b.txt"), "b\n").expect("written");

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::rig::{Neovim, configure, plugin};
-use super::story;
 use crate::editors::screen::installed;
+use crate::support::scenarios::two_turns_in_neovim;
 use crate::support::{World, binary, finish};
 
 /// Creates a program next to the real one that replaces it.
@@ -18,7 +18,7 @@ fn stand_in(world: &World, script: &str) -> String {
 
 #[test]
 fn a_missing_binary_is_reported_once() {
-    let world = story();
+    let world = two_turns_in_neovim();
     configure(
         &world,
         "vim.g.backstitch = { cmd = { '/nowhere/backstitch', 'lsp' } }",
@@ -43,7 +43,7 @@ fn a_missing_binary_is_reported_once() {
 
 #[test]
 fn an_old_server_is_named() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let real = binary::path().display().to_string();
     let script = format!(
         "[ \"$1\" = lsp ] || exec {real} \"$@\"\n{real} \"$@\" | perl -e '$| = 1; while (sysread STDIN, $_, 65536) {{ \
@@ -68,7 +68,7 @@ fn an_old_neovim_is_refused_with_the_reason() {
     let Some(program) = installed("an_old_neovim_is_refused_with_the_reason", "nvim") else {
         return;
     };
-    let world = story();
+    let world = two_turns_in_neovim();
     let mut command = world.command(program);
     let rtp = format!("set rtp^={}", plugin().display());
     let old = "lua vim.fn.has = function() return 0 end";
@@ -94,7 +94,7 @@ fn an_old_neovim_is_refused_with_the_reason() {
 
 #[test]
 fn a_server_that_dies_is_restarted() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-dies", &["src/a.txt"]) else {
         return;
     };
@@ -112,7 +112,7 @@ fn a_server_that_dies_is_restarted() {
 
 #[test]
 fn wrong_options_are_named_and_the_rest_applies() {
-    let world = story();
+    let world = two_turns_in_neovim();
     configure(
         &world,
         "vim.g.backstitch = { timeline = { position = 'up', size = 40, keys = { close = 5 } }, colour = 1,
@@ -142,7 +142,7 @@ fn wrong_options_are_named_and_the_rest_applies() {
 
 #[test]
 fn a_damaged_store_is_a_one_line_error() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let store = world.store();
     for beside in ["store.db-wal", "store.db-shm"] {
         fs::remove_file(store.join(beside)).ok();
@@ -162,7 +162,7 @@ fn a_damaged_store_is_a_one_line_error() {
 /// A home directory is never a workspace.
 #[test]
 fn a_refused_workspace_is_a_one_line_error() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-refused", &["src/a.txt"]) else {
         return;
     };
@@ -179,7 +179,7 @@ fn a_refused_workspace_is_a_one_line_error() {
 
 #[test]
 fn a_server_that_keeps_dying_is_not_restarted() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let program = stand_in(&world, "exit 3");
     configure(
         &world,
@@ -207,7 +207,7 @@ fn a_server_that_keeps_dying_is_not_restarted() {
 /// Content of an older version or of another program.
 #[test]
 fn an_invalid_file_of_kept_changes_is_ignored() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let state = world.state.join("nvim/backstitch");
     fs::create_dir_all(&state).expect("a directory");
     fs::write(

@@ -1,12 +1,13 @@
 //! Keys of the timeline, the mappings, and the arguments of commands.
 
 use super::rig::Neovim;
-use super::{TEXT, story};
+
+use crate::support::scenarios::{SEVEN_LINES, two_turns_in_neovim};
 
 /// S3-051: each row of the timeline can be rewound to, reverted, tagged, pinned and forked by a key.
 #[test]
 fn every_key_of_the_timeline() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-keys", &["src/a.txt"]) else {
         return;
     };
@@ -99,7 +100,7 @@ fn every_key_of_the_timeline() {
 
 #[test]
 fn mappings_and_command_words_work() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-words", &["src/a.txt"]) else {
         return;
     };
@@ -112,14 +113,14 @@ fn mappings_and_command_words_work() {
     nvim.screen.shows("change 1 of 1");
     nvim.ex("execute \"normal \\<Plug>(BackstitchTakeBack)\"");
     nvim.screen.shows("Rewound: 1 file");
-    assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES.replace("two", "2"));
 
     // files, including the current one
     nvim.ex("Backstitch rewind t1 %");
     nvim.screen.shows("src/a.txt  restored");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
-    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
     assert!(world.exists("new.txt"));
     nvim.ex("Backstitch fork t2 aside ~/aside");
     nvim.screen.shows("created branch aside in ");

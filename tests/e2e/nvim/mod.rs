@@ -8,33 +8,17 @@ mod line_ends;
 mod packaging;
 mod readme_picture;
 mod review;
-mod rig;
+pub mod rig;
 mod servers;
 
-use rig::{Neovim, world};
+use rig::Neovim;
 
-use crate::support::World;
-
-const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-
-/// A workspace with two turns of an agent in a file, which also create a file and delete one.
-fn story() -> World {
-    let world = world(&[("src/a.txt", TEXT), ("gone.txt", "gone\n")]);
-    let mut agent = world.agent();
-    agent.prompt("make it two");
-    agent.edit("src/a.txt", "two", "2");
-    agent.bash("rm gone.txt; echo new > new.txt");
-    agent.stop();
-    agent.prompt("and five");
-    agent.edit("src/a.txt", "five", "FIVE");
-    agent.stop();
-    world
-}
+use crate::support::scenarios::{SEVEN_LINES, two_turns_in_neovim};
 
 /// S3-047: each turn is a row with its age and its files below it, and new turns come by themselves.
 #[test]
 fn the_timeline_is_a_tree_that_follows() {
-    let world = story();
+    let world = two_turns_in_neovim();
     // ages in truncated lines differ between runs
     rig::configure(&world, "vim.g.backstitch = { codelens = false }");
     let Some(mut nvim) = Neovim::start(&world, "plugin-timeline", &["src/a.txt"]) else {
@@ -74,7 +58,7 @@ fn the_timeline_is_a_tree_that_follows() {
 /// S3-050, U-20: a plan that is left changes nothing; one that is carried out can be undone and done again.
 #[test]
 fn a_rewind_shows_its_plan_and_is_undone() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-rewind", &["src/a.txt"]) else {
         return;
     };
@@ -96,9 +80,9 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.keys("\r");
     nvim.screen
         .shows("Rewound: 3 files; :Backstitch undo undoes this");
-    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
     assert!(world.exists("gone.txt") && !world.exists("new.txt"));
-    assert_eq!(nvim.lines().join("\n") + "\n", TEXT);
+    assert_eq!(nvim.lines().join("\n") + "\n", SEVEN_LINES);
     assert_eq!(nvim.lua("vim.bo.modified"), false);
     // Neovim's own undo also reverses the rewind
     nvim.screen.keys("u");
@@ -119,7 +103,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.shows("leave your own edits in place");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 3 files");
-    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
     nvim.ex("Backstitch undo");
     nvim.screen.shows("<CR> undo");
     nvim.screen.keys("\r");
@@ -129,14 +113,14 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.shows("<CR> redo");
     nvim.screen.keys("\r");
     nvim.screen.shows("Redone: 3 files");
-    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
     world.ok(["verify"]);
 }
 
 /// S3-L2: text that the user has typed stays through a rewind.
 #[test]
 fn a_rewind_merges_into_unsaved_text() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-dirty", &["src/a.txt"]) else {
         return;
     };
@@ -146,11 +130,14 @@ fn a_rewind_merges_into_unsaved_text() {
     nvim.screen.shows("restore everything");
     nvim.screen.keys("\r");
     nvim.screen.shows("1 of them unsaved");
-    assert_eq!(nvim.lines().join("\n") + "\n", format!("{TEXT}mine\n"));
+    assert_eq!(
+        nvim.lines().join("\n") + "\n",
+        format!("{SEVEN_LINES}mine\n")
+    );
     assert_eq!(nvim.lua("vim.bo.modified"), true);
     nvim.ex("w");
     nvim.screen.shows("written");
-    assert_eq!(world.read("src/a.txt"), format!("{TEXT}mine\n"));
+    assert_eq!(world.read("src/a.txt"), format!("{SEVEN_LINES}mine\n"));
     // the other files were not named
     assert!(world.exists("new.txt"));
     world.ok(["verify"]);
@@ -159,7 +146,7 @@ fn a_rewind_merges_into_unsaved_text() {
 /// U-19: an edit of the user on the agent's line is a conflict, which the plan shows.
 #[test]
 fn conflicts_are_the_users_choice() {
-    let world = story();
+    let world = two_turns_in_neovim();
     world.write("src/a.txt", world.read("src/a.txt").replace("FIVE", "mine"));
     let Some(mut nvim) = Neovim::start(&world, "plugin-conflict", &["src/a.txt"]) else {
         return;
@@ -178,7 +165,7 @@ fn conflicts_are_the_users_choice() {
 #[test]
 fn what_collides_can_be_decided_a_second_time() {
     for (key, shown) in [("m", "Quickfix"), ("c", "nothing to do"), ("o", "Rewound")] {
-        let world = story();
+        let world = two_turns_in_neovim();
         let mine = world.read("src/a.txt").replace("FIVE", "mine");
         world.write("src/a.txt", &mine);
         world.ok(["rewind", "t2", "--on-conflict", "markers"]);
@@ -206,7 +193,7 @@ fn what_collides_can_be_decided_a_second_time() {
 /// S2-076, S4-062: commands make checkpoints, tags and branches, and a switch to a new branch restores its fork point.
 #[test]
 fn commands_and_their_completions_work() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-commands", &["src/a.txt"]) else {
         return;
     };
@@ -242,13 +229,13 @@ fn commands_and_their_completions_work() {
     nvim.screen.shows("Switch to idea");
     nvim.screen.keys("\r");
     nvim.screen.shows("Switched: 1 file");
-    assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES.replace("two", "2"));
     // one turn, regardless of later ones
     nvim.ex("Backstitch revert t1");
     nvim.screen.shows("<CR>");
     nvim.screen.keys("\r");
     nvim.screen.shows("Reverted: 3 files");
-    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert_eq!(world.read("src/a.txt"), SEVEN_LINES);
 
     // without an argument the user chooses
     nvim.ex("Backstitch rewind");
@@ -277,7 +264,7 @@ fn commands_and_their_completions_work() {
 /// S3-043, S3-056: a rewind in one Neovim is shown by another, which takes no part in it.
 #[test]
 fn two_instances_show_each_others_operations() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut one) = Neovim::start(&world, "plugin-one", &["src/a.txt"]) else {
         return;
     };
@@ -296,7 +283,7 @@ fn two_instances_show_each_others_operations() {
 
 #[test]
 fn lenses_and_code_actions_do_what_commands_do() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-lens", &["src/a.txt"]) else {
         return;
     };
@@ -319,7 +306,7 @@ fn lenses_and_code_actions_do_what_commands_do() {
 /// S3-043: other plugins are told of checkpoints and rewinds, and agents inside Neovim are known as the writers.
 #[test]
 fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-agents", &["src/a.txt"]) else {
         return;
     };

@@ -3,9 +3,9 @@
 use std::fs;
 
 use super::rig::{Neovim, configure, plugin, world};
-use super::story;
 use crate::editors::screen::installed;
 use crate::support::finish;
+use crate::support::scenarios::two_turns_in_neovim;
 
 /// The help matches the code's own documentation, and its tags are complete.
 #[test]
@@ -44,7 +44,7 @@ fn the_help_matches_the_code() {
 
 #[test]
 fn checkhealth_reports_the_installation() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-health", &["src/a.txt"]) else {
         return;
     };
@@ -64,7 +64,7 @@ fn checkhealth_reports_the_installation() {
 /// Installs the plugin with Neovim's own package manager, as in the README, from a repository on this machine.
 #[test]
 fn vim_pack_installs_the_plugin() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let repository = world.home.join("backstitch");
     let copy = world
         .command("cp")
@@ -148,7 +148,7 @@ end";
 /// A stand-in for Neovim 0.11, where lenses are drawn on request: functions that it lacks are not called.
 #[test]
 fn nothing_newer_than_neovim_0_11_is_needed() {
-    let world = story();
+    let world = two_turns_in_neovim();
     configure(&world, ONLY_0_11);
     let Some(mut nvim) = Neovim::start(&world, "plugin-0-11", &["src/a.txt"]) else {
         return;

@@ -1,13 +1,14 @@
 //! The inline diff: marked, undone and kept changes.
 
 use super::rig::{Neovim, configure, world};
-use super::{TEXT, story};
+
+use crate::support::scenarios::{SEVEN_LINES, two_turns_in_neovim};
 
 const MARKS: &str = "vim.tbl_map(function(m) return m[2] end, vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()[\"backstitch.review\"], 0, -1, {}))";
 
 #[test]
 fn changes_are_marked_undone_and_kept() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-diff", &["src/a.txt"]) else {
         return;
     };
@@ -26,7 +27,7 @@ fn changes_are_marked_undone_and_kept() {
     nvim.ex("Backstitch prev");
     nvim.screen.shows("change 2 of 2");
     nvim.ex("Backstitch takeback");
-    let expected = format!("zero\n{}", TEXT.replace("two", "2"));
+    let expected = format!("zero\n{}", SEVEN_LINES.replace("two", "2"));
     nvim.waits("vim.fn.getline(6) == \"five\"");
     assert_eq!(nvim.lines().join("\n") + "\n", expected);
     assert!(!world.read("src/a.txt").contains("zero"));
@@ -61,7 +62,7 @@ fn changes_are_marked_undone_and_kept() {
 
 #[test]
 fn the_older_file_opens_beside_the_buffer() {
-    let world = story();
+    let world = two_turns_in_neovim();
     // ages in truncated lines differ between runs
     configure(&world, "vim.g.backstitch = { codelens = false }");
     let Some(mut nvim) = Neovim::start(&world, "plugin-split", &["src/a.txt"]) else {
@@ -70,7 +71,7 @@ fn the_older_file_opens_beside_the_buffer() {
     nvim.is_attached();
     nvim.ex("Backstitch diffsplit t1");
     nvim.screen.is_like("beside", "src/a.txt at c");
-    assert_eq!(nvim.lines().join("\n") + "\n", TEXT);
+    assert_eq!(nvim.lines().join("\n") + "\n", SEVEN_LINES);
     assert_eq!(nvim.lua("vim.bo.modifiable"), false);
     nvim.ex("q");
     nvim.waits("not vim.wo.diff");
@@ -116,7 +117,7 @@ fn words_tabs_and_the_ends_of_a_file_are_marked() {
 
 #[test]
 fn blame_is_shown_at_the_end_of_the_line() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-blame", &["src/a.txt"]) else {
         return;
     };

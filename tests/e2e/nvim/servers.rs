@@ -4,14 +4,14 @@
 use std::fs;
 
 use super::rig::{Neovim, configure};
-use super::story;
 use crate::support::finish;
+use crate::support::scenarios::two_turns_in_neovim;
 
 const CLIENTS: &str = "vim.lsp.get_clients({ name = \"backstitch\" })";
 
 #[test]
 fn a_file_outside_every_repository_is_its_own_workspace() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let outside = world.home.join("notes");
     fs::create_dir(&outside).expect("a directory");
     fs::write(outside.join("n.txt"), "note\n").expect("written");
@@ -36,7 +36,7 @@ fn a_file_outside_every_repository_is_its_own_workspace() {
 
 #[test]
 fn a_repository_in_a_repository_has_one_server() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let inner = world.root.join("inner");
     finish(world.command("git").args(["init", "-q"]).arg(&inner), b"").expect_code(0);
     fs::write(inner.join("s.txt"), "s\n").expect("written");
@@ -52,7 +52,7 @@ fn a_repository_in_a_repository_has_one_server() {
 /// S4-024: A timeline without any file: its server is restarted automatically, and shows what happened meanwhile.
 #[test]
 fn a_server_without_a_file_is_restarted() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-bare", &[]) else {
         return;
     };
@@ -71,7 +71,7 @@ fn a_server_without_a_file_is_restarted() {
 
 #[test]
 fn a_server_that_never_starts_can_be_replaced() {
-    let world = story();
+    let world = two_turns_in_neovim();
     configure(
         &world,
         "vim.g.backstitch = { cmd = { 'sleep', '300' } }
@@ -93,7 +93,7 @@ fn a_server_that_never_starts_can_be_replaced() {
 
 #[test]
 fn a_server_that_hangs_is_restarted() {
-    let world = story();
+    let world = two_turns_in_neovim();
     let Some(mut nvim) = Neovim::start(&world, "plugin-hangs", &["src/a.txt"]) else {
         return;
     };

@@ -2,21 +2,9 @@
 
 use rusqlite::Connection;
 
+use crate::support::scenarios::two_turns_of_edits_and_commands;
 use crate::support::tree::assert_same;
 use crate::support::{Output, World, finish};
-
-/// Two turns of an agent and an edit of the user's.
-fn story() -> World {
-    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
-    let mut agent = world.agent();
-    for (n, line) in [(1, "one"), (2, "two")] {
-        agent.prompt(&format!("turn {n}"));
-        agent.edit("a.txt", line, &format!("{line} {n}"));
-        agent.bash(&format!("echo {n} > {n}.txt"));
-        agent.stop();
-    }
-    world
-}
 
 fn damage(world: &World, sql: &str) {
     let db = Connection::open(world.store().join("store.db")).expect("the store");
@@ -39,7 +27,7 @@ fn the_journal_of_a_restore() {
     let mut seen = 0;
     for point in 1..40 {
         for column in ["taken_out", "put_back"] {
-            let world = story();
+            let world = two_turns_of_edits_and_commands();
             let before = world.tree();
             let mut rewind = world.backstitch();
             rewind
@@ -79,7 +67,7 @@ fn the_journal_of_a_restore() {
 #[test]
 fn what_a_part_of_a_rewind_moved() {
     for column in ["taken_out", "put_back"] {
-        let world = story();
+        let world = two_turns_of_edits_and_commands();
         world.ok(["rewind", "t2"]);
         damage(
             &world,
@@ -118,7 +106,7 @@ fn what_is_known_of_looks() {
             &["show", "@"],
         ),
     ] {
-        let world = story();
+        let world = two_turns_of_edits_and_commands();
         damage(&world, sql);
         world.write("a.txt", "mine\n");
         world.write(".gitignore", "x\n");

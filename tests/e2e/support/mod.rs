@@ -10,6 +10,7 @@ pub mod history;
 pub mod patience;
 pub mod pty;
 pub mod rng;
+pub mod scenarios;
 pub mod tree;
 
 use std::ffi::{OsStr, OsString};

@@ -91,7 +91,7 @@ impl RevertUnit {
         let is_here = |node| ancestry.is_ancestor(node, head);
         let by = moved::newest_node(ancestry.conn(), (*member, moved), is_here)?;
         Ok(match by {
-            Some(by) => format!("the changes of {name} are already taken out, by {by}"),
+            Some(by) => format!("the changes of {name} are already undone, by {by}"),
             None => format!("the changes of {name} are not in force"),
         })
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use backstitch_core::Entry;
+use backstitch_core::model::Kind;
 use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind};
 
 use super::Now;
@@ -84,6 +85,15 @@ fn agent(entry: &Entry) -> String {
     session.map_or_else(String::new, |session| render::clean(&session.agent))
 }
 
+/// Names a checkpoint without turn, operation and label.
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::External => "you",
+        Kind::Manual => "checkpoint",
+        kind => kind.name(),
+    }
+}
+
 /// Formats one checkpoint of the timeline. `whole`: the rows of turns are left out, so each row names its turn and
 /// agent.
 pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
@@ -107,12 +117,12 @@ pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
             .node
             .label
             .as_deref()
-            .map_or_else(|| entry.node.kind.name().to_owned(), render::clean),
+            .map_or_else(|| kind(entry.node.kind).to_owned(), render::clean),
     };
     let out = if entry.taken_out { "  (undone)" } else { "" };
     let mut text = format!(
         "{:<6} {what}{out}  {}\n",
-        entry.node.id,
+        entry.node.id.to_string(),
         now.ago(entry.node.time)
     );
     for change in &entry.changes {
