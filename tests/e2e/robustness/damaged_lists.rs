@@ -153,3 +153,32 @@ fn values_that_no_column_has() {
     damage(&world, "UPDATE call SET effect = 9");
     is_named(&world.run(["verify"]), "row 1 of table call");
 }
+
+/// A number or a word that is no value of an enum: an error that names the table.
+#[test]
+fn what_is_none_of_an_enum() {
+    for (sql, row, command) in [
+        (
+            "UPDATE change SET role = 7",
+            "of table change",
+            &["log"][..],
+        ),
+        (
+            "UPDATE change SET session_certainty = 9",
+            "of table change",
+            &["log"],
+        ),
+        ("UPDATE moved SET sign = 0", "of table moved", &["log"]),
+        (
+            "UPDATE node SET kind = 'none' WHERE id = (SELECT MAX(id) FROM node)",
+            "of table node",
+            &["show", "@"],
+        ),
+    ] {
+        let world = story();
+        world.ok(["rewind", "t2"]);
+        damage(&world, sql);
+        is_named(&world.run(command), row);
+        is_named(&world.run(["verify"]), row);
+    }
+}

@@ -80,8 +80,7 @@ impl<'c> Ancestry<'c> {
     }
 
     pub(crate) fn parent(&self, id: NodeId) -> Result<Option<NodeId>> {
-        let parent = node::parent_of(self.conn, id)?;
-        parent.ok_or_else(|| Error::NoRevision(id.to_string()))
+        node::parent_of(self.conn, id)
     }
 
     /// True if `ancestor` is `of` or one of its ancestors.

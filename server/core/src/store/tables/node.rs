@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::id_list::IdList;
 use super::query::{Table, execute, exists};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{
     BranchId, CallId, Coverage, GitHead, Here, Kind, Node, NodeId, RootId, SessionId, Squashed,
     TurnId,
@@ -132,9 +132,10 @@ pub(crate) fn root_of(conn: &Connection, id: NodeId) -> Result<Option<RootId>> {
     NODE.value_of(conn, "SELECT root FROM node WHERE id = ?1", &id)
 }
 
-/// Returns the parent of a node; the outer None: there is no such node.
-pub(crate) fn parent_of(conn: &Connection, id: NodeId) -> Result<Option<Option<NodeId>>> {
-    NODE.value_of(conn, "SELECT parent FROM node WHERE id = ?1", &id)
+/// Returns the parent of a node.
+pub(crate) fn parent_of(conn: &Connection, id: NodeId) -> Result<Option<NodeId>> {
+    let parent = NODE.value_of(conn, "SELECT parent FROM node WHERE id = ?1", &id)?;
+    parent.ok_or_else(|| Error::NoRevision(id.to_string()))
 }
 
 /// Returns the time of a node in microseconds since 1970.
