@@ -13,7 +13,7 @@ struct UnknownValue {
     value: String,
 }
 
-pub(super) fn unknown_value(what: &'static str, value: impl ToString) -> FromSqlError {
+pub(super) fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
     let value = value.to_string();
     FromSqlError::Other(Box::new(UnknownValue { what, value }))
 }
@@ -110,7 +110,7 @@ macro_rules! stored_as {
             ) -> rusqlite::types::FromSqlResult<Self> {
                 match value.$read()? {
                     $($value => Ok(Self::$variant),)+
-                    other => Err($crate::store::tables::damage::unknown_value($what, other)),
+                    other => Err($crate::store::tables::damage::unknown_value($what, &other)),
                 }
             }
         }
