@@ -13,7 +13,7 @@ struct UnknownValue {
     value: String,
 }
 
-pub(super) fn unknown_value(what: &'static str, value: &dyn ToString) -> FromSqlError {
+pub(super) fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
     let value = value.to_string();
     FromSqlError::Other(Box::new(UnknownValue { what, value }))
 }

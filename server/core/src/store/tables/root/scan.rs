@@ -43,7 +43,7 @@ impl FromSql for UnfinishedScan {
             0 => Ok(Self::No),
             -1 => Ok(Self::ByAnyone),
             session @ 1.. => Ok(Self::By(SessionId(session))),
-            other => Err(unknown_value("session with an unfinished scan", other)),
+            other => Err(unknown_value("session with an unfinished scan", &other)),
         }
     }
 }
