@@ -26,7 +26,7 @@ use crate::model::{
 use crate::store::{self, now, state_columns, state_from};
 use crate::worktree::backed_content;
 
-pub(crate) use ancestry::Ancestry;
+pub(crate) use ancestry::{Ancestry, Lineage};
 pub use branches::{BranchInfo, Tag};
 pub use log::{FileCheckpoints, LogFilter};
 pub(crate) use log::{entry, log};

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
+use crate::store::tables::reviewed;
 use crate::store::{Repacked, packs, pieces};
 
 /// Contents deleted in one transaction, during which hooks wait.
@@ -159,6 +160,7 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
             referenced.insert(content?);
         }
     }
+    referenced.extend(reviewed::contents(conn)?);
     Ok(referenced)
 }
 

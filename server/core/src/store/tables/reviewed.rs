@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, FileId, FileVersion, NodeId};
+use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, NodeId};
 use crate::store::{now, state_columns, state_from};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,15 @@ pub(crate) struct ReviewedRow {
     pub state: FileVersion,
     /// The row that counts again when this one is taken back.
     pub earlier: Option<i64>,
+    /// The lines that the user kept; None: the whole file.
+    pub lines: Option<KeptLines>,
+}
+
+/// The changes at the lines that the user kept: the file without them, and with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeptLines {
+    pub from: ContentId,
+    pub to: ContentId,
 }
 
 /// A row to add.
@@ -31,9 +40,10 @@ pub(crate) struct NewReviewed<'a> {
     pub change: ChangeId,
     pub state: &'a FileVersion,
     pub earlier: Option<i64>,
+    pub lines: Option<KeptLines>,
 }
 
-const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier";
+const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier, kept_from, kept_to";
 
 fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
     Ok(ReviewedRow {
@@ -44,6 +54,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
         change: r.get(4)?,
         state: state_from(r, 5)?,
         earlier: r.get(7)?,
+        lines: Option::zip(r.get(8)?, r.get(9)?).map(|(from, to)| KeptLines { from, to }),
     })
 }
 
@@ -64,8 +75,8 @@ pub(crate) fn row(conn: &Connection, id: i64) -> Result<Option<ReviewedRow>> {
 pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
     let (path, image) = state_columns(new.state);
     conn.prepare_cached(
-        "INSERT INTO reviewed (file, branch, node, change, path, image, earlier, time)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        "INSERT INTO reviewed (file, branch, node, change, path, image, earlier, time, kept_from, kept_to)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     )?
     .execute(params![
         new.file,
@@ -75,7 +86,25 @@ pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
         path,
         image,
         new.earlier,
-        now()
+        now(),
+        new.lines.map(|lines| lines.from),
+        new.lines.map(|lines| lines.to),
     ])?;
     Ok(())
+}
+
+/// Returns the contents that the kept lines of all rows need.
+pub(crate) fn contents(conn: &Connection) -> Result<Vec<ContentId>> {
+    let mut select = conn.prepare_cached(
+        "SELECT kept_from FROM reviewed WHERE kept_from IS NOT NULL
+         UNION SELECT kept_to FROM reviewed WHERE kept_to IS NOT NULL",
+    )?;
+    let rows = select.query_map([], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// True if the user has reviewed anything.
+pub(crate) fn is_used(conn: &Connection) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM reviewed)";
+    Ok(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?)
 }
