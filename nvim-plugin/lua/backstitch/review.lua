@@ -248,13 +248,17 @@ local function compare(review)
   until vim.api.nvim_buf_get_changedtick(review.buf) == tick
   local file = diff.files[1]
   local all = file and file.hunks or {}
-  review.hunks = vim.tbl_filter(function(hunk)
+  local hunks = vim.tbl_filter(function(hunk)
     return not hunk.kept
   end, all)
-  review.hidden = #all - #review.hunks
+  review.hidden = #all - #hunks
   review.shown = file and file.shown
-  review.tick = tick
-  draw(review)
+  -- after a change of the timeline alone the same marks stay
+  local is_drawn = review.tick == tick and vim.deep_equal(review.hunks, hunks)
+  review.hunks, review.tick = hunks, tick
+  if not is_drawn then
+    draw(review)
+  end
 end
 
 ---@param review backstitch.Review
