@@ -159,6 +159,10 @@ export interface ChangedFile {
   from?: Text;
   /** Reason why a content was not captured. */
   not_kept?: NotKept;
+  /** Only in answers to `backstitch/diff`: names the recorded state, for `backstitch/review`. */
+  shown?: string;
+  /** True if the user has kept all of these changes. */
+  kept?: boolean;
 }
 
 /** A node of the history: the state after its own changes. */
@@ -278,8 +282,21 @@ export interface ConflictHunk {
   kept: [number, number];
 }
 
+/** A `backstitch:` document. */
+export interface ContentParams {
+  uri: string;
+  /** Not used: the document names its workspace. */
+  workspace?: string | null;
+  /** True: with the changes since that the user kept. */
+  kept?: boolean | null;
+}
+
 export interface ContentResult {
   text: string;
+  /** True if the text has changes that the user kept. */
+  kept?: boolean;
+  /** True if the user kept the deletion of the file. */
+  deleted?: boolean;
 }
 
 /** Number of paths that a checkpoint captured and did not capture. */
@@ -436,6 +453,8 @@ export interface Hunk {
   added_no_newline?: boolean;
   /** Present only in answers to `backstitch/diff`. */
   words?: Words;
+  /** True if the user has kept this change. */
+  kept?: boolean;
 }
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
@@ -666,7 +685,7 @@ export interface RevertParams {
   workspace?: string | null;
 }
 
-/** A file with unreviewed work, from the state that the user has reviewed to the current state. */
+/** A file with unreviewed work, from the state that the user has reviewed to the shown state. */
 export interface ReviewFile {
   path: Text;
   kind: ChangeKind;
@@ -678,6 +697,10 @@ export interface ReviewFile {
   binary: boolean;
   /** Number of hunks. */
   unreviewed: number;
+  /** True if the lines are the same, and their ends differ. */
+  line_ends?: boolean;
+  /** Names the state that is shown here, for `keep`. */
+  shown: string;
   /** Left out if the request names no file. */
   hunks?: ReviewHunk[];
 }
@@ -699,8 +722,12 @@ export interface ReviewHunk {
 export interface ReviewParams {
   /** `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given. */
   action?: string | null;
-  /** Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`. */
+  /** Restricts it to the hunks at these lines of the open document, or of the file on disk: first line from 0, end excluded; equal numbers are the place of removed lines. Needs `uri`. */
   lines?: [number, number] | null;
+  /** A checkpoint: all changes since count, by any author. */
+  since?: string | null;
+  /** `shown` of the file in an earlier answer: only the state that was shown then is kept. Needs `uri`. */
+  shown?: string | null;
   /** A document of the workspace. */
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */
@@ -845,7 +872,7 @@ export type Text = string | { bytes: string };
 /** A time in RFC 3339, UTC. Null if the clock was out of range. */
 export type Time = string | null;
 
-/** Sent when the timeline has changed and has to be read again. */
+/** Sent when the timeline, or what the user has reviewed, has changed and has to be read again. */
 export interface TimelineChanged {
   workspace: Text;
 }
@@ -967,7 +994,7 @@ export interface Requests {
   "backstitch/checkpoint": { params: CheckpointParams; result: CheckpointResult };
   "backstitch/diff": { params: DiffParams; result: DiffResult };
   "backstitch/plan": { params: PlanParams; result: PlanResult };
-  "backstitch/content": { params: DocumentParams; result: ContentResult };
+  "backstitch/content": { params: ContentParams; result: ContentResult };
   "backstitch/blame": { params: DocumentParams; result: BlameResult };
   "backstitch/sessions": { params: Where; result: SessionsResult };
   "backstitch/review": { params: ReviewParams; result: ReviewResult };

@@ -6,7 +6,7 @@ use std::ops::Range;
 use backstitch_core::diff::{self, FileDiff, Side};
 use backstitch_core::model::{ContentId, FileVersion, Image, Opaque, Placed, RelPath};
 use backstitch_core::restore::{Action, Plan};
-use backstitch_core::{Delta, Engine, Result};
+use backstitch_core::{Delta, Engine, KeptBase, KeptSince, Result};
 use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
 
 use crate::render::{self, PathChange};
@@ -200,7 +200,58 @@ impl FileChange {
                 Opaque::Unreadable => NotKept::Unreadable,
                 Opaque::Special => NotKept::Special,
             }),
+            shown: None,
+            kept: false,
         }
+    }
+
+    /// True if this is the change that a comparison has found.
+    pub fn is_of(&self, kept: &KeptSince) -> bool {
+        let is_at = |state: &FileVersion, path: &[u8]| {
+            let placed = state.as_ref();
+            placed.is_some_and(|placed| placed.path.bytes() == path)
+        };
+        is_at(&kept.now, &self.path) || (kept.now.is_none() && is_at(&kept.then, &self.path))
+    }
+
+    /// Marks the changes of `shape` that the user has kept: those without a difference from the base of the comparison.
+    pub fn mark_kept(&self, base: &KeptBase, shape: &mut ChangedFile) {
+        let left = match (&base.text, &self.new) {
+            (Some(text), Some((path, mode, bytes))) => {
+                let side = |bytes| {
+                    Some(Side {
+                        path,
+                        mode: *mode,
+                        bytes,
+                    })
+                };
+                diff::hunks(&FileDiff {
+                    old: side(text),
+                    new: side(bytes),
+                })
+            }
+            _ => Vec::new(),
+        };
+        let has_lines = base.text.is_some() && self.new.is_some();
+        for hunk in &mut shape.hunks {
+            let lines = hunk.new.0 - 1..hunk.new.0 - 1 + hunk.new.1;
+            let touches = |left: &diff::Hunk| {
+                if left.new.is_empty() || lines.is_empty() {
+                    left.new.start <= lines.end && lines.start <= left.new.end
+                } else {
+                    left.new.start < lines.end && lines.start < left.new.end
+                }
+            };
+            hunk.kept = match has_lines {
+                true => !left.iter().any(touches),
+                false => base.is_current,
+            };
+        }
+        let is_moved = !matches!(self.what, PathChange::Create | PathChange::Modify);
+        shape.kept = match shape.hunks.is_empty() {
+            true => base.is_current,
+            false => shape.hunks.iter().all(|h| h.kept) && (base.is_current || !is_moved),
+        };
     }
 
     fn hunks(&self) -> Vec<Hunk> {
@@ -224,6 +275,7 @@ impl FileChange {
             removed: texts(&old, &hunk.old),
             added: texts(&new, &hunk.new),
             words: None,
+            kept: false,
         };
         self.with(diff::hunks).into_iter().map(hunk).collect()
     }

@@ -6,7 +6,7 @@ use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
 use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan};
 use backstitch_core::{
     BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave, ReviewAuthor,
-    ReviewFile, ReviewHunk,
+    ReviewFile, ReviewHunk, ShownState,
 };
 use backstitch_protocol::{
     Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
@@ -188,8 +188,21 @@ pub fn review_file(file: &ReviewFile, with_hunks: bool) -> backstitch_protocol::
         removed: count(|hunk| hunk.removed.len()),
         binary: file.binary,
         unreviewed: file.hunks.len(),
+        line_ends: file.line_ends,
+        shown: shown_state(file.shown),
         hunks: with_hunks.then(|| file.hunks.iter().map(review_hunk).collect()),
     }
+}
+
+/// Returns the name of a shown state, for `keep`.
+pub fn shown_state(state: ShownState) -> String {
+    format!("s{}", state.0.0)
+}
+
+/// Reads the name of a shown state.
+pub fn read_shown_state(name: &str) -> Option<ShownState> {
+    let number = name.strip_prefix('s')?.parse().ok()?;
+    Some(ShownState(model::ChangeId(number)))
 }
 
 fn review_hunk(hunk: &ReviewHunk) -> backstitch_protocol::ReviewHunk {

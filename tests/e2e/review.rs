@@ -83,6 +83,137 @@ fn a_kept_file_is_listed_again_with_new_work_only() {
     assert_eq!(review(&world, ["a.txt", "--unkeep"]), both);
 }
 
+/// Returns the name of the state that a list shows of a file.
+fn shown_state(world: &World, path: &str) -> String {
+    let listed = world.json(["review", path]);
+    word(&listed["files"][0], "shown").to_owned()
+}
+
+#[test]
+fn hunks_at_lines_are_kept_and_taken_back() {
+    let world = one_turn_in_two_files();
+    let mut agent = world.agent();
+    agent.prompt("second");
+    agent.edit("a.txt", "five", "5");
+    agent.edit("a.txt", "eight", "8");
+    agent.stop();
+    let lines = |lines: &[&'static str]| -> Vec<String> {
+        let rest = review(
+            &world,
+            ["a.txt", "--lines"]
+                .into_iter()
+                .chain(lines.iter().copied()),
+        );
+        rest.into_iter().skip(1).collect()
+    };
+    let [two, five] = ["t1 2: two > 2", "t2 5: five > 5"];
+    assert_eq!(lines(&["4,6"]), [five]);
+    let text = world.ok(["review", "a.txt", "--keep", "--lines", "5-8"]);
+    assert!(
+        text.to_string().contains("2 hunks are reviewed now"),
+        "{text}"
+    );
+    assert_eq!(lines(&["1"]), [two]);
+    // one of them is taken back, and then the rest
+    assert_eq!(lines(&["5,+1", "--unkeep"]), [five]);
+    assert_eq!(review(&world, ["a.txt"])[1..], [two, five]);
+    // the user's line in between moves the lines
+    world.write("a.txt", format!("zero\n{}", world.read("a.txt")));
+    assert_eq!(
+        lines(&["3", "--unkeep"]),
+        ["t1 3: two > 2", "t2 6: five > 5", "t2 9: eight > 8"]
+    );
+    for (args, words) in [
+        (
+            ["review", "--keep", "--lines", "1"].as_slice(),
+            "--lines is about one file",
+        ),
+        (
+            &["review", "a.txt", "--keep", "--lines", "x"],
+            "is not a range of lines",
+        ),
+        (
+            &["review", "a.txt", "--keep", "--shown", "x"],
+            "is not the `shown`",
+        ),
+    ] {
+        let output = world.run(args.iter().copied()).expect_code(2);
+        assert!(output.stderr.contains(words), "{output}");
+    }
+}
+
+#[test]
+fn unkeep_walks_back_through_all_kept_states() {
+    let world = one_turn_in_two_files();
+    let mut expected = vec![review(&world, ["a.txt"])];
+    world.ok(["review", "a.txt", "--keep"]);
+    for (old, new) in [("four", "4"), ("six", "6"), ("eight", "8")] {
+        let mut agent = world.agent();
+        agent.prompt(new);
+        agent.edit("a.txt", old, new);
+        agent.stop();
+        let step: Vec<String> = review(&world, ["a.txt"]);
+        expected.push(step);
+        world.ok(["review", "a.txt", "--keep"]);
+    }
+    let mut listed = Vec::new();
+    while let Some(step) = expected.pop() {
+        // everything that was kept since is listed, too
+        let new: Vec<String> = step.into_iter().skip(1).collect();
+        listed = [new, listed].concat();
+        let left = review(&world, ["a.txt", "--unkeep"]);
+        assert_eq!(left[1..], listed);
+    }
+    assert_eq!(review(&world, ["a.txt", "--unkeep"])[1..], listed);
+    // a state that is kept again is the newest one
+    world.ok(["review", "a.txt", "--keep"]);
+    assert_eq!(review(&world, ["a.txt"]), NONE);
+    assert_eq!(review(&world, ["a.txt", "--unkeep"])[1..], listed);
+}
+
+#[test]
+fn only_the_shown_state_is_kept() {
+    let world = one_turn_in_two_files();
+    let shown = shown_state(&world, "a.txt");
+    let mut agent = world.agent();
+    agent.prompt("meanwhile");
+    agent.edit("a.txt", "five", "5");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("nine", "mine"));
+    let second = ["modify a.txt", "t2 5: five > 5"];
+    world.ok(["review", "a.txt", "--keep", "--shown", &shown]);
+    assert_eq!(review(&world, ["a.txt"]), second);
+    // an older list changes nothing
+    let old = shown_state(&world, "a.txt");
+    agent.prompt("again");
+    agent.edit("a.txt", "six", "6");
+    agent.stop();
+    world.ok(["review", "a.txt", "--keep"]);
+    assert_eq!(review(&world, ["a.txt", "--keep", "--shown", &old]), NONE);
+    assert_eq!(review(&world, ["a.txt"]), NONE);
+    let output = world.run(["review", "b.txt", "--keep", "--shown", "s999"]);
+    assert!(output.expect_code(1).stderr.contains("not in the history"));
+}
+
+/// As in `git diff`, such a file has changed.
+#[test]
+fn a_change_of_line_ends_alone_is_named() {
+    let world = one_turn_in_two_files();
+    world.ok(["review", "--keep"]);
+    let mut agent = world.agent();
+    agent.prompt("for Windows");
+    agent.bash("sed -i 's/$/\\r/' a.txt");
+    agent.stop();
+    assert_eq!(review(&world, []), ["modify a.txt"]);
+    let text = world.ok(["review"]).stdout;
+    for part in ["a.txt", "line ends", "1 file to review"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert_eq!(world.json(["review"])["files"][0]["line_ends"], true);
+    world.ok(["review", "--keep"]);
+    assert_eq!(world.ok(["review"]).stdout, "Nothing to review\n");
+}
+
 #[test]
 fn edits_of_the_user_are_reviewed() {
     let world = one_turn_in_two_files();

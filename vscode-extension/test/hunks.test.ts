@@ -1,11 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { areAll, fromGutter, hunks as compared, isSame, touched, withHunks } from "../src/compare/hunks.ts";
+import {
+  type Hunk,
+  areAll,
+  fromGutter,
+  hunks as compared,
+  isSame,
+  lines,
+  touched,
+} from "../src/compare/hunks.ts";
 
 const OLD = "one\ntwo\nthree\nfour\nfive\n";
 /** One line added, one removed, one changed. */
 const NOW = "zero\none\nthree\nfour\n5\n";
+
+/** Returns the older text with these changes applied. */
+function withHunks(old: string, now: string, some: readonly Hunk[]): string {
+  const [before, after] = [lines(old), lines(now)];
+  const fromTheEnd = [...some].sort((a, b) => b.old[0] - a.old[0]);
+  for (const hunk of fromTheEnd) {
+    const [start, end] = hunk.old;
+    before.splice(start, end - start, ...after.slice(...hunk.now));
+  }
+  return before.join(ending(old === "" ? now : old));
+}
+
+function ending(text: string): string {
+  return /\r\n|\r|\n/.exec(text)?.[0] ?? "\n";
+}
 
 function hunks(old: string, now: string) {
   const found = compared(old, now);

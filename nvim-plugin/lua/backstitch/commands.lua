@@ -241,7 +241,8 @@ M.SUBCOMMANDS = {
     name = 'keep',
     usage = '',
     desc = 'In an inline diff: keeps the change in this line, or those in a range of lines. A kept change is not marked'
-      .. ' until it changes again. With a bang all kept changes of the file are marked again.',
+      .. ' until it changes again, in other editors and in `backstitch review`, either. Lines that are not saved cannot be'
+      .. ' kept. With a bang all kept changes of the file are marked again.',
     max_args = 0,
     run = function(typed)
       local review = require('backstitch.review')

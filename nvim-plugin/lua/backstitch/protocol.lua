@@ -117,6 +117,8 @@
 ---@field hunks backstitch.Hunk[]
 ---@field from? backstitch.Text
 ---@field not_kept? backstitch.NotKept Reason why a content was not captured.
+---@field shown? string Only in answers to `backstitch/diff`: names the recorded state, for `backstitch/review`.
+---@field kept? boolean True if the user has kept all of these changes.
 
 ---A node of the history: the state after its own changes.
 ---@class backstitch.Checkpoint
@@ -201,8 +203,16 @@
 ---@field target [integer, integer]
 ---@field kept [integer, integer]
 
+---A `backstitch:` document.
+---@class backstitch.ContentParams
+---@field uri string
+---@field workspace? string|nil Not used: the document names its workspace.
+---@field kept? boolean|nil True: with the changes since that the user kept.
+
 ---@class backstitch.ContentResult
 ---@field text string
+---@field kept? boolean True if the text has changes that the user kept.
+---@field deleted? boolean True if the user kept the deletion of the file.
 
 ---Number of paths that a checkpoint captured and did not capture.
 ---@class backstitch.Coverage
@@ -319,6 +329,7 @@
 ---@field removed_no_newline? boolean True if the last of these lines ends the file and has no newline.
 ---@field added_no_newline? boolean
 ---@field words? backstitch.Words Present only in answers to `backstitch/diff`.
+---@field kept? boolean True if the user has kept this change.
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
@@ -470,7 +481,7 @@
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
----A file with unreviewed work, from the state that the user has reviewed to the current state.
+---A file with unreviewed work, from the state that the user has reviewed to the shown state.
 ---@class backstitch.ReviewFile
 ---@field path backstitch.Text
 ---@field kind backstitch.ChangeKind
@@ -479,6 +490,8 @@
 ---@field removed integer
 ---@field binary boolean
 ---@field unreviewed integer Number of hunks.
+---@field line_ends? boolean True if the lines are the same, and their ends differ.
+---@field shown string Names the state that is shown here, for `keep`.
 ---@field hunks? backstitch.ReviewHunk[] Left out if the request names no file.
 
 ---An unreviewed hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
@@ -495,7 +508,9 @@
 
 ---@class backstitch.ReviewParams
 ---@field action? string|nil `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given.
----@field lines? [integer, integer]|nil Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
+---@field lines? [integer, integer]|nil Restricts it to the hunks at these lines of the open document, or of the file on disk: first line from 0, end excluded; equal numbers are the place of removed lines. Needs `uri`.
+---@field since? string|nil A checkpoint: all changes since count, by any author.
+---@field shown? string|nil `shown` of the file in an earlier answer: only the state that was shown then is kept. Needs `uri`.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
@@ -585,7 +600,7 @@
 ---A time in RFC 3339, UTC. Null if the clock was out of range.
 ---@alias backstitch.Time string|nil
 
----Sent when the timeline has changed and has to be read again.
+---Sent when the timeline, or what the user has reviewed, has changed and has to be read again.
 ---@class backstitch.TimelineChanged
 ---@field workspace backstitch.Text
 
@@ -667,7 +682,7 @@
 ---@field ["backstitch/checkpoint"] { params: backstitch.CheckpointParams, result: backstitch.CheckpointResult }
 ---@field ["backstitch/diff"] { params: backstitch.DiffParams, result: backstitch.DiffResult }
 ---@field ["backstitch/plan"] { params: backstitch.PlanParams, result: backstitch.PlanResult }
----@field ["backstitch/content"] { params: backstitch.DocumentParams, result: backstitch.ContentResult }
+---@field ["backstitch/content"] { params: backstitch.ContentParams, result: backstitch.ContentResult }
 ---@field ["backstitch/blame"] { params: backstitch.DocumentParams, result: backstitch.BlameResult }
 ---@field ["backstitch/sessions"] { params: backstitch.Where, result: backstitch.SessionsResult }
 ---@field ["backstitch/review"] { params: backstitch.ReviewParams, result: backstitch.ReviewResult }

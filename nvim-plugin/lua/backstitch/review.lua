@@ -1,7 +1,6 @@
 --- Inline diff of a buffer against a checkpoint: added lines are marked, removed lines are virtual lines. The user undoes
 --- or keeps each change.
 local config = require('backstitch.config')
-local reviewed = require('backstitch.reviewed')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -18,9 +17,11 @@ local PRIORITY = 1000
 ---@class backstitch.Review
 ---@field buf integer
 ---@field rev string Name for people.
----@field compared backstitch.Compared
+---@field root string
+---@field id string The checkpoint.
 ---@field hunks backstitch.Hunk[] Marked changes.
 ---@field hidden integer Number of kept changes, which are not marked.
+---@field shown? string The server's name for the recorded state of the file at the comparison.
 ---@field tick? integer The buffer's changedtick at the comparison.
 ---@field debounce uv.uv_timer_t
 ---@field tops table<integer, string> By window: the lines above the first one that were scrolled into view.
@@ -236,7 +237,7 @@ local function compare(review)
   repeat
     tick = vim.api.nvim_buf_get_changedtick(review.buf)
     diff = server.request(client, 'backstitch/diff', {
-      from = review.compared.id,
+      from = review.id,
       to = 'buffer',
       uri = uri_of(review.buf),
     })
@@ -245,14 +246,19 @@ local function compare(review)
     end
   -- repeat if the user typed meanwhile
   until vim.api.nvim_buf_get_changedtick(review.buf) == tick
-  local known = reviewed.of(review.compared)
-  local all = diff.files[1] and diff.files[1].hunks or {}
-  review.hunks = next(known) and vim.tbl_filter(function(hunk)
-    return not known[reviewed.key(hunk)]
-  end, all) or all
-  review.hidden = #all - #review.hunks
-  review.tick = tick
-  draw(review)
+  local file = diff.files[1]
+  local all = file and file.hunks or {}
+  local hunks = vim.tbl_filter(function(hunk)
+    return not hunk.kept
+  end, all)
+  review.hidden = #all - #hunks
+  review.shown = file and file.shown
+  -- after a change of the timeline alone the same marks stay
+  local is_drawn = review.tick == tick and vim.deep_equal(review.hunks, hunks)
+  review.hunks, review.tick = hunks, tick
+  if not is_drawn then
+    draw(review)
+  end
 end
 
 ---@param review backstitch.Review
@@ -302,12 +308,8 @@ function M.start(buf, rev)
   local review = {
     buf = buf,
     rev = rev == '@' and words.rev(checkpoint) or rev,
-    compared = {
-      root = root,
-      id = checkpoint.id,
-      time = words.given(checkpoint.time) or '',
-      path = uri_of(buf),
-    },
+    root = root,
+    id = checkpoint.id,
     hunks = {},
     hidden = 0,
     debounce = assert(vim.uv.new_timer()),
@@ -343,6 +345,15 @@ function M.start(buf, rev)
   end
   report(review)
 end
+
+-- another editor, or the command line, may keep changes
+server.on('backstitch/timelineChanged', function(params)
+  for _, review in pairs(reviews) do
+    if review.root == words.shown(params.workspace) then
+      debounced_compare(review)
+    end
+  end
+end)
 
 local anchors = vim.api.nvim_create_namespace('backstitch.review.held')
 
@@ -456,8 +467,8 @@ function M.take_back(first, last)
     return compare(review)
   end
   require('backstitch.restore').run(server.client(review.buf), 'rewind', {
-    workspace = review.compared.root,
-    rev = review.compared.id,
+    workspace = review.root,
+    rev = review.id,
     paths = { uri_of(review.buf) },
     hunks = vim.tbl_map(function(hunk)
       return hunk.id
@@ -466,13 +477,29 @@ function M.take_back(first, last)
   }, { is_plain = true })
 end
 
+--- Keeps or marks again what the server has recorded since the checkpoint.
+---@async
+---@param review backstitch.Review
+---@param params backstitch.ReviewParams
+---@return backstitch.ReviewResult
+local function decide(review, params)
+  params.uri, params.since = uri_of(review.buf), review.id
+  return server.request(server.client(review.buf), 'backstitch/review', params)
+end
+
 --- Keeps the changes at these lines: they are not marked until they change again.
 ---@async
 ---@param first integer
 ---@param last integer
 function M.keep(first, last)
   local review, from, to = current(first, last)
-  reviewed.remember(review.compared, hunks_at(review, from, to))
+  local some = hunks_at(review, from, to)
+  local start = range(some[1])
+  local _, behind = range(some[#some])
+  local kept = decide(review, { action = 'keep', lines = { start, behind }, shown = review.shown })
+  if #kept.files == 0 then
+    task.fail({ message = 'this change is not recorded yet', hint = 'Save the buffer, and keep it then' })
+  end
   compare(review)
 end
 
@@ -480,7 +507,7 @@ end
 ---@async
 function M.forget()
   local review = current()
-  reviewed.remember(review.compared, nil)
+  decide(review, { action = 'unkeep' })
   compare(review)
   report(review)
 end

@@ -57,7 +57,10 @@ pub use open::record_gap;
 pub use places::{Workspace, data_dir, state_dir};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
-pub use review::{ReviewAuthor, ReviewFile, ReviewHunk, ReviewSelection};
+pub use review::{
+    KeptBase, KeptSince, ReviewAuthor, ReviewDocument, ReviewFile, ReviewHunk, ReviewSelection,
+    ShownState,
+};
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
 pub use verify::Verified;

@@ -1,47 +1,71 @@
-//! Review: the work of agents that the user has not looked at yet. Owns the reviewed state of each file and moves it;
-//! `carry` is the pure part for texts, the table `reviewed` holds what the user accepted.
+//! Review: the work of agents that the user has not looked at yet. Owns the reviewed state of each file; `replay` moves
+//! it, `carry` is the pure part for texts, `since` answers comparisons, the table `reviewed` holds what the user accepted.
 //!
 //! A file starts as reviewed in the state before its first recorded change. The user's own changes and rewinds move the
 //! reviewed state on, changes of agents do not. The difference between it and the current state is left to review. A
 //! file is followed by its identity, so the review survives renames; a branch takes over the reviews before its fork point.
+//!
+//! A review may also start at a checkpoint: then all changes since, by any author, are left until the user keeps them.
 
+mod authors;
 mod carry;
+mod replay;
+mod since;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::blame::{Against, By};
 use crate::compare::Delta;
-use crate::content::is_text;
-use crate::diff::{LineChange, lines};
+use crate::diff::LineChange;
 use crate::engine::Engine;
-use crate::error::Result;
-use crate::history::{self, Ancestry, SetHash};
-use crate::model::{
-    Change, ChangeId, ContentId, FileId, FileVersion, Image, NodeId, Origin, Placed, RelPath, Role,
-};
-use crate::store::tables::reviewed::{self, NewReviewed, ReviewedRow};
-use crate::store::tables::{changed_files, session, turn};
+use crate::error::{Error, Result};
+use crate::history::Ancestry;
+use crate::model::{ChangeId, ContentId, FileId, FileVersion, NodeId, Placed, RelPath};
+use crate::store::tables::changed_files;
+use crate::store::tables::reviewed::{self, KeptLines, NewReviewed, ReviewedRow};
 use crate::store::{self, Durable};
+use replay::{FollowedFile, Reviewed};
+pub use since::{KeptBase, KeptSince};
 
 /// The files, or the lines of one file, to review.
 #[derive(Clone, Debug, Default)]
 pub struct ReviewSelection {
     /// Files and directories; empty: everything.
     pub paths: Vec<RelPath>,
-    /// Lines of the current text, from 0. Only hunks at these lines count.
+    /// Lines of the shown text, from 0. Only hunks at these lines count.
     pub lines: Option<Range<usize>>,
+    /// The document that the lines belong to, instead of the shown text.
+    pub document: Option<ReviewDocument>,
+    /// Compare with this checkpoint. All changes since count, by any author.
+    pub since: Option<NodeId>,
+    /// The state that was shown, instead of the current one.
+    pub shown: Option<ShownState>,
 }
 
-/// A file with work of agents that is not reviewed.
+/// A text in an editor.
+#[derive(Clone, Debug)]
+pub struct ReviewDocument {
+    pub text: Vec<u8>,
+    /// The content of the file that it was made from. The file may have changed since.
+    pub base: Option<ContentId>,
+}
+
+/// Names the state of a file that a list has shown: its newest change then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShownState(pub ChangeId);
+
+/// A file with work that is not reviewed.
 #[derive(Clone, Debug)]
 pub struct ReviewFile {
-    /// From the reviewed state to the current state. The content of the reviewed state may not be in the store.
+    /// From the reviewed state to the shown state. The content of the reviewed state may not be in the store.
     pub delta: Delta,
     /// The unreviewed hunks; none if a side is no text.
     pub hunks: Vec<ReviewHunk>,
     /// True if a side is binary, too large, or was not captured.
     pub binary: bool,
+    /// True if the lines are the same, and their ends differ.
+    pub line_ends: bool,
+    pub shown: ShownState,
 }
 
 #[derive(Clone, Debug)]
@@ -68,27 +92,42 @@ pub struct ReviewAuthor {
     pub node: NodeId,
 }
 
-/// A reviewed state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Reviewed {
+/// A selected file: the state that it is compared with, and the state that is shown.
+struct FileReview {
+    file: FollowedFile,
+    base: Reviewed,
+    shown: ShownState,
     state: FileVersion,
-    /// The text, if the store may not have it. Without a state it holds the lines that the user wrote in a file of an
-    /// agent.
-    text: Option<Vec<u8>>,
 }
 
-/// A file with its changes on the current chain.
-struct ReviewedFile {
+/// The differences of a comparison.
+enum Differences {
+    /// The sides cannot be compared by lines.
+    Whole,
+    Lines {
+        old: Vec<u8>,
+        new: Vec<u8>,
+        /// The selected hunks.
+        hunks: Vec<LineChange>,
+        /// True if the texts differ in nothing but line ends.
+        line_ends: bool,
+    },
+}
+
+/// A review to record: the accepted state, and its lines with their two texts.
+struct NewReview {
     file: FileId,
-    reviewed: Reviewed,
-    current: FileVersion,
-    /// The changes on the chain, oldest first.
-    changes: Vec<Change>,
-    row: Option<ReviewedRow>,
+    change: ChangeId,
+    accepted: Reviewed,
+    lines: Option<(Vec<u8>, Vec<u8>)>,
+    /// The row that counts again when this one is taken back.
+    earlier: Option<i64>,
+    /// A content of the file, against which texts are stored.
+    near: Option<ContentId>,
 }
 
 impl Engine {
-    /// Returns the files with unreviewed work of agents, by path. The disk is scanned first.
+    /// Returns the files with unreviewed work, by path. The disk is scanned first.
     pub fn review(&mut self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
         self.record_changes()?;
         self.unreviewed(selection)
@@ -101,83 +140,133 @@ impl Engine {
             return Ok(Vec::new());
         };
         let mut kept = Vec::new();
-        let mut rows = Vec::new();
-        for followed in self.followed(head, selection)? {
-            let Some(file) = self.shown(&followed, selection, head)? else {
+        let mut reviews = Vec::new();
+        for compared in self.compared(head, selection)? {
+            let (file, shown) = (&compared.file, compared.shown.0);
+            // a later state was kept meanwhile
+            let is_late = file.reviews.last().is_some_and(|row| row.change > shown);
+            let Some(differences) = self.differences(&compared, selection)? else {
                 continue;
             };
-            let accepted = match &selection.lines {
-                Some(_) if file.binary || file.hunks.is_empty() => continue,
-                Some(lines) => self.accepted(&followed, lines)?,
-                None => Reviewed::recorded(followed.current.clone()),
-            };
-            rows.push((followed, accepted));
-            kept.push(file);
-        }
-        let (branch, dir) = (self.here.branch, &self.store.dir);
-        self.store.write(Durable::Process, |conn| {
-            for (followed, accepted) in &rows {
-                if let Some(text) = &accepted.text {
-                    let base = followed.current.as_ref().and_then(|p| p.image.content());
-                    store::put(conn, dir, text, base)?;
-                }
-                reviewed::insert(
-                    conn,
-                    &NewReviewed {
-                        file: followed.file,
-                        branch,
-                        node: head,
-                        change: followed.changes.last().map_or(ChangeId(0), |c| c.id),
-                        state: &accepted.state,
-                        earlier: followed.row.as_ref().map(|row| row.id),
-                    },
-                )?;
+            if is_late {
+                continue;
             }
-            Ok(())
-        })?;
+            let near = compared.state.as_ref().and_then(|p| p.image.content());
+            let (accepted, lines) = match (&selection.lines, &differences) {
+                (None, _) => (Reviewed::recorded(compared.state.clone()), None),
+                (
+                    Some(_),
+                    Differences::Lines {
+                        old, new, hunks, ..
+                    },
+                ) if !hunks.is_empty() => {
+                    let accepted = self.accepted(&compared, new, hunks)?;
+                    let without = carry::without(old, new, hunks);
+                    (accepted, Some((without, new.clone())))
+                }
+                _ => continue,
+            };
+            reviews.push(NewReview {
+                file: file.file,
+                change: shown,
+                accepted,
+                lines,
+                earlier: file.reviews.last().map(|row| row.id),
+                near,
+            });
+            kept.push(self.listed(&compared, differences, head)?);
+        }
+        self.record_reviews(head, &reviews, &[])?;
         sort(&mut kept);
         Ok(kept)
     }
 
-    /// Takes back the last review of each selected file. Returns the selected files that are not reviewed after that.
+    /// Takes reviews back: the last one of each selected file; with `since` all later ones; with `lines` those of the hunks
+    /// at these lines. Returns the selected files that are not reviewed after that.
     pub fn unkeep_reviewed(&mut self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
         self.record_changes()?;
         let Some(head) = self.head()? else {
             return Ok(Vec::new());
         };
-        let mut rows = Vec::new();
-        for followed in self.followed(head, selection)? {
-            let Some(row) = followed.row.filter(|row| row.change.0 > 0) else {
+        let (mut reviews, mut back) = (Vec::new(), Vec::new());
+        for compared in self.compared(head, selection)? {
+            let file = &compared.file;
+            if selection.lines.is_some() {
+                reviews.extend(self.without_lines(&compared, selection)?);
                 continue;
+            }
+            let count = match selection.since {
+                None => 1,
+                Some(since) => {
+                    let start = file.newest_at(since);
+                    file.reviews_after(start, file.newest()).len()
+                }
             };
-            let earlier = match row.earlier {
-                Some(id) => reviewed::row(&self.store.conn, id)?,
-                None => None,
-            };
-            rows.push((followed.file, earlier));
+            if count == 0 || file.reviews.is_empty() {
+                continue;
+            }
+            let left = file.reviews.len().saturating_sub(count);
+            let earlier = left.checked_sub(1).map(|at| file.reviews[at].clone());
+            back.push((file.file, earlier));
         }
-        let branch = self.here.branch;
+        self.record_reviews(head, &reviews, &back)?;
+        self.unreviewed(selection)
+    }
+
+    /// Records reviews, and those that count again.
+    fn record_reviews(
+        &self,
+        head: NodeId,
+        reviews: &[NewReview],
+        back: &[(FileId, Option<ReviewedRow>)],
+    ) -> Result<()> {
+        if reviews.is_empty() && back.is_empty() {
+            return Ok(());
+        }
+        let (branch, dir) = (self.here.branch, &self.store.dir);
         self.store.write(Durable::Process, |conn| {
-            for (file, earlier) in &rows {
-                let (change, state, before) = match earlier {
-                    Some(row) => (row.change, &row.state, row.earlier),
-                    None => (ChangeId(0), &None, None),
+            for review in reviews {
+                let put = |text: &[u8]| store::put(conn, dir, text, review.near);
+                if let Some(text) = &review.accepted.text {
+                    put(text)?;
+                }
+                let lines = match &review.lines {
+                    None => None,
+                    Some((from, to)) => Some(KeptLines {
+                        from: put(from)?,
+                        to: put(to)?,
+                    }),
                 };
+                reviewed::insert(
+                    conn,
+                    &NewReviewed {
+                        file: review.file,
+                        branch,
+                        node: head,
+                        change: review.change,
+                        state: &review.accepted.state,
+                        earlier: review.earlier,
+                        lines,
+                    },
+                )?;
+            }
+            for (file, earlier) in back {
+                let row = earlier.as_ref();
                 reviewed::insert(
                     conn,
                     &NewReviewed {
                         file: *file,
                         branch,
                         node: head,
-                        change,
-                        state,
-                        earlier: before,
+                        change: row.map_or(ChangeId(0), |row| row.change),
+                        state: row.map_or(&None, |row| &row.state),
+                        earlier: row.and_then(|row| row.earlier),
+                        lines: row.and_then(|row| row.lines),
                     },
                 )?;
             }
             Ok(())
-        })?;
-        self.unreviewed(selection)
+        })
     }
 
     fn unreviewed(&self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
@@ -185,46 +274,36 @@ impl Engine {
             return Ok(Vec::new());
         };
         let mut files = Vec::new();
-        for followed in self.followed(head, selection)? {
-            files.extend(self.shown(&followed, selection, head)?);
+        for compared in self.compared(head, selection)? {
+            if let Some(differences) = self.differences(&compared, selection)? {
+                files.push(self.listed(&compared, differences, head)?);
+            }
         }
         sort(&mut files);
         Ok(files)
     }
 
-    /// Returns the selected files that agents changed on the chain of `head`, with their reviewed states.
-    fn followed(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<ReviewedFile>> {
+    /// Returns the selected files that changed on the chain of `head`, each with the state that it is compared with.
+    fn compared(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<FileReview>> {
         let _moment = self.store.reading()?;
-        let (conn, here) = (&self.store.conn, self.here.branch);
+        let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
         let line = ancestry.line(head)?;
-        let mut files = BTreeSet::new();
-        for (file, branch, first) in changed_files::by_agents(conn)? {
-            if line.has(branch, first) {
-                files.insert(file);
-            }
-        }
+        let files = match selection.since {
+            Some(since) => self.files_between(&ancestry, since, head)?,
+            None => self.files_of_agents(head)?,
+        };
         let mut all = Vec::new();
         for file in files {
-            let rows = reviewed::rows(conn, file)?.into_iter();
-            // the head of a branch without nodes of its own is a node of another branch
-            let counts = |row: &ReviewedRow| row.branch == here || line.has(row.branch, row.node);
-            let row = rows.into_iter().find(counts);
-            let mut changes = Vec::new();
-            for (change, set) in history::changes_with_sets(conn, file)? {
-                if line.has(history::branch_of(conn, change.node)?, change.node) {
-                    changes.push((change, set));
-                }
-            }
-            let kept = row.as_ref().filter(|row| row.change.0 > 0);
-            let (after, start) = if let Some(row) = kept {
-                (row.change, row.state.clone())
-            } else {
-                let first = history::version(conn, file, SetHash::EMPTY)?;
-                (ChangeId(0), first.flatten())
-            };
-            let reviewed = self.replay(Reviewed::recorded(start), after, &changes)?;
-            let current = history::state_at(&ancestry, file, head)?;
+            let file = FollowedFile::load(conn, &line, self.here.branch, file)?;
+            let current = file.current();
+            let base = selection
+                .document
+                .as_ref()
+                .and_then(|document| document.base);
+            let state = |id| file.newest_with(id).map(ShownState);
+            let shown = selection.shown.or_else(|| base.and_then(state));
+            let shown = shown.unwrap_or(ShownState(file.newest()));
             let is_selected = |state: &FileVersion| {
                 selection.paths.is_empty()
                     || state.as_ref().is_some_and(|placed| {
@@ -232,303 +311,189 @@ impl Engine {
                         paths.any(|dir| placed.path.within(dir.bytes()))
                     })
             };
-            if is_selected(&reviewed.state) || is_selected(&current) {
-                all.push(ReviewedFile {
-                    file,
-                    reviewed,
-                    current,
-                    changes: changes.into_iter().map(|(change, _)| change).collect(),
-                    row,
-                });
+            let base = match selection.since {
+                Some(since) => self.base_since(&file, since, shown.0)?,
+                None => self.reviewed_at(&file, shown.0)?,
+            };
+            if !is_selected(&base.state) && !is_selected(&current) {
+                continue;
             }
+            if selection.shown.is_some() && !file.has(shown.0) {
+                return Err(Error::refused(
+                    "the state that was shown is not in the history any more",
+                    "look at the file again",
+                ));
+            }
+            all.push(FileReview {
+                base,
+                shown,
+                state: file.state_after(shown.0),
+                file,
+            });
         }
         Ok(all)
     }
 
-    /// Moves a reviewed state through the changes after `after`. A restore to a set of edits that was seen on the way has
-    /// the reviewed state of that moment, so that the undo of a rewind brings unreviewed work back as unreviewed.
-    fn replay(
+    /// Returns the files that agents changed on the chain of `head`.
+    fn files_of_agents(&self, head: NodeId) -> Result<BTreeSet<FileId>> {
+        let conn = &self.store.conn;
+        let line = Ancestry::new(conn).line(head)?;
+        let mut files = BTreeSet::new();
+        for (file, branch, first) in changed_files::by_agents(conn)? {
+            if line.has(branch, first) {
+                files.insert(file);
+            }
+        }
+        Ok(files)
+    }
+
+    /// Returns the selected differences of a file; None: everything selected is reviewed.
+    fn differences(
         &self,
-        start: Reviewed,
-        after: ChangeId,
-        changes: &[(Change, SetHash)],
+        compared: &FileReview,
+        selection: &ReviewSelection,
+    ) -> Result<Option<Differences>> {
+        let (base, state) = (&compared.base, &compared.state);
+        if base.state == *state {
+            return Ok(None);
+        }
+        let Some((old, new)) = self.text_of_reviewed(base)?.zip(self.text_of_state(state)?) else {
+            return Ok(Some(Differences::Whole));
+        };
+        // the user replaced, or kept, everything that the agent wrote in its new file
+        if base.state.is_none() && base.text.is_some() && old == new {
+            return Ok(None);
+        }
+        let mut hunks = carry::pending(&old, &new);
+        let line_ends = hunks.is_empty() && old != new;
+        if let Some(lines) = &selection.lines {
+            let lines = lines_of(selection, &new, lines);
+            hunks.retain(|hunk| carry::is_at(hunk, &lines));
+            if hunks.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Differences::Lines {
+            old,
+            new,
+            hunks,
+            line_ends,
+        }))
+    }
+
+    fn listed(
+        &self,
+        compared: &FileReview,
+        differences: Differences,
+        head: NodeId,
+    ) -> Result<ReviewFile> {
+        let binary = matches!(differences, Differences::Whole);
+        let (hunks, line_ends) = match differences {
+            Differences::Whole => (Vec::new(), false),
+            Differences::Lines {
+                old,
+                new,
+                hunks,
+                line_ends,
+            } => {
+                let hunks = self.with_authors(&compared.file, &hunks, (&old, &new), head)?;
+                (hunks, line_ends)
+            }
+        };
+        Ok(ReviewFile {
+            delta: Delta {
+                old: compared.base.state.clone(),
+                new: compared.state.clone(),
+            },
+            hunks,
+            binary,
+            line_ends,
+            shown: compared.shown,
+        })
+    }
+
+    /// Returns the reviewed state once hunks of the shown text are accepted.
+    fn accepted(
+        &self,
+        compared: &FileReview,
+        new: &[u8],
+        hunks: &[LineChange],
     ) -> Result<Reviewed> {
-        let done = changes.iter().take_while(|(c, _)| c.id <= after);
-        let first = done.last().map_or(SetHash::EMPTY, |(_, set)| *set);
-        let mut reviewed = start;
-        let mut seen = HashMap::from([(first, reviewed.clone())]);
-        for (change, set) in changes.iter().filter(|(c, _)| c.id > after) {
-            let is_agents = |id: &ChangeId| {
-                let mut members = changes.iter().map(|(c, _)| c);
-                members.any(|c| c.id == *id && is_by_agent(&c.origin))
-            };
-            if change.role == Role::Restore {
-                if let Some(known) = seen.get(set) {
-                    reviewed = known.clone();
-                    continue;
-                }
-                let (_, put_back) = history::moved_by(&self.store.conn, change.id)?;
-                if !put_back.iter().any(is_agents) {
-                    reviewed = self.carried(reviewed, change)?;
-                }
-            } else if !is_by_agent(&change.origin) {
-                reviewed = self.carried(reviewed, change)?;
-            }
-            seen.insert(*set, reviewed.clone());
+        let mut accepted = self.reviewed_at(&compared.file, compared.shown.0)?;
+        let old = self.text_of_reviewed(&accepted)?.unwrap_or_default();
+        let at: Vec<Range<usize>> = hunks.iter().map(|hunk| hunk.new.clone()).collect();
+        let text = carry::accepted(&old, new, &at);
+        if text == new {
+            return Ok(Reviewed::recorded(compared.state.clone()));
         }
-        Ok(reviewed)
-    }
-
-    /// Returns the reviewed state after a change of the user.
-    fn carried(&self, reviewed: Reviewed, change: &Change) -> Result<Reviewed> {
-        if reviewed.state == change.before && (reviewed.text.is_none() || reviewed.state.is_some())
-        {
-            return Ok(Reviewed::recorded(change.after.clone()));
-        }
-        let (Some(before), Some(after)) = (&change.before, &change.after) else {
-            // the user created or deleted the file
-            return Ok(Reviewed::recorded(change.after.clone()));
-        };
-        let mut carried = reviewed;
-        if let Some(placed) = &mut carried.state
-            && before.path != after.path
-        {
-            placed.path = after.path.clone();
-        }
-        if before.image == after.image {
-            return Ok(carried);
-        }
-        let old = self.text_of_reviewed(&carried)?;
-        let (from, to) = (
-            self.text_of_image(&before.image)?,
-            self.text_of_image(&after.image)?,
-        );
-        match (old, from, to) {
-            (Some(old), Some(from), Some(to)) => {
-                let text = carry::carried(&old, &from, &to);
-                if let Some(placed) = &mut carried.state
-                    && let (Image::File { mode: old, .. }, Image::File { mode: new, .. }) =
-                        (before.image, after.image)
-                    && let Image::File { mode, .. } = &mut placed.image
-                    && old != new
-                {
-                    *mode = new;
-                }
-                carried.set_text(text);
-            }
-            _ => {
-                if let Some(placed) = &mut carried.state
-                    && placed.image == before.image
-                {
-                    placed.image = after.image;
-                }
-            }
-        }
-        Ok(carried)
-    }
-
-    /// Returns the reviewed state once the hunks at these lines are accepted.
-    fn accepted(&self, followed: &ReviewedFile, lines: &Range<usize>) -> Result<Reviewed> {
-        let old = self
-            .text_of_reviewed(&followed.reviewed)?
-            .unwrap_or_default();
-        let current = match &followed.current {
-            Some(placed) => self.text_of_image(&placed.image)?.unwrap_or_default(),
-            None => Vec::new(),
-        };
-        let text = carry::accepted(&old, &current, lines);
-        if text == current {
-            return Ok(Reviewed::recorded(followed.current.clone()));
-        }
-        let mut accepted = followed.reviewed.clone();
         if accepted.state.is_none() {
-            accepted.state.clone_from(&followed.current);
+            accepted.state.clone_from(&compared.state);
         }
         accepted.set_text(text);
         Ok(accepted)
     }
 
-    /// Returns a file with its unreviewed hunks; None: everything selected is reviewed.
-    fn shown(
+    /// Returns the review that takes back what was kept at lines; None: nothing there was kept.
+    fn without_lines(
         &self,
-        followed: &ReviewedFile,
+        compared: &FileReview,
         selection: &ReviewSelection,
-        head: NodeId,
-    ) -> Result<Option<ReviewFile>> {
-        let (reviewed, current) = (&followed.reviewed, &followed.current);
-        if reviewed.state == *current {
+    ) -> Result<Option<NewReview>> {
+        let file = &compared.file;
+        let (Some(lines), Some(last)) = (&selection.lines, file.reviews.last()) else {
+            return Ok(None);
+        };
+        let original = match selection.since {
+            Some(since) => Reviewed::recorded(file.state_after(file.newest_at(since))),
+            None => self.never_reviewed(file)?,
+        };
+        let current = file.current();
+        let texts = self.text_of_reviewed(&original)?;
+        let Some((old, new)) = texts.zip(self.text_of_state(&current)?) else {
+            return Ok(None);
+        };
+        let lines = lines_of(selection, &new, lines);
+        let mut hunks = carry::pending(&old, &new);
+        hunks.retain(|hunk| carry::is_at(hunk, &lines));
+        let mut left = self.reviewed_at(file, file.newest())?;
+        let Some(reviewed) = self.text_of_reviewed(&left)? else {
+            return Ok(None);
+        };
+        let without = carry::without(&old, &new, &hunks);
+        let text = carry::carried(&reviewed, &new, &without);
+        if hunks.is_empty() {
             return Ok(None);
         }
-        let new = match current {
-            Some(placed) => self.text_of_image(&placed.image)?,
-            None => Some(Vec::new()),
-        };
-        let texts = self.text_of_reviewed(reviewed)?.zip(new);
-        let delta = Delta {
-            old: reviewed.state.clone(),
-            new: current.clone(),
-        };
-        let Some((old, new)) = texts else {
-            return Ok(Some(ReviewFile {
-                delta,
-                hunks: Vec::new(),
-                binary: true,
-            }));
-        };
-        // the user replaced everything that the agent wrote in its new file
-        if reviewed.state.is_none() && reviewed.text.is_some() && old == new {
-            return Ok(None);
+        if text != reviewed {
+            if left.state.is_none() {
+                left.state.clone_from(&current);
+            }
+            left.set_text(text);
         }
-        let hunks = carry::pending(&old, &new);
-        let at = |hunk: &&LineChange| {
-            let lines = selection.lines.as_ref();
-            lines.is_none_or(|lines| carry::is_at(hunk, lines))
-        };
-        let hunks: Vec<LineChange> = hunks.iter().filter(at).cloned().collect();
-        if hunks.is_empty() && selection.lines.is_some() {
-            return Ok(None);
-        }
-        let hunks = self.with_authors(followed, &hunks, (&old, &new), head)?;
-        Ok(Some(ReviewFile {
-            delta,
-            hunks,
-            binary: false,
+        Ok(Some(NewReview {
+            file: file.file,
+            change: file.newest(),
+            accepted: left,
+            lines: Some((new, without)),
+            earlier: Some(last.id),
+            near: current.as_ref().and_then(|p| p.image.content()),
         }))
     }
 
-    fn with_authors(
-        &self,
-        followed: &ReviewedFile,
-        hunks: &[LineChange],
-        (old, new): (&[u8], &[u8]),
-        head: NodeId,
-    ) -> Result<Vec<ReviewHunk>> {
-        let blame = match &followed.current {
-            // the authors are a help only: a file that blame refuses is reviewed all the same
-            Some(placed) if !hunks.is_empty() => self.blame(&placed.path, Against::Node(head)).ok(),
-            _ => None,
-        };
-        let (old_lines, new_lines) = (lines(old), lines(new));
-        let mut all = Vec::new();
-        for hunk in hunks {
-            let part = |lines: &[&[u8]], range: &Range<usize>| -> Vec<Vec<u8>> {
-                let part = lines.get(range.clone()).unwrap_or_default();
-                part.iter().map(|line| line.to_vec()).collect()
-            };
-            let removed = part(&old_lines, &hunk.old);
-            let runs = blame.iter().flat_map(|blame| &blame.runs);
-            let written = runs.filter(|run| {
-                run.start <= hunk.new.end
-                    && hunk.new.start + 1 < run.start + run.count
-                    && !hunk.new.is_empty()
-            });
-            let written = written.filter_map(|run| match &run.author.by {
-                By::Agent(work) => Some(ReviewAuthor {
-                    agent: work.session.agent.clone(),
-                    session: work.session.native.clone(),
-                    turn: work.turn.as_ref().map(|t| (t.number, t.prompt.clone())),
-                    node: run.author.node?,
-                }),
-                _ => None,
-            });
-            let author = match written.max_by_key(|author| author.node) {
-                None => self.remover(followed, &removed)?,
-                author => author,
-            };
-            all.push(ReviewHunk {
-                old: hunk.old.clone(),
-                new: hunk.new.clone(),
-                added: part(&new_lines, &hunk.new),
-                removed,
-                author,
-            });
-        }
-        Ok(all)
-    }
-
-    /// Returns the author of the newest change of an agent that removed these lines.
-    fn remover(
-        &self,
-        followed: &ReviewedFile,
-        removed: &[Vec<u8>],
-    ) -> Result<Option<ReviewAuthor>> {
-        let conn = &self.store.conn;
-        for change in followed.changes.iter().rev() {
-            let Some(session) = change.origin.session else {
-                continue;
-            };
-            let text = |state: &FileVersion| match state {
-                Some(placed) => self.text_of_image(&placed.image),
-                None => Ok(Some(Vec::new())),
-            };
-            let (Some(before), Some(after)) = (text(&change.before)?, text(&change.after)?) else {
-                continue;
-            };
-            let before_lines = lines(&before);
-            let removes = |hunk: &LineChange| {
-                let gone = before_lines.get(hunk.old.clone()).unwrap_or_default();
-                removed
-                    .first()
-                    .is_some_and(|line| gone.contains(&line.as_slice()))
-            };
-            if !carry::pending(&before, &after).iter().any(removes) {
-                continue;
-            }
-            let session = session::row(conn, session)?;
-            let turn = history::node(conn, change.node)?.turn;
-            let turn = turn.map(|turn| turn::row(conn, turn)).transpose()?;
-            return Ok(Some(ReviewAuthor {
-                agent: session.agent,
-                session: session.native,
-                turn: turn.map(|turn| (turn.number, turn.prompt)),
-                node: change.node,
-            }));
-        }
-        Ok(None)
-    }
-
-    /// Returns the text of an image; None if it has none that can be compared by lines.
-    fn text_of_image(&self, image: &Image) -> Result<Option<Vec<u8>>> {
-        match image {
-            Image::Absent => Ok(Some(Vec::new())),
-            Image::File { content, .. } if !image.is_too_long() => {
-                Ok(Some(self.store.content(content)?).filter(|text| is_text(text)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn text_of_reviewed(&self, reviewed: &Reviewed) -> Result<Option<Vec<u8>>> {
-        match (&reviewed.text, &reviewed.state) {
-            (Some(text), _) => Ok(Some(text.clone())),
-            (None, Some(placed)) => self.text_of_image(&placed.image),
-            (None, None) => Ok(Some(Vec::new())),
+    fn text_of_state(&self, state: &FileVersion) -> Result<Option<Vec<u8>>> {
+        match state {
+            Some(Placed { image, .. }) => self.text_of_image(image),
+            None => Ok(Some(Vec::new())),
         }
     }
 }
 
-impl Reviewed {
-    /// A state whose content the store has.
-    fn recorded(state: FileVersion) -> Self {
-        Self { state, text: None }
+/// Returns the selected lines as lines of the shown text.
+fn lines_of(selection: &ReviewSelection, shown: &[u8], lines: &Range<usize>) -> Range<usize> {
+    match &selection.document {
+        Some(document) => carry::mapped(shown, &document.text, lines),
+        None => lines.clone(),
     }
-
-    fn set_text(&mut self, text: Vec<u8>) {
-        if let Some(Placed {
-            image: Image::File { content, size, .. },
-            ..
-        }) = &mut self.state
-        {
-            *content = ContentId::of(&text);
-            *size = text.len() as u64;
-        }
-        self.text = Some(text);
-    }
-}
-
-/// True unless the change is surely the user's.
-fn is_by_agent(origin: &Origin) -> bool {
-    origin.session.is_some() || origin.is_uncertain()
 }
 
 fn sort(files: &mut [ReviewFile]) {

@@ -66,6 +66,8 @@ argument! {
     Names(Vec<Name>) as [Name], |names| !names.is_empty();
     /// Lines from 0: the first, and the one after the last.
     Lines((usize, usize)) as (usize, usize), |(first, end)| first < end;
+    /// Lines from 0: the first, and the one after the last. Equal numbers are the place before that line.
+    LineSpan((usize, usize)) as (usize, usize), |(first, end)| first <= end;
 }
 
 /// Kind of value that an argument takes.
@@ -102,6 +104,7 @@ expected! {
     Names: Names,
     usize: Count,
     Lines: Lines,
+    LineSpan: Lines,
     WorkspaceEdit: Edit,
 }
 

@@ -9,12 +9,12 @@ use serde_json::{Value, from_value, to_value};
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
     ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
-    CommandFailed, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult, DocumentParams,
-    FailureData, ForkParams, ForkResult, NewCheckpointParams, PinParams, PinResult, PlanParams,
-    PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult, RewindParams,
-    SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams,
-    TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams,
-    TurnEndParams, TurnResult, UndoParams, Where,
+    CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult,
+    DocumentParams, FailureData, ForkParams, ForkResult, NewCheckpointParams, PinParams, PinResult,
+    PlanParams, PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult,
+    RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status,
+    SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult,
+    TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -230,7 +230,7 @@ requests! {
     Checkpoint(CheckpointParams) -> CheckpointResult = Reads "backstitch/checkpoint";
     Diff(DiffParams) -> DiffResult = Reads "backstitch/diff";
     Plan(PlanParams) -> PlanResult = Reads "backstitch/plan";
-    Content(DocumentParams) -> ContentResult = Reads "backstitch/content";
+    Content(ContentParams) -> ContentResult = Reads "backstitch/content";
     Blame(DocumentParams) -> BlameResult = Reads "backstitch/blame";
     Sessions(Where) -> SessionsResult = Reads "backstitch/sessions";
     Review(ReviewParams) -> ReviewResult = Changes "backstitch/review";

@@ -194,6 +194,12 @@ shape! {
         /// Reason why a content was not captured.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub not_kept: Option<NotKept>,
+        /// Only in answers to `backstitch/diff`: names the recorded state, for `backstitch/review`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub shown: Option<String>,
+        /// True if the user has kept all of these changes.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub kept: bool,
     }
 
     /// A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
@@ -211,6 +217,9 @@ shape! {
         /// Present only in answers to `backstitch/diff`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub words: Option<Words>,
+        /// True if the user has kept this change.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub kept: bool,
     }
 
     /// The words that differ: line from 0 in its side of the hunk, start and end in the client's units.
@@ -224,7 +233,7 @@ shape! {
         pub files: Vec<ReviewFile>,
     }
 
-    /// A file with unreviewed work, from the state that the user has reviewed to the current state.
+    /// A file with unreviewed work, from the state that the user has reviewed to the shown state.
     pub struct ReviewFile {
         pub path: Text,
         pub kind: ChangeKind,
@@ -237,6 +246,11 @@ shape! {
         pub binary: bool,
         /// Number of hunks.
         pub unreviewed: usize,
+        /// True if the lines are the same, and their ends differ.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub line_ends: bool,
+        /// Names the state that is shown here, for `keep`.
+        pub shown: String,
         /// Left out if the request names no file.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub hunks: Option<Vec<ReviewHunk>>,
@@ -305,6 +319,12 @@ shape! {
 
     pub struct ContentResult {
         pub text: String,
+        /// True if the text has changes that the user kept.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub kept: bool,
+        /// True if the user kept the deletion of the file.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub deleted: bool,
     }
 
     /// Sent when any process recorded a checkpoint.
@@ -320,7 +340,7 @@ shape! {
         pub checkpoint: String,
     }
 
-    /// Sent when the timeline has changed and has to be read again.
+    /// Sent when the timeline, or what the user has reviewed, has changed and has to be read again.
     pub struct TimelineChanged {
         pub workspace: Text,
     }

@@ -3,7 +3,7 @@
 //! A type declared by `params!` is the only declaration of its arguments: a field that is no `Option` is required, an
 //! unknown field is refused, and the list after the name has the rules about several of them.
 
-use crate::arguments::{Field, Lines, Name, Names, Params, Rule};
+use crate::arguments::{Field, LineSpan, Lines, Name, Names, Params, Rule};
 use crate::editing::WorkspaceEdit;
 use crate::names;
 
@@ -311,6 +311,15 @@ params! {
         pub workspace: Option<Name>,
     }
 
+    /// A `backstitch:` document.
+    pub struct ContentParams in alone [] {
+        pub uri: Name,
+        /// Not used: the document names its workspace.
+        pub workspace: Option<Name>,
+        /// True: with the changes since that the user kept.
+        pub kept: Option<bool>,
+    }
+
     pub struct TurnBeginParams in workspace [] {
         pub agent: Name,
         pub session: Name,
@@ -326,11 +335,16 @@ params! {
         pub edit: WorkspaceEdit,
     }
 
-    pub struct ReviewParams in workspace [Rule::Needs("lines", "uri")] {
+    pub struct ReviewParams in workspace [Rule::Needs("lines", "uri"), Rule::Needs("shown", "uri")] {
         /// `none`, `keep` or `unkeep`. The default is `none`. Restricted to one file, or one directory, if `uri` is given.
         pub action: Option<Name>,
-        /// Restricts it to the hunks at these lines of the file on disk: first line from 0, end excluded. Needs `uri`.
-        pub lines: Option<Lines>,
+        /// Restricts it to the hunks at these lines of the open document, or of the file on disk: first line from 0, end
+        /// excluded; equal numbers are the place of removed lines. Needs `uri`.
+        pub lines: Option<LineSpan>,
+        /// A checkpoint: all changes since count, by any author.
+        pub since: Option<Name>,
+        /// `shown` of the file in an earlier answer: only the state that was shown then is kept. Needs `uri`.
+        pub shown: Option<Name>,
     }
 
     pub struct TurnEndParams in workspace [] {
@@ -342,7 +356,7 @@ params! {
 
 names! {
     /// Change of what counts as reviewed: `keep` marks files or hunks as reviewed, `unkeep` takes the last `keep` of each
-    /// file back.
+    /// file back; with `lines` those of the hunks there, with `since` all later ones.
     pub enum ReviewAction {
         None,
         Keep,

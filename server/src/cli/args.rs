@@ -169,11 +169,12 @@ pub enum CliCommand {
             backstitch review src/main.rs           its hunks, with turn and prompt\n  \
             backstitch review src/main.rs --keep    mark it as reviewed\n  \
             backstitch review --keep                mark everything as reviewed\n  \
-            backstitch review src/main.rs --unkeep  take the last --keep back\n\n\
+            backstitch review src/main.rs --keep -L 10,20  only its hunks at these lines; also 10-20\n  \
+            backstitch review src/main.rs --unkeep  take the last --keep back; again: the one before\n\n\
             Your own edits and rewound changes are never listed. A file that was never kept is compared with its \
             state before the first recorded change.\n\n\
             JSON: `files`, each with path, kind, from, added, removed, binary, unreviewed (the number of hunks), \
-            and hunks: old and new as [first line from 1, count], removed, added, agent, session, turn, prompt, \
+            shown (the state, for --shown), line_ends (true: only line ends differ), and hunks: old and new as [first line from 1, count], removed, added, agent, session, turn, prompt, \
             checkpoint.")]
     Review(ReviewArgs),
     /// Restore files to the state before a turn or at a checkpoint; your own edits stay
@@ -656,9 +657,15 @@ pub struct ReviewArgs {
     /// Mark the current state as reviewed
     #[arg(long, conflicts_with = "unkeep")]
     pub keep: bool,
-    /// Take the last --keep of each file back
+    /// Take the last --keep of each file back; again: the one before
     #[arg(long)]
     pub unkeep: bool,
+    /// Only the hunks at these lines of the file: from,to or from,+count or from
+    #[arg(short = 'L', long, value_name = "LINES")]
+    pub lines: Option<String>,
+    /// With --keep: keep the state that --json listed as `shown`, not later changes
+    #[arg(long, value_name = "STATE", requires = "keep")]
+    pub shown: Option<String>,
 }
 
 #[derive(Debug, Args)]

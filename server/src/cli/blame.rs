@@ -13,6 +13,7 @@ use unicode_width::UnicodeWidthStr;
 use super::args;
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
+use super::line_range::LineRange;
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::to_protocol;
@@ -66,49 +67,6 @@ fn contents(from: &Path) -> CliResult<Vec<u8>> {
         };
         CliError::new(kind, format!("cannot read {}: {e}", from.display()))
     })
-}
-
-/// A typed range of lines, numbered from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LineRange {
-    from: usize,
-    /// None is the last line.
-    to: Option<usize>,
-}
-
-impl LineRange {
-    fn parse(typed: &str) -> CliResult<Self> {
-        let wrong = || {
-            CliError::usage(format!("-L {typed} is not a range of lines"))
-                .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from line 10 to the end")
-        };
-        let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
-        let (from, to) = typed.split_once(',').unwrap_or((typed, ""));
-        let from = match from {
-            "" if !to.is_empty() => 1,
-            from => number(from).ok_or_else(wrong)?,
-        };
-        let to = match (to, to.strip_prefix('+')) {
-            ("", _) => None,
-            (_, Some(count)) => {
-                let count = number(count).ok_or_else(wrong)?;
-                Some(from.saturating_add(count - 1))
-            }
-            (to, None) => Some(number(to).filter(|to| *to >= from).ok_or_else(wrong)?),
-        };
-        Ok(Self { from, to })
-    }
-
-    fn within(self, count: usize, path: &str) -> CliResult<RangeInclusive<usize>> {
-        if self.from > count {
-            let has = render::plural(count, "line", "lines");
-            return Err(CliError::usage(format!(
-                "there is no line {}: {path} has {has}",
-                self.from
-            )));
-        }
-        Ok(self.from..=self.to.unwrap_or(count).min(count))
-    }
 }
 
 /// Columns of a line that describe its author.

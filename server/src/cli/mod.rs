@@ -13,6 +13,7 @@ mod graph;
 mod hints;
 
 mod line;
+mod line_range;
 mod log;
 pub mod out;
 mod plan;

@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::args;
 use super::context::CommandContext;
-use super::error::CliResult;
+use super::error::{CliError, CliResult};
 use super::files;
 use super::line::TextLine;
+use super::line_range::LineRange;
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, PLAIN, Paint, PathChange, RED};
 use crate::to_protocol;
@@ -26,7 +27,28 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
         context.require(path)?;
     }
     let with_hunks = !paths.is_empty();
-    let selection = ReviewSelection { paths, lines: None };
+    let lines = options.lines.as_deref().map(LineRange::parse).transpose()?;
+    for (option, is_given) in [
+        ("--lines", lines.is_some()),
+        ("--shown", options.shown.is_some()),
+    ] {
+        if is_given && paths.len() != 1 {
+            return Err(CliError::usage(format!("{option} is about one file"))
+                .hint("name the file: `backstitch review src/main.rs --keep --lines 10,20`"));
+        }
+    }
+    let shown = options.shown.as_deref().map(|name| {
+        to_protocol::read_shown_state(name).ok_or_else(|| {
+            CliError::usage(format!("{name} is not the `shown` of a file"))
+                .hint("`backstitch review PATH --json` lists it")
+        })
+    });
+    let selection = ReviewSelection {
+        paths,
+        lines: lines.map(|lines| lines.from - 1..lines.to.unwrap_or(usize::MAX)),
+        shown: shown.transpose()?,
+        ..ReviewSelection::default()
+    };
     let engine = &mut context.engine;
     let found = if options.keep {
         engine.keep_reviewed(&selection)?
@@ -45,8 +67,14 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
         return nothing(out);
     }
     if options.keep {
-        let count = render::plural(found.len(), "file is", "files are");
-        return out.remark(&format!("{count} reviewed now; --unkeep takes it back\n"));
+        let kept = match &options.lines {
+            Some(_) => {
+                let hunks = found.iter().map(|file| file.hunks.len()).sum();
+                render::plural(hunks, "hunk is", "hunks are")
+            }
+            None => render::plural(found.len(), "file is", "files are"),
+        };
+        return out.remark(&format!("{kept} reviewed now; --unkeep takes it back\n"));
     }
     out.text(&table(&found, out.paint))?;
     if with_hunks {
@@ -75,6 +103,7 @@ fn table(found: &[ReviewFile], paint: Paint) -> String {
         removed += minus;
         count += file.hunks.len();
         let hunks = match file.hunks.len() {
+            0 if file.line_ends => "line ends".to_owned(),
             0 => String::new(),
             hunks => render::plural(hunks, "hunk", "hunks"),
         };
@@ -89,7 +118,11 @@ fn table(found: &[ReviewFile], paint: Paint) -> String {
     let of_files = render::plural(found.len(), "file", "files");
     let of_hunks = render::plural(count, "hunk", "hunks");
     let sum = paint.counts(added, removed);
-    text.push_str(format!("  {of_files}, {of_hunks} to review  {sum}").trim_end());
+    let of_hunks = match count {
+        0 => String::new(),
+        _ => format!(", {of_hunks}"),
+    };
+    text.push_str(format!("  {of_files}{of_hunks} to review  {sum}").trim_end());
     text.push('\n');
     text
 }

@@ -5,8 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use backstitch_protocol::{
-    ApplyEditParams, COMMANDS, CommandFailed, ContentResult, CustomRequest, FailureKind,
-    FailureMessage, REQUESTS,
+    ApplyEditParams, COMMANDS, CommandFailed, CustomRequest, FailureKind, FailureMessage, REQUESTS,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
@@ -304,7 +303,8 @@ impl Backend {
         &self,
         params: TextDocumentContentParams,
     ) -> Result<TextDocumentContentResult> {
-        let text = views::content(&self.server, params.uri.as_ref()).await?;
+        let content = views::content(&self.server, params.uri.as_ref(), false).await?;
+        let text = content.text;
         Ok(TextDocumentContentResult { text })
     }
 
@@ -326,8 +326,9 @@ impl Backend {
                     self.outgoing.answer(&requests::plan(server, params).await?)
                 }
                 CustomRequest::Content(params) => {
-                    let text = views::content(server, &params.uri).await?;
-                    self.outgoing.answer(&ContentResult { text })
+                    let with_kept = params.kept.unwrap_or_default();
+                    let content = views::content(server, &params.uri, with_kept).await?;
+                    self.outgoing.answer(&content)
                 }
                 CustomRequest::Blame(params) => self
                     .outgoing

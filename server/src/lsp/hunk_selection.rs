@@ -36,7 +36,7 @@ pub fn hunks(
 }
 
 /// Converts lines of the protocol to lines that end with `\n`, as the engine counts them.
-fn in_text(text: &Rope, lines: &Range<usize>) -> Range<usize> {
+pub fn in_text(text: &Rope, lines: &Range<usize>) -> Range<usize> {
     let above = |line: usize| {
         let start = text.line_to_byte(line.min(text.len_lines()));
         let bytes = text.byte_slice(..start).bytes();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use backstitch_core::model::Kind;
-use backstitch_core::{By, Engine, LogFilter, ReviewSelection};
+use backstitch_core::{By, Engine, LogFilter, ReviewDocument, ReviewSelection};
 use backstitch_protocol::{
     AgentSession, AgentTurn, BlameResult, BlameRun, ChangedFile, CheckpointParams,
     CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, ReviewParams, ReviewResult,
@@ -13,6 +13,7 @@ use backstitch_protocol::{
 
 use super::blame_groups;
 use super::failure::{Failure, Reply};
+use super::hunk_selection;
 use super::messages::refusal;
 use super::position::Encoding;
 use super::restore::{self, RestoreCommand};
@@ -107,10 +108,21 @@ pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult>
     let encoding = server.features().encoding;
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = views::changed(engine, &params.from, &target, path.as_ref())?;
-        Ok(files
-            .iter()
-            .map(|file| with_words(file, encoding))
-            .collect::<Vec<_>>())
+        let since = match target {
+            views::DiffTarget::Rev(_) => Vec::new(),
+            _ => engine.kept_since(engine.resolve(&params.from)?, path.as_ref())?,
+        };
+        let shape = |file: &FileChange| {
+            let mut shape = with_words(file, encoding);
+            if let Some(kept) = since.iter().find(|kept| file.is_of(kept)) {
+                shape.shown = Some(to_protocol::shown_state(kept.shown));
+                if let Some(base) = &kept.base {
+                    file.mark_kept(base, &mut shape);
+                }
+            }
+            shape
+        };
+        Ok(files.iter().map(shape).collect::<Vec<_>>())
     });
     Ok(DiffResult {
         from,
@@ -218,7 +230,7 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     }
 }
 
-/// Returns the work of agents that is not reviewed, or marks it as reviewed.
+/// Returns the work that is not reviewed, or marks it as reviewed.
 pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewResult> {
     let handle = targets::workspace_handle(server, &params.place())?;
     let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
@@ -229,15 +241,41 @@ pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewR
         Some("unkeep") => Engine::unkeep_reviewed,
         Some(other) => return Err(Failure::usage(refusal::no_action(other))),
     };
+    let is_keep = params.action.as_deref() == Some("keep");
     let with_hunks = path.is_some();
-    let selection = ReviewSelection {
+    let shown = params.shown.as_deref().map(|name| {
+        to_protocol::read_shown_state(name).ok_or_else(|| Failure::usage(refusal::no_state(name)))
+    });
+    let document = params.uri.as_deref();
+    let document = document.and_then(|uri| server.documents.get(uri));
+    let edited = document.as_ref().and_then(|document| {
+        Some(ReviewDocument {
+            text: document.as_saved()?,
+            // a list is about the newest state
+            base: document.base().filter(|_| is_keep),
+        })
+    });
+    let lines = params.lines.map(|lines| {
+        let (first, end) = *lines;
+        match &document {
+            Some(document) => {
+                let lines = hunk_selection::in_text(&document.text, &(first..end));
+                // lines that are gone
+                lines.start..if first == end { lines.start } else { lines.end }
+            }
+            None => first..end,
+        }
+    });
+    let mut selection = ReviewSelection {
         paths: path.into_iter().collect(),
-        lines: params.lines.map(|lines| {
-            let (first, end) = *lines;
-            first..end
-        }),
+        lines,
+        document: edited,
+        since: None,
+        shown: shown.transpose()?,
     };
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
+        let since = params.since.as_deref().map(|rev| engine.resolve(rev));
+        selection.since = since.transpose()?;
         let files = work(engine, &selection)?;
         let files = files.iter();
         Ok(files

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use backstitch_core::model::{FileId, FileVersion, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
-use backstitch_core::{Delta, Engine, LogFilter};
+use backstitch_core::{Delta, Engine, KeptBase, LogFilter};
 use backstitch_protocol::{
-    DiffResult, FailureKind, PlannedText, ShowDiffParams, ShowTimelineResult,
+    ContentResult, DiffResult, FailureKind, PlannedText, ShowDiffParams, ShowTimelineResult,
 };
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
@@ -397,10 +397,15 @@ async fn shown(server: &ServerState, uri: String) -> bool {
     matches!(shown, Ok(Ok(true)))
 }
 
-/// Returns the content of a `backstitch:` document.
-pub async fn content(server: &ServerState, uri: &str) -> Reply<String> {
+/// Returns the content of a `backstitch:` document; `with_kept`: with the changes since that the user kept.
+pub async fn content(server: &ServerState, uri: &str, with_kept: bool) -> Reply<ContentResult> {
+    let plain = |text: String| ContentResult {
+        text,
+        kept: false,
+        deleted: false,
+    };
     if let Some(text) = server.views.get(uri) {
-        return Ok(text.as_ref().to_owned());
+        return Ok(plain(text.as_ref().to_owned()));
     }
     if uri::is_view(uri) {
         return Err(Failure::usage(refusal::not_kept(uri)).hint(refusal::NOT_KEPT_HINT));
@@ -417,12 +422,20 @@ pub async fn content(server: &ServerState, uri: &str) -> Reply<String> {
         Some(handle) => handle,
         None => server.handle_of(&document.root)?,
     };
-    let bytes = handle
+    let (bytes, deleted, kept) = handle
         .ask(move |engine| {
             let node = engine.resolve(&document.rev)?;
+            if with_kept {
+                let base = kept_base(engine, node, &document.path)?;
+                if let Some(base) = base {
+                    let deleted = base.state.is_none() && base.text.is_none();
+                    return Ok((base.text.unwrap_or_default(), deleted, true));
+                }
+            }
             let image = engine.image_at(node, &document.path)?;
             match image.content() {
-                Some(id) => engine.content(&id),
+                Some(id) => Ok((engine.content(&id)?, false, false)),
+                None if with_kept => Ok((Vec::new(), false, false)),
                 None => Err(backstitch_core::Error::NoFile {
                     path: document.path.display(),
                     place: refusal::at(&document.rev),
@@ -430,5 +443,23 @@ pub async fn content(server: &ServerState, uri: &str) -> Reply<String> {
             }
         })
         .await?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(ContentResult {
+        kept,
+        deleted,
+        ..plain(String::from_utf8_lossy(&bytes).into_owned())
+    })
+}
+
+/// Returns the state of a file at a checkpoint with the changes since that the user kept, if there are any. A file without
+/// text has none.
+fn kept_base(
+    engine: &Engine,
+    node: NodeId,
+    path: &RelPath,
+) -> backstitch_core::Result<Option<KeptBase>> {
+    let all = engine.kept_since(node, Some(path))?.into_iter();
+    let mut of_path = all
+        .filter(|kept| is_at(&kept.then, path) || (kept.then.is_none() && is_at(&kept.now, path)));
+    let base = of_path.find_map(|kept| kept.base);
+    Ok(base.filter(|base| base.text.is_some() || base.state.is_none()))
 }

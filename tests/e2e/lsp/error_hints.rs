@@ -46,7 +46,7 @@ fn conflict_hints_name_the_options_of_each_interface() {
 
 #[test]
 fn scope_hints_fit_each_interface() {
-    let world = start();
+    let world = one_turn(THREE_LINES);
     let history = world.history();
     let said = in_terminal(&world, 1, &["rewind", "t1", "--scope", "both"]);
     assert!(said.starts_with("--scope code "), "{said}");

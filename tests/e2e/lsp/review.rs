@@ -72,6 +72,192 @@ fn files_and_hunks_are_kept_and_taken_back() {
     client.leave();
 }
 
+/// Returns `old > new` for each change since a checkpoint, `kept: ` before those that the user kept.
+fn since(client: &mut Client<'_>, rev: &str, path: &str) -> Vec<String> {
+    let uri = client.uri(path);
+    let params = json!({ "from": rev, "to": "buffer", "uri": uri });
+    let answer = client.ok("backstitch/diff", params);
+    let Some(file) = answer["files"].get(0) else {
+        return Vec::new();
+    };
+    let hunks = file["hunks"].as_array().expect("hunks");
+    let line = |hunk: &Value| {
+        let kept = if hunk["kept"] == true { "kept: " } else { "" };
+        let side = |name: &str| hunk[name][0].as_str().unwrap_or_default().trim().to_owned();
+        format!("{kept}{} > {}", side("removed"), side("added"))
+    };
+    let all: Vec<String> = hunks.iter().map(line).collect();
+    let is_kept = all.iter().all(|line| line.starts_with("kept: "));
+    assert_eq!(file["kept"] == true, is_kept, "{file}");
+    all
+}
+
+/// A comparison with a checkpoint has the user's changes, too. Each is marked until it is kept.
+#[test]
+fn changes_since_a_checkpoint_are_kept() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.edit("a.txt", "eight", "8");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("five", "mine"));
+    let own = json!({ "reloadsFromDisk": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    let [two, five, eight] = ["two > 2", "five > mine", "eight > 8"];
+    assert_eq!(since(&mut client, "t1", "a.txt"), [two, five, eight]);
+    // a line that is not saved moves the others
+    client.type_over("a.txt", "one", "zero\none");
+    let keep = |client: &mut Client<'_>, lines: [u64; 2]| {
+        let params = json!({ "uri": uri, "since": "t1", "action": "keep", "lines": lines });
+        let kept = client.ok("backstitch/review", params);
+        kept["files"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(keep(&mut client, [2, 3]), 1);
+    let zero = " > zero";
+    let [kept_two, kept_five] = [two, five].map(|line| format!("kept: {line}"));
+    let expected = [zero, &kept_two, five, eight];
+    assert_eq!(since(&mut client, "t1", "a.txt"), expected);
+    // the agent's change is reviewed with that
+    let left = client.ok("backstitch/review", json!({ "uri": uri }));
+    assert_eq!(hunks(&left), ["t1 first: 8"]);
+    client.save("a.txt");
+    assert_eq!(keep(&mut client, [5, 6]), 1);
+    let expected = [zero, &kept_two, &kept_five, eight];
+    assert_eq!(since(&mut client, "t1", "a.txt"), expected);
+    // the text that an editor compares with
+    let there = uri
+        .strip_suffix("/a.txt")
+        .expect("a file")
+        .strip_prefix("file://")
+        .expect("a file");
+    let there = format!("backstitch://{}/t1/a.txt", there.replace('/', "%2F"));
+    let content = client.ok("backstitch/content", json!({ "uri": there, "kept": true }));
+    let text = TEXT.replace("two", "2").replace("five", "mine");
+    assert_eq!(
+        (content["text"].as_str(), &content["kept"]),
+        (Some(&*text), &json!(true))
+    );
+    let content = client.ok("backstitch/content", json!({ "uri": there }));
+    assert_eq!(content["text"], TEXT);
+    // a rewind of the kept changes leaves nothing to mark, and its undo keeps them
+    world.ok(["rewind", "t1", "--exact", "--yes"]);
+    client.reload("a.txt");
+    assert_eq!(since(&mut client, "t1", "a.txt"), [""; 0]);
+    world.ok(["undo", "--yes"]);
+    client.reload("a.txt");
+    assert_eq!(since(&mut client, "t1", "a.txt"), expected);
+    // all of them are marked again
+    let back = json!({ "uri": uri, "since": "t1", "action": "unkeep" });
+    client.ok("backstitch/review", back);
+    assert_eq!(since(&mut client, "t1", "a.txt"), [zero, two, five, eight]);
+    client.leave();
+}
+
+#[test]
+fn a_kept_file_has_nothing_left_until_it_changes_again() {
+    let world = World::committed(&[("a.txt", TEXT), ("gone.txt", "gone\n"), ("x.bin", "\0one")]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.write("new.txt", "new\n");
+    agent.bash("rm gone.txt && printf '\\0two' > x.bin");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    let list = |client: &mut Client<'_>| -> Vec<(String, bool)> {
+        let answer = client.ok("backstitch/diff", json!({ "from": "t1" }));
+        let files = answer["files"].as_array().expect("files").iter();
+        let word = |file: &Value| file["path"].as_str().expect("a path").to_owned();
+        files
+            .map(|file| (word(file), file["kept"] == true))
+            .collect()
+    };
+    let names = ["gone.txt", "new.txt", "x.bin"].map(String::from);
+    let all = |kept: bool| names.clone().map(|name| (name, kept));
+    assert_eq!(list(&mut client), all(false));
+    let answer = client.ok("backstitch/diff", json!({ "from": "t1" }));
+    for file in answer["files"].as_array().expect("files") {
+        let uri = client.uri(file["path"].as_str().expect("a path"));
+        let keep = json!({ "uri": uri, "since": "t1", "action": "keep", "shown": file["shown"] });
+        client.ok("backstitch/review", keep);
+    }
+    assert_eq!(list(&mut client), all(true));
+    assert_eq!(
+        client.ok("backstitch/review", json!({}))["files"],
+        json!([])
+    );
+    let there = client.uri("gone.txt");
+    let there = there
+        .strip_suffix("/gone.txt")
+        .expect("a file")
+        .strip_prefix("file://");
+    let there = format!(
+        "backstitch://{}/t1/gone.txt",
+        there.expect("a file").replace('/', "%2F")
+    );
+    let content = client.ok("backstitch/content", json!({ "uri": there, "kept": true }));
+    assert_eq!(
+        content,
+        json!({ "text": "", "kept": true, "deleted": true })
+    );
+    agent.prompt("second");
+    agent.edit("new.txt", "new", "newer");
+    agent.write("gone.txt", "another\n");
+    agent.stop();
+    let expected: Vec<_> = names.iter().cloned().zip([false, false, true]).collect();
+    assert_eq!(list(&mut client), expected);
+    client.ok(
+        "backstitch/review",
+        json!({ "since": "t1", "action": "unkeep" }),
+    );
+    assert_eq!(list(&mut client), all(false));
+    client.leave();
+}
+
+#[test]
+fn what_was_shown_is_kept_and_other_editors_hear_of_it() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    let own = json!({ "notifications": true });
+    let mut client = Client::start(&world, Editor::Vscode);
+    let mut other = Client::with(&world, Editor::Nvim, &own);
+    other.open("a.txt");
+    let uri = client.uri("a.txt");
+    let listed = client.ok("backstitch/review", json!({ "uri": uri }));
+    agent.prompt("second");
+    agent.edit("a.txt", "eight", "8");
+    agent.stop();
+    other.until(|other| {
+        other
+            .notified
+            .iter()
+            .any(|(name, _)| name == "backstitch/timelineChanged")
+    });
+    other.idle();
+    other.notified.clear();
+    let shown = &listed["files"][0]["shown"];
+    client.ok(
+        "backstitch/review",
+        json!({ "uri": uri, "action": "keep", "shown": shown }),
+    );
+    other.until(|other| {
+        other
+            .notified
+            .iter()
+            .any(|(name, _)| name == "backstitch/timelineChanged")
+    });
+    let left = other.ok("backstitch/review", json!({ "uri": uri }));
+    assert_eq!(hunks(&left), ["t2 second: 8"]);
+    assert_eq!(world.json(["review"])["files"][0]["unreviewed"], 1);
+    client.leave();
+    other.leave();
+}
+
 #[test]
 fn wrong_arguments_are_refused() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -79,6 +265,11 @@ fn wrong_arguments_are_refused() {
     for (params, words) in [
         (json!({ "action": "kep" }), "kep"),
         (json!({ "lines": [1, 2] }), "needs `uri`"),
+        (json!({ "shown": "s1" }), "needs `uri`"),
+        (
+            json!({ "uri": "a.txt", "shown": "1" }),
+            "`1` is not the `shown`",
+        ),
         (json!({ "path": "a.txt" }), "`path`"),
     ] {
         let error = client.fails("backstitch/review", params);

@@ -60,6 +60,39 @@ fn changes_are_marked_undone_and_kept() {
     nvim.waits(&format!("#{MARKS} == 0"));
 }
 
+/// The command line, and every other editor, has the same reviews. Text that is not saved cannot be kept.
+#[test]
+fn a_change_kept_elsewhere_is_not_marked() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-shared", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff t1");
+    nvim.screen.shows("2 changes since t1");
+    nvim.waits(&format!("#{MARKS} > 0"));
+    world.ok(["review", "src/a.txt", "--keep", "--lines", "2,2"]);
+    nvim.screen
+        .until("kept", |screen| !screen.contains("two\n"));
+    nvim.ex("Backstitch next");
+    nvim.screen.shows("change 1 of 1");
+    nvim.ex("Backstitch keep");
+    nvim.waits(&format!("#{MARKS} == 0"));
+    let left = world.ok(["review", "src/a.txt"]).stdout;
+    assert_eq!(left, "Nothing to review\n");
+    world.ok(["review", "src/a.txt", "--unkeep"]);
+    nvim.waits(&format!("#{MARKS} > 0"));
+    nvim.screen.keys("ggOzero\x1b");
+    nvim.ex("Backstitch keep");
+    nvim.screen.shows("this change is not recorded yet");
+    nvim.ex("w");
+    nvim.screen.keys("gg");
+    nvim.ex("Backstitch keep");
+    nvim.waits("require('backstitch.review').of().hidden == 2");
+    nvim.ex("Backstitch next");
+    nvim.screen.shows("change 1 of 1");
+}
+
 #[test]
 fn the_older_file_opens_beside_the_buffer() {
     let world = two_turns_in_neovim();

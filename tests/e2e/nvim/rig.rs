@@ -2,6 +2,7 @@
 //! outside.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use std::{env, fs};
 
 use serde_json::Value;
@@ -104,9 +105,12 @@ impl<'w> Neovim<'w> {
     /// Waits until a Lua expression holds.
     #[track_caller]
     pub fn waits(&self, condition: &str) {
-        let limit = PATIENCE.as_millis();
-        let wait = format!("vim.wait({limit}, function() return {condition} end, 10)");
-        assert_eq!(self.lua(&wait), true, "{condition}");
+        let start = Instant::now();
+        // Neovim reads no typed keys during one wait
+        let wait = format!("vim.wait(200, function() return {condition} end, 10)");
+        while self.lua(&wait) != true {
+            assert!(start.elapsed() < PATIENCE, "{condition}");
+        }
     }
 
     /// Process id of the server.

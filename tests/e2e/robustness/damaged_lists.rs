@@ -141,7 +141,7 @@ fn values_that_no_column_has() {
             &["checkpoint", "-m", "x"],
         ),
     ] {
-        let world = story();
+        let world = two_turns_of_edits_and_commands();
         world.ok(["rewind", "t2"]);
         damage(&world, sql);
         world.write("a.txt", "mine\n");
@@ -149,7 +149,7 @@ fn values_that_no_column_has() {
         is_named(&world.run(["verify"]), row);
         assert_eq!(world.read("a.txt"), "mine\n");
     }
-    let world = story();
+    let world = two_turns_of_edits_and_commands();
     damage(&world, "UPDATE call SET effect = 9");
     is_named(&world.run(["verify"]), "row 1 of table call");
 }
@@ -175,7 +175,7 @@ fn what_is_none_of_an_enum() {
             &["show", "@"],
         ),
     ] {
-        let world = story();
+        let world = two_turns_of_edits_and_commands();
         world.ok(["rewind", "t2"]);
         damage(&world, sql);
         is_named(&world.run(command), row);

@@ -27,7 +27,6 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
       ? await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev2 })
       : undefined;
   const root = await rootOf(ctx, place);
-  if (to === undefined) await review.dropStale(root, from.id, from.time);
   const uri = typeof asked.uri === "string" ? asked.uri : null;
   const { files } = await ctx.request("backstitch/diff", {
     ...place,
@@ -52,7 +51,10 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
     const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);
     const counted = [title, counts(files), without].filter(Boolean).join(" ");
     if (to === undefined) review.shownAs(counted, all);
-    await documents.changes(counted, all, (base) => review.text(base) !== undefined);
+    const bases = all.flatMap(({ original }) => documents.baseOf(original) ?? []);
+    const isKept = await Promise.all(bases.map(async (base) => (await review.kept(base)) !== undefined));
+    const names = bases.filter((_, at) => isKept[at]).map((base) => documents.baseUri(base).toString());
+    await documents.changes(counted, all, (base) => names.includes(documents.baseUri(base).toString()));
   }
 }
 

@@ -76,17 +76,6 @@ export function areAll(old: string, now: string, all: readonly Hunk[]): boolean 
   return before === oldLines.length && after === nowLines.length;
 }
 
-/** Returns the older text with these changes applied. */
-export function withHunks(old: string, now: string, some: readonly Hunk[]): string {
-  const [before, after] = [lines(old), lines(now)];
-  const fromTheEnd = [...some].sort((a, b) => b.old[0] - a.old[0]);
-  for (const hunk of fromTheEnd) {
-    const [start, end] = hunk.old;
-    before.splice(start, end - start, ...after.slice(...hunk.now));
-  }
-  return before.join(ending(old === "" ? now : old));
-}
-
 export function isSame(one: string, other: string): boolean {
   const [mine, theirs] = [lines(one), lines(other)];
   return mine.length === theirs.length && mine.every((line, at) => line === theirs[at]);
@@ -94,8 +83,4 @@ export function isSame(one: string, other: string): boolean {
 
 export function lines(text: string): string[] {
   return text.split(/\r\n|\r|\n/);
-}
-
-function ending(text: string): string {
-  return /\r\n|\r|\n/.exec(text)?.[0] ?? "\n";
 }

@@ -24,6 +24,8 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   /** Bases of the files that differ, by URI of the present file. */
   private bases = new Map<string, documents.Base>();
   private binary = new Set<string>();
+  /** The server's names for the listed states, by URI of the present file. */
+  private shown = new Map<string, string | undefined>();
   private readonly disposables: vscode.Disposable[];
 
   constructor(
@@ -81,7 +83,8 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const { root, id } = this.chosen;
     const path = documents.below(root, file.fsPath) ?? "";
     const base = this.bases.get(file.toString()) ?? { root, rev: id, path, there: true };
-    return { base, file, isGone: false, isBinary: this.binary.has(file.toString()) };
+    const uri = file.toString();
+    return { base, file, isGone: false, isBinary: this.binary.has(uri), shown: this.shown.get(uri) };
   }
 
   /** Marks kept changes again. */
@@ -93,7 +96,6 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   async compareWith(place: Where, rev: string): Promise<void> {
     const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
     const root = await rootOf(this.ctx, workspace(place));
-    await this.review.dropStale(root, found.id, found.time);
     this.off();
     this.chosen = { place: { workspace: root }, root, id: found.id, rev: revOf(found) };
     const say = vscode.l10n.t;
@@ -129,6 +131,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     this.chosen = undefined;
     this.bases = new Map();
     this.binary = new Set();
+    this.shown = new Map();
     void this.ctx.extension.workspaceState.update(STATE_KEY, undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.quickDiff", false);
   }
@@ -201,23 +204,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
         return base === undefined ? [] : [[sides.resource.toString(), base] as const];
       }),
     );
-    const isKept = await Promise.all(
-      all.map(async ({ sides: { resource } }) => {
-        const base = bases.get(resource.toString());
-        if (base === undefined) return false;
-        // an unreadable file is listed, too
-        return this.review.isKept(base, resource).catch((error: unknown) => {
-          this.ctx.log.warn(message(error));
-          return false;
-        });
-      }),
-    );
     if (this.group !== group) return;
     this.bases = bases;
     this.binary = new Set(
       all.filter(({ file }) => file.binary).map(({ sides }) => sides.resource.toString()),
     );
-    const left = all.filter((_, at) => isKept[at] !== true);
+    this.shown = new Map(all.map(({ file, sides }) => [sides.resource.toString(), file.shown]));
+    const left = all.filter(({ file }) => file.kept !== true);
     group.resourceStates = left.map(({ file, sides }) => state(chosen, file, sides));
     control.count = left.length;
   }

@@ -1,44 +1,44 @@
 // Review of changes since a checkpoint: the user undoes or keeps each one. Kept changes are not marked any more: the file is
-// compared with its text at the checkpoint plus the kept changes.
+// compared with its text at the checkpoint plus the kept changes. The server stores them, for all editors.
 
 import * as vscode from "vscode";
 
 import type { Outcome, Restores } from "../commands/restore.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
-import { type Base, NOTHING, type Sides, baseOf, contentOf, onDisk } from "../documents/open.ts";
+import { type Base, NOTHING, type Sides, baseOf, onDisk, textAt } from "../documents/open.ts";
 import { type Text, rev as revOf, shown } from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
-import { type Hunk, areAll, hunks, isSame, lines, touched, withHunks } from "./hunks.ts";
+import { type Hunk, areAll, hunks, isSame, lines, touched } from "./hunks.ts";
 
 /** Text with the kept changes; null if the deletion is kept. */
 type Kept = string | null;
 /** Extent of an undo: lines of the file, the whole file to its kept text, or the whole file to the checkpoint. */
 type Extent = "part" | "kept" | "file";
-/** Limits of the stored texts, for one file and for all files, in characters. */
-const MAX_FILE_CHARS = 1 << 20;
-const MAX_TOTAL_CHARS = 4 << 20;
-const KEPT = "kept";
-const TIMES = "keptTimes";
+/** Keys under which older versions stored kept changes. */
+const OLD_KEYS = ["kept", "keptTimes"];
 
 /** A present file and the base of its comparison. */
 export type Pair = { base: Base; file: vscode.Uri; isGone: boolean };
 /** One of all shown changes. All of them together reveal if the file has changed since. */
 export type Change = { hunk: Hunk; all: readonly Hunk[] };
-/** A selected change of a file, or the whole file. */
-export type Pointed = Pair & { change?: Change; isBinary?: boolean };
+/** A selected change of a file, or the whole file. `shown` is the server's name for the state in the list. */
+export type Pointed = Pair & { change?: Change; isBinary?: boolean; shown?: string | undefined };
+/** A text to compare with, and its kept changes. */
+type Original = { text: string; kept: Kept | undefined };
 
 export class Review implements vscode.Disposable {
-  private readonly kept: Map<string, Kept>;
+  /** By base. */
+  private readonly originals = new Map<string, Promise<Original>>();
   private readonly changed = new vscode.EventEmitter<Base[]>();
   /** Comparisons in multi-file editors, by title and then by the documents of both sides. */
   private readonly titles = new Map<string, Map<string, Pair>>();
   private readonly disposables: Disposable[];
-  /** Serializes keeps: each builds on the text of the previous one. */
+  /** Serializes keeps: the lines of each are those after the previous one. */
   private keepQueue: Promise<void> = Promise.resolve();
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly ctx: Ctx) {
-    this.kept = new Map(ctx.extension.workspaceState.get<[string, Kept][]>(KEPT, []));
+    for (const key of OLD_KEYS) void ctx.extension.workspaceState.update(key, undefined);
     const updateContext = () => {
       void vscode.commands.executeCommand(
         "setContext",
@@ -48,6 +48,12 @@ export class Review implements vscode.Disposable {
     };
     this.disposables = [
       this.changed,
+      ctx.on("backstitch/timelineChanged", ({ workspace }) => {
+        void this.readAgain(shown(workspace));
+      }),
+      ctx.onDidChangeState(({ name }) => {
+        if (name === "running") void this.readAgain();
+      }),
       vscode.window.onDidChangeActiveTextEditor(updateContext),
       vscode.window.tabGroups.onDidChangeTabs(updateContext),
       vscode.window.tabGroups.onDidChangeTabGroups(updateContext),
@@ -55,15 +61,48 @@ export class Review implements vscode.Disposable {
     updateContext();
   }
 
-  /** Text with kept changes that a file is compared with; undefined for the checkpoint's own text. */
-  text(base: Base): Kept | undefined {
-    return this.kept.get(key(base));
+  /** Text that a file is compared with: that of the checkpoint, with kept changes. */
+  async original(base: Base): Promise<string> {
+    return (await this.read(base)).text;
   }
 
-  private async original(base: Base): Promise<string> {
-    const kept = this.text(base);
-    if (kept !== undefined) return kept ?? "";
-    return base.there ? contentOf(this.ctx, base) : "";
+  /** Text with kept changes that a file is compared with; undefined for the checkpoint's own text. */
+  async kept(base: Base): Promise<Kept | undefined> {
+    return (await this.read(base)).kept;
+  }
+
+  private read(base: Base): Promise<Original> {
+    const known = this.originals.get(key(base));
+    if (known !== undefined) return known;
+    const reading = textAt(this.ctx, base, true).then(({ text, kept, deleted }) => ({
+      text,
+      kept: deleted === true ? null : kept === true ? text : undefined,
+    }));
+    this.originals.set(key(base), reading);
+    reading.catch(() => {
+      if (this.originals.get(key(base)) === reading) this.originals.delete(key(base));
+    });
+    return reading;
+  }
+
+  /** Reads texts again, of one workspace or all. Others may have kept changes. */
+  private async readAgain(root?: string): Promise<void> {
+    const all = [...this.originals].filter(([name]) => root === undefined || parse(name).root === root);
+    for (const [name] of all) this.originals.delete(name);
+    const isOther = await Promise.all(
+      all.map(async ([name, before]) => {
+        try {
+          const [old, now] = [await before, await this.read(parse(name))];
+          return old.text !== now.text || old.kept !== now.kept;
+        } catch (error) {
+          // the next use reports it
+          this.ctx.log.info(message(error));
+          return false;
+        }
+      }),
+    );
+    const changed = all.filter((_, at) => isOther[at]).map(([name]) => parse(name));
+    if (changed.length > 0) this.changed.fire(changed);
   }
 
   /** Registers the title of a multi-file editor. */
@@ -150,7 +189,7 @@ export class Review implements vscode.Disposable {
 
   /** A file with kept changes is undone to its kept text. */
   private async extent({ base, file, isGone, isBinary, change }: Pointed): Promise<Extent> {
-    const kept = this.text(base);
+    const kept = await this.kept(base);
     const isText = !isGone && isBinary !== true && (await exists(file));
     if (kept === null || (kept !== undefined && !isText)) return "kept";
     if (!isText || (change === undefined && kept === undefined)) return "file";
@@ -163,7 +202,7 @@ export class Review implements vscode.Disposable {
 
   /** Restores the kept text of a file, or its kept deletion. */
   private async restoreKept({ base, file, isGone }: Pair): Promise<void> {
-    const kept = this.text(base) ?? null;
+    const kept = (await this.kept(base)) ?? null;
     // the user has not seen the present file
     if (isGone && (await exists(file))) throw changedMeanwhile();
     const edit = new vscode.WorkspaceEdit();
@@ -238,19 +277,15 @@ export class Review implements vscode.Disposable {
   /** Keeps changes: they are not marked any more. A failure for one file does not affect the others. */
   async keep(pointed: readonly Pointed[]): Promise<void> {
     const run = async () => {
-      const kept: Base[] = [];
       const failed: string[] = [];
       for (const changes of byFile(pointed)) {
-        const [first] = changes;
-        if (first === undefined) continue;
         try {
-          await this.remember(first, changes);
-          kept.push(first.base);
+          await this.keepIn(changes);
         } catch (error) {
           failed.push(message(error));
         }
       }
-      await this.save(kept);
+      await this.readAgain();
       if (failed.length > 0) throw new Error(failed.join("; "));
     };
     const done = this.keepQueue.then(run);
@@ -258,72 +293,35 @@ export class Review implements vscode.Disposable {
     await done;
   }
 
-  private async remember({ base, file, isGone }: Pair, changes: readonly Pointed[]): Promise<void> {
-    const text = isGone ? null : await this.chosen(base, file, changes);
+  private async keepIn(changes: readonly Pointed[]): Promise<void> {
+    const [first] = changes;
+    if (first === undefined) return;
+    const { base, file, isGone } = first;
     // the user has not seen the present file
     if (isGone && (await exists(file))) throw changedMeanwhile();
-    if (text === undefined) throw notUtf8(file);
-    if ((text?.length ?? 0) > MAX_FILE_CHARS) {
+    const asked = { uri: file.toString(), since: base.rev, action: "keep" };
+    if (changes.some(({ change }) => change === undefined)) {
+      const { files } = await this.ctx.request("backstitch/review", { ...asked, shown: first.shown ?? null });
+      if (files.length === 0) throw changedMeanwhile();
+      return;
+    }
+    const old = await this.original(base);
+    const document = await vscode.workspace.openTextDocument(file);
+    const some = selectedHunks(old, document.getText(), changes);
+    for (const { now } of some) {
+      const { files } = await this.ctx.request("backstitch/review", { ...asked, lines: now });
+      if (files.length > 0) continue;
+      const name = vscode.workspace.asRelativePath(file);
       throw new Error(
-        vscode.l10n.t("{0} is too large to keep single changes of it", vscode.workspace.asRelativePath(file)),
+        vscode.l10n.t("A change of {0} is not recorded yet. Save the file, and keep it then.", name),
       );
     }
-    this.kept.delete(key(base));
-    this.kept.set(key(base), text);
-  }
-
-  /** Returns the text to compare with once these changes are kept. */
-  private async chosen(base: Base, file: vscode.Uri, changes: readonly Pointed[]): Promise<Kept | undefined> {
-    if (changes.some(({ change }) => change === undefined)) return textOf(file);
-    const old = await this.original(base);
-    const now = (await vscode.workspace.openTextDocument(file)).getText();
-    const text = withHunks(old, now, selectedHunks(old, now, changes));
-    ensureUtf8(text, file);
-    return text;
-  }
-
-  /** True if a file has no unreviewed changes left. */
-  async isKept(base: Base, file: vscode.Uri): Promise<boolean> {
-    const text = this.text(base);
-    if (text === undefined) return false;
-    const now = await textOf(file);
-    if (now === undefined) return false;
-    return text === null || now === null ? text === now : isSame(text, now);
   }
 
   /** Marks all kept changes since this checkpoint again. */
   async forget(root: string, rev: string): Promise<void> {
-    const mine = [...this.kept.keys()].map(parse).filter((base) => base.root === root && base.rev === rev);
-    for (const base of mine) this.kept.delete(key(base));
-    await this.save(mine);
-  }
-
-  /** Forgets kept changes if another checkpoint has this id now, after a history was cleared. */
-  async dropStale(root: string, rev: string, time: string | null): Promise<void> {
-    const state = this.ctx.extension.workspaceState;
-    const name = JSON.stringify([root, rev]);
-    const known = state.get<Record<string, string | null>>(TIMES, {})[name];
-    if (known !== undefined && known !== time) await this.forget(root, rev);
-    // entries of other checkpoints stay only while changes of them are kept
-    const inUse = new Set(
-      [...this.kept.keys()].map(parse).map((base) => JSON.stringify([base.root, base.rev])),
-    );
-    const times = state.get<Record<string, string | null>>(TIMES, {});
-    const left = Object.entries(times).filter(([each]) => inUse.has(each));
-    await state.update(TIMES, { ...Object.fromEntries(left), [name]: time });
-  }
-
-  private async save(changed: Base[]): Promise<void> {
-    const gone: Base[] = [];
-    let size = [...this.kept.values()].reduce((sum, text) => sum + (text?.length ?? 0), 0);
-    for (const [oldest, text] of this.kept) {
-      if (size <= MAX_TOTAL_CHARS) break;
-      size -= text?.length ?? 0;
-      this.kept.delete(oldest);
-      gone.push(parse(oldest));
-    }
-    await this.ctx.extension.workspaceState.update(KEPT, [...this.kept]);
-    this.changed.fire([...changed, ...gone]);
+    await this.ctx.request("backstitch/review", { workspace: root, since: rev, action: "unkeep" });
+    await this.readAgain(root);
   }
 
   dispose(): void {
@@ -424,20 +422,4 @@ function key({ root, rev, path, there }: Base): string {
 function parse(key: string): Base {
   const [root, rev, path, there] = JSON.parse(key) as [string, string, string, boolean];
   return { root, rev, path, there };
-}
-
-/** Returns null for a missing file, undefined for one that is not UTF-8. */
-async function textOf(file: vscode.Uri): Promise<Kept | undefined> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await vscode.workspace.fs.readFile(file);
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

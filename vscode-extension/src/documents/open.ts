@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 
 import type { Review } from "../compare/review.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
-import { type ChangedFile, type Change, type Text, shown } from "../server/protocol.ts";
+import { type ChangedFile, type Change, type ContentResult, type Text, shown } from "../server/protocol.ts";
 import { type Folder, asOpened, really } from "./folders.ts";
 import { parts } from "./uri.ts";
 
@@ -73,12 +73,10 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const base = baseOf(uri);
-    const kept = base && this.review.text(base);
-    if (kept !== undefined) return kept ?? "";
-    if (base?.there === false) return "";
+    if (base !== undefined) return this.review.original(base);
     const { root, rev } = JSON.parse(uri.query) as Query;
     const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
-    return contentOf(this.ctx, { root, rev, path });
+    return (await textAt(this.ctx, { root, rev, path }, false)).text;
   }
 
   dispose(): void {
@@ -86,11 +84,16 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 }
 
-export async function contentOf(ctx: Ctx, { root, rev, path }: Omit<Base, "there">): Promise<string> {
+/** Returns the text of a file at a checkpoint; `kept`: with the changes since that the user keeps. */
+export async function textAt(
+  ctx: Ctx,
+  { root, rev, path }: Omit<Base, "there">,
+  kept: boolean,
+): Promise<ContentResult> {
   const uri = vscode.Uri.from(parts({ root, rev, path })).toString();
-  const { text } = await ctx.request("backstitch/content", { uri });
+  const content = await ctx.request("backstitch/content", { uri, kept });
   // VS Code hides the byte order mark in documents, too
-  return text.replace(/^\uFEFF/, "");
+  return { ...content, text: content.text.replace(/^\uFEFF/, "") };
 }
 
 /** Folders opened through a link. */

@@ -14,6 +14,7 @@ export type {
   Commands,
   CommandFailed,
   Conflict,
+  ContentResult,
   Coverage,
   DiffResult,
   ChangedFile,

@@ -16,42 +16,33 @@ mod trees;
 use rusqlite::Connection;
 
 use crate::error::{Error, Result};
-use crate::model::Reason;
 use crate::model::{
-    BranchId, Change, ChangeId, FileId, Here, Image, Node, NodeId, Placed, RelPath, Role, RootId,
+    BranchId, Change, ChangeId, FileId, Here, Image, Node, NodeId, Placed, Reason, RelPath, Role,
+    RootId,
 };
-use crate::store::tables::moved::Move;
-use crate::store::tables::{branch, change, moved, node, version};
+use crate::store::tables::moved::{self, Move};
+use crate::store::tables::{branch, change, node, version};
 use crate::worktree::backed_content;
 
 pub(crate) use crate::store::SetHash;
 pub(crate) use crate::store::row_checksums::damaged;
-pub(crate) use crate::store::tables::change::NewChange;
-pub(crate) use crate::store::tables::change::of_file as changes_of_file;
-pub(crate) use crate::store::tables::change::of_file_with_sets as changes_with_sets;
-pub(crate) use crate::store::tables::change::of_node as changes_of_node;
+pub(crate) use crate::store::tables::change::{
+    NewChange, of_file as changes_of_file, of_file_with_sets as changes_with_sets,
+    of_node as changes_of_node,
+};
 pub(crate) use crate::store::tables::node::NewNode;
-pub use crate::store::tables::operation::OpKind;
-pub use crate::store::tables::operation::OpState;
-pub use crate::store::tables::operation::Operation;
-pub(crate) use crate::store::tables::operation::all as operations;
-pub(crate) use crate::store::tables::operation::row as operation;
+pub use crate::store::tables::operation::{OpKind, OpState, Operation};
+pub(crate) use crate::store::tables::operation::{all as operations, row as operation};
 pub use crate::store::tables::tag::Tag;
 pub(crate) use crate::store::tables::version::get as version;
-pub(crate) use ancestry::Ancestry;
+pub(crate) use ancestry::{Ancestry, Lineage};
 pub use branches::BranchInfo;
 pub use log::{FileCheckpoints, LogFilter};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
-pub(crate) use sets::in_force;
-pub(crate) use sets::is_changed;
-pub(crate) use sets::moved_by;
-pub(crate) use sets::partial_restore_of;
-pub(crate) use sets::set_at;
-pub(crate) use sets::state_at;
-pub use timeline::Entry;
-pub use timeline::EntryChange;
+pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
+pub use timeline::{Entry, EntryChange};
 pub use trees::Tree;
 
 pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {

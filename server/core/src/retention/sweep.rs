@@ -130,6 +130,7 @@ fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
             referenced.extend(excludes.contents());
         }
     }
+    referenced.extend(reviewed::kept_contents(conn)?);
     Ok(referenced)
 }
 

@@ -67,19 +67,62 @@ pub(super) fn is_at(hunk: &LineChange, lines: &Range<usize>) -> bool {
     }
 }
 
-/// Returns the reviewed text once the hunks at these lines of the current text are accepted, too.
-pub(super) fn accepted(reviewed: &[u8], current: &[u8], at_lines: &Range<usize>) -> Vec<u8> {
-    let hunks = pending(reviewed, current);
-    let (old, new) = (lines(reviewed), lines(current));
+/// Returns the reviewed text once the hunks at any of these ranges of the current text are accepted, too.
+pub(super) fn accepted(reviewed: &[u8], current: &[u8], at: &[Range<usize>]) -> Vec<u8> {
+    let mut hunks = pending(reviewed, current);
+    let all = hunks.len();
+    hunks.retain(|hunk| at.iter().any(|lines| is_at(hunk, lines)));
+    if all > 0 && hunks.len() == all {
+        // line ends between the hunks, too
+        return current.to_vec();
+    }
+    patched(reviewed, current, &hunks)
+}
+
+/// Returns the current text without these hunks.
+pub(super) fn without(reviewed: &[u8], current: &[u8], hunks: &[LineChange]) -> Vec<u8> {
+    let back: Vec<LineChange> = hunks.iter().cloned().map(LineChange::swapped).collect();
+    patched(current, reviewed, &back)
+}
+
+fn patched(old: &[u8], new: &[u8], hunks: &[LineChange]) -> Vec<u8> {
+    let (old, new) = (lines(old), lines(new));
     let mut text = Vec::new();
+    let mut push = |some: &[&[u8]]| {
+        for line in some {
+            // the last line of one side may lack its newline
+            if text.last().is_some_and(|last| *last != b'\n') {
+                text.push(b'\n');
+            }
+            text.extend_from_slice(line);
+        }
+    };
     let mut next = 0;
-    for hunk in hunks.iter().filter(|hunk| is_at(hunk, at_lines)) {
-        text.extend(old[next..hunk.old.start].concat());
-        text.extend(new[hunk.new.clone()].concat());
+    for hunk in hunks {
+        push(&old[next..hunk.old.start]);
+        push(&new[hunk.new.clone()]);
         next = hunk.old.end;
     }
-    text.extend(old[next..].concat());
+    push(&old[next..]);
     text
+}
+
+/// Maps lines of an edited text to lines of the text that it was made from. An inserted line maps to its place.
+pub(super) fn mapped(shown: &[u8], edited: &[u8], at: &Range<usize>) -> Range<usize> {
+    let edits = pending(shown, edited);
+    let of_line = |line: usize| match edits.iter().rfind(|edit| edit.new.start <= line) {
+        Some(edit) if line < edit.new.end => edit.old.clone(),
+        Some(edit) => {
+            let line = edit.old.end + (line - edit.new.end);
+            line..line + 1
+        }
+        None => line..line + 1,
+    };
+    if at.is_empty() {
+        let start = of_line(at.start).start;
+        return start..start;
+    }
+    of_line(at.start).start..of_line(at.end - 1).end
 }
 
 #[cfg(test)]
@@ -136,12 +179,28 @@ mod tests {
     #[test]
     fn hunks_at_lines_are_accepted() {
         let (old, new) = (text("abcde"), text("aBcdxe"));
-        let accept = |lines| shown(&accepted(&old, &new, &lines));
+        let accept = |lines| shown(&accepted(&old, &new, &[lines]));
         assert_eq!(accept(1..2), "aBcde");
         assert_eq!(accept(4..5), "abcdxe");
         assert_eq!(accept(0..6), "aBcdxe");
         assert_eq!(accept(2..3), "abcde", "no hunk is there");
-        assert_eq!(shown(&accepted(&old, &text("abde"), &(2..3))), "abde");
+        assert_eq!(shown(&accepted(&old, &text("abde"), &[2..3])), "abde");
+    }
+
+    #[test]
+    fn a_line_behind_one_without_newline_stays_a_line() {
+        assert_eq!(accepted(b"a\nb", b"A\nb\nc", &[2..3]), b"a\nb\nc");
+    }
+
+    #[test]
+    fn lines_of_an_edited_text_are_mapped() {
+        let (shown, edited) = (text("abcd"), text("xabYd"));
+        let map = |lines| mapped(&shown, &edited, &lines);
+        assert_eq!(map(1..3), 0..2);
+        assert_eq!(map(3..4), 2..3, "replaced");
+        assert_eq!(map(0..1), 0..0, "inserted");
+        assert_eq!(map(4..5), 3..4);
+        assert_eq!(map(2..2), 1..1, "between lines");
     }
 
     proptest! {
@@ -153,8 +212,10 @@ mod tests {
             prop_assert_eq!(&carried(&b, &b, &a), &a);
             prop_assert_eq!(&carried(&r, &b, &b), &r);
             prop_assert_eq!(&by_lines(&b, &b, &a), &a);
-            prop_assert_eq!(&accepted(&r, &b, &(0..usize::MAX)), &b);
-            prop_assert_eq!(&accepted(&r, &b, &(99..99)), &r);
+            prop_assert_eq!(&accepted(&r, &b, &[0..usize::MAX]), &b);
+            prop_assert_eq!(&without(&r, &b, &pending(&r, &b)), &r);
+            prop_assert_eq!(&without(&r, &b, &[]), &b);
+            prop_assert_eq!(&accepted(&r, &b, &[99..99]), &r);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 14] = [
+const STEPS: [&str; 15] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -24,6 +24,7 @@ const STEPS: [&str; 14] = [
     include_str!("schema/012.sql"),
     include_str!("schema/013.sql"),
     include_str!("schema/014.sql"),
+    include_str!("schema/015.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch
@@ -177,6 +178,32 @@ mod tests {
             })
             .expect("the session");
         assert_eq!((native.as_str(), root), ("s", 1));
+    }
+
+    /// Files kept before version 15 are kept as a whole.
+    #[test]
+    fn reviews_of_version_14_stay() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("store.db");
+        {
+            let old = Connection::open(&path).expect("opens");
+            for step in &STEPS[..14] {
+                old.execute_batch(step).expect("a step");
+            }
+            let more = format!(
+                "PRAGMA user_version=14; PRAGMA application_id={APPLICATION_ID};
+                 INSERT INTO file (id) VALUES (7);
+                 INSERT INTO reviewed (file, branch, node, change, time) VALUES (7, 1, 2, 3, 4);"
+            );
+            old.execute_batch(&more).expect("rows");
+        }
+        let store = crate::store::Store::open(dir.path()).expect("opens");
+        let file = crate::model::FileId(7);
+        let rows = crate::store::tables::reviewed::rows(&store.conn, file).expect("rows");
+        let [row] = rows.as_slice() else {
+            panic!("{rows:?}");
+        };
+        assert_eq!((row.change.0, &row.state, &row.lines), (3, &None, &None));
     }
 
     /// The kernel reports some of the numbers with a sign.

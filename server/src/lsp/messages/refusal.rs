@@ -68,6 +68,10 @@ pub fn no_action(name: &str) -> String {
     format!("there is no action `{name}`: it is none, keep or unkeep")
 }
 
+pub fn no_state(name: &str) -> String {
+    format!("`{name}` is not the `shown` of a file in an answer")
+}
+
 pub const NO_TURN: &str = "no turn of an agent has been recorded yet";
 pub const NO_BRANCH: &str = "there is no other branch";
 pub const NO_BRANCH_HINT: &str = "a fork makes one: the lens or the action above an agent's lines";

@@ -21,6 +21,15 @@ pub(crate) struct ReviewedRow {
     pub state: FileVersion,
     /// The row that counts again when this one is taken back.
     pub earlier: Option<i64>,
+    /// The lines that the user kept; None: the whole file.
+    pub lines: Option<KeptLines>,
+}
+
+/// The changes at the lines that the user kept: the file without them, and with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeptLines {
+    pub from: ContentId,
+    pub to: ContentId,
 }
 
 /// A row to add.
@@ -32,11 +41,12 @@ pub(crate) struct NewReviewed<'a> {
     pub change: ChangeId,
     pub state: &'a FileVersion,
     pub earlier: Option<i64>,
+    pub lines: Option<KeptLines>,
 }
 
 const REVIEWED: Table = Table("reviewed");
 
-const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier";
+const COLUMNS: &str = "id, file, branch, node, change, path, image, earlier, kept_from, kept_to";
 
 fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
     Ok(ReviewedRow {
@@ -47,6 +57,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
         change: r.get(4)?,
         state: state_from(r, 5)?,
         earlier: r.get(7)?,
+        lines: Option::zip(r.get(8)?, r.get(9)?).map(|(from, to)| KeptLines { from, to }),
     })
 }
 
@@ -73,8 +84,8 @@ pub(crate) fn contents(conn: &Connection, take: &mut dyn FnMut(ContentId)) -> Re
 pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
     let (path, image) = state_columns(new.state);
     conn.prepare_cached(
-        "INSERT INTO reviewed (file, branch, node, change, path, image, earlier, time)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        "INSERT INTO reviewed (file, branch, node, change, path, image, earlier, time, kept_from, kept_to)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
     )?
     .execute(params![
         new.file,
@@ -84,7 +95,25 @@ pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
         path,
         image,
         new.earlier,
-        now()
+        now(),
+        new.lines.map(|lines| lines.from),
+        new.lines.map(|lines| lines.to),
     ])?;
     Ok(())
+}
+
+/// Returns the contents that the kept lines of all rows need.
+pub(crate) fn kept_contents(conn: &Connection) -> Result<Vec<ContentId>> {
+    let mut select = conn.prepare_cached(
+        "SELECT kept_from FROM reviewed WHERE kept_from IS NOT NULL
+         UNION SELECT kept_to FROM reviewed WHERE kept_to IS NOT NULL",
+    )?;
+    let rows = select.query_map([], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// True if the user has reviewed anything.
+pub(crate) fn is_used(conn: &Connection) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM reviewed)";
+    Ok(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?)
 }

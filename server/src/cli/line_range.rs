@@ -1,0 +1,49 @@
+//! Ranges of lines as options take them.
+
+use std::ops::RangeInclusive;
+
+use super::error::{CliError, CliResult};
+use crate::render;
+
+/// A typed range of lines, numbered from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineRange {
+    pub from: usize,
+    /// None is the last line.
+    pub to: Option<usize>,
+}
+
+impl LineRange {
+    pub fn parse(typed: &str) -> CliResult<Self> {
+        let wrong = || {
+            CliError::usage(format!("-L {typed} is not a range of lines"))
+                .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from line 10 to the end")
+        };
+        let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
+        let (from, to) = typed.split_once([',', '-']).unwrap_or((typed, ""));
+        let from = match from {
+            "" if !to.is_empty() => 1,
+            from => number(from).ok_or_else(wrong)?,
+        };
+        let to = match (to, to.strip_prefix('+')) {
+            ("", _) => None,
+            (_, Some(count)) => {
+                let count = number(count).ok_or_else(wrong)?;
+                Some(from.saturating_add(count - 1))
+            }
+            (to, None) => Some(number(to).filter(|to| *to >= from).ok_or_else(wrong)?),
+        };
+        Ok(Self { from, to })
+    }
+
+    pub fn within(self, count: usize, path: &str) -> CliResult<RangeInclusive<usize>> {
+        if self.from > count {
+            let has = render::plural(count, "line", "lines");
+            return Err(CliError::usage(format!(
+                "there is no line {}: {path} has {has}",
+                self.from
+            )));
+        }
+        Ok(self.from..=self.to.unwrap_or(count).min(count))
+    }
+}
