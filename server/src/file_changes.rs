@@ -47,7 +47,7 @@ impl FileChange {
             old: state(from, action.before),
             new: state(&action.path, action.after),
         };
-        Self::read(&delta, |id| engine.text_of(plan, id))
+        Self::read(&delta, |id| engine.restore().text_of(plan, id))
     }
 
     /// The change that a plan makes to a file, as the user sees it: an open document's text, saved or not, is the old
@@ -58,7 +58,7 @@ impl FileChange {
             let sides = [(&mut changed.old, edit.from), (&mut changed.new, edit.to)];
             for (side, text) in sides {
                 if let Some((_, _, bytes)) = side {
-                    *bytes = engine.text_of(plan, &text)?;
+                    *bytes = engine.restore().text_of(plan, &text)?;
                 }
             }
         }

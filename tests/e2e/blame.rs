@@ -471,12 +471,17 @@ fn unsaved_text_is_marked_as_not_saved() {
     world.write("a.txt", world.read("a.txt").replace("five", "FIVE"));
     let engine = engine(&world);
     assert_eq!(
-        engine.head().expect("a head").map(|h| h.to_string()),
+        engine
+            .history()
+            .head()
+            .expect("a head")
+            .map(|h| h.to_string()),
         Some(world.id("t1 Edit: modify a.txt"))
     );
     let of = |path: &str, text: &str| -> Vec<String> {
         let path = RelPath::new(path).expect("a path");
         let blame = engine
+            .blamer()
             .blame(&path, Against::Text(text.as_bytes()))
             .expect("an answer");
         assert_eq!(blame.text, text.as_bytes());

@@ -44,7 +44,10 @@ impl Editor {
             cwd: &world.root,
         });
         let mut engine = Engine::open(&workspace.expect("a workspace")).expect("opens");
-        let lease = engine.attach_editor(name).expect("attached");
+        let lease = engine
+            .documents_mut()
+            .attach_editor(name)
+            .expect("attached");
         Self { engine, lease }
     }
 
@@ -56,13 +59,22 @@ impl Editor {
             base: Some(id(base)),
             version: 1,
         };
-        assert!(self.engine.put_buffer(&self.lease, &open).expect("put"));
+        assert!(
+            self.engine
+                .documents_mut()
+                .put_buffer(&self.lease, &open)
+                .expect("put")
+        );
     }
 
     /// Waits for the next request that another process hands to this editor.
     fn asked(&mut self) -> Handed {
         loop {
-            let mut all = self.engine.take_requests(&self.lease).expect("read");
+            let mut all = self
+                .engine
+                .restore_mut()
+                .take_requests(&self.lease)
+                .expect("read");
             if let Some(handed) = all.pop() {
                 return handed;
             }
@@ -73,12 +85,14 @@ impl Editor {
     /// Carries out such a request with this text in `a.txt`, and reports success.
     fn serves(&mut self, text: &str, base: &str) {
         let handed = self.asked();
-        let outcome = self
-            .engine
-            .serve(&handed, vec![dirty(text, base)], &mut |_| {});
+        let outcome =
+            self.engine
+                .restore_mut()
+                .serve(&handed, vec![dirty(text, base)], &mut |_| {});
         let answer = RequestOutcome::of(&outcome);
         assert!(
             self.engine
+                .restore_mut()
                 .answer_request(handed.id, &answer)
                 .expect("told")
         );
@@ -92,13 +106,13 @@ impl Editor {
             base: None,
             on_disk: false,
         };
-        let target = self.engine.resolve("t1").expect("a turn");
+        let target = self.engine.history().resolve("t1").expect("a turn");
         let request = Request {
             editor: Some(self.lease.id()),
             open: vec![doc],
             ..Request::new(backstitch_core::restore::Goal::Rewind(target))
         };
-        let applied = self.engine.apply(&request, None, &mut |_| {});
+        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
         assert_eq!(applied.expect("applied").plan.edits[0].to, id(START));
     }
 
@@ -234,6 +248,7 @@ fn a_command_line_rewind_goes_through_the_editor() {
     world.write("a.txt", MERGED);
     editor
         .engine
+        .documents_mut()
         .drop_buffer(&editor.lease, &path("a.txt"))
         .expect("dropped");
     world.ok(["scan"]);
@@ -277,16 +292,21 @@ fn conflicts_with_unsaved_text_are_decided_first() {
             let asked = scope.spawn(|| world.json(["rewind", "t1", "--on-conflict", how]));
             let handed = editor.asked();
             let open = vec![dirty(RIVAL, AGENT)];
-            let outcome = editor.engine.serve(&handed, open, &mut |_| {});
+            let outcome = editor
+                .engine
+                .restore_mut()
+                .serve(&handed, open, &mut |_| {});
             let answer = RequestOutcome::of(&outcome);
             editor
                 .engine
+                .restore_mut()
                 .answer_request(handed.id, &answer)
                 .expect("told");
             let applied = outcome.expect("applied");
             let edit = &applied.plan.edits[0];
             let text = editor
                 .engine
+                .restore()
                 .text_of(&applied.plan, &edit.to)
                 .expect("made");
             assert_eq!(
@@ -338,6 +358,7 @@ fn an_editor_that_does_not_answer_is_named_and_nothing_changes() {
     assert!(
         editor
             .engine
+            .restore_mut()
             .take_requests(&editor.lease)
             .expect("read")
             .is_empty()
@@ -372,8 +393,12 @@ fn a_retry_succeeds_after_the_editor_died() {
     world.ok(["rewind", "t1"]);
     assert_eq!(world.read("a.txt"), START);
     let mut next = Editor::new(&world, "Helix");
-    let orphans = next.engine.orphan_buffers().expect("read");
-    let taken = next.engine.keep_orphan(&orphans[0], "left").expect("taken");
+    let orphans = next.engine.documents().orphan_buffers().expect("read");
+    let taken = next
+        .engine
+        .documents_mut()
+        .keep_orphan(&orphans[0], "left")
+        .expect("taken");
     assert_eq!(taken.expect("there").text, TYPED.as_bytes());
     assert_eq!(world.json(["status"])["unsaved_left"], json!([]));
 }
@@ -483,7 +508,10 @@ fn the_user_decides_about_a_document_closed_without_saving() {
         } else {
             PendingChoice::Forget
         };
-        let settled = editor.engine.resolve_pending(&path("a.txt"), &how);
+        let settled = editor
+            .engine
+            .documents_mut()
+            .resolve_pending(&path("a.txt"), &how);
         settled.expect("settled");
         let expected = if write { START } else { AGENT };
         assert_eq!(
@@ -578,13 +606,13 @@ fn a_running_editor_survives_clearing_the_history() {
 impl Editor {
     /// Rewinds to the first turn with unsaved text of its own.
     fn rewinds_merged(&mut self) {
-        let target = self.engine.resolve("t1").expect("a turn");
+        let target = self.engine.history().resolve("t1").expect("a turn");
         let request = Request {
             editor: Some(self.lease.id()),
             open: vec![dirty(TYPED, AGENT)],
             ..Request::new(backstitch_core::restore::Goal::Rewind(target))
         };
-        let applied = self.engine.apply(&request, None, &mut |_| {});
+        let applied = self.engine.restore_mut().apply(&request, None, &mut |_| {});
         assert_eq!(applied.expect("applied").plan.edits[0].to, id(MERGED));
     }
 }

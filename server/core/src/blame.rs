@@ -125,7 +125,20 @@ struct Cache {
 const ON_DISK: Owner = Owner::Change(ChangeId(i64::MAX));
 const IN_EDITOR: Owner = Owner::Change(ChangeId(i64::MAX - 1));
 
+/// Authors of lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Blamer<'a> {
+    engine: &'a Engine,
+}
+
 impl Engine {
+    /// Authors of lines.
+    pub fn blamer(&self) -> Blamer<'_> {
+        Blamer { engine: self }
+    }
+}
+
+impl Blamer<'_> {
     /// Returns the author of each line of the file at `path`.
     pub fn blame(&self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
         let cache = Cache {
@@ -134,7 +147,7 @@ impl Engine {
         };
         let blame = self.annotate_text(path, target, &cache)?;
         for update in cache.updates.take() {
-            update.write(&self.store);
+            update.write(&self.engine.store);
         }
         Ok(blame)
     }
@@ -150,17 +163,17 @@ impl Engine {
     }
 
     fn annotate_text(&self, path: &RelPath, target: Against<'_>, cache: &Cache) -> Result<Blame> {
-        let _moment = self.store.reading()?;
+        let _moment = self.engine.store.reading()?;
         match target {
             Against::Node(node) => {
                 let recorded = self.recorded_at(path, node)?;
-                let text = self.store.content(&recorded.content)?;
+                let text = self.engine.store.content(&recorded.content)?;
                 refuse_binary(path, &text)?;
                 let runs = self.owners(&recorded, &text, cache)?;
                 self.answer(path, text, &runs)
             }
             Against::Disk => {
-                let mut entry = self.look_at(path)?;
+                let mut entry = self.engine.documents().look_at(path)?;
                 let text = text_of(path, &mut entry)?;
                 let recorded = self.recorded_now(path, &entry)?;
                 if recorded.is_none() {
@@ -171,7 +184,7 @@ impl Engine {
             }
             Against::Text(text) => {
                 refuse_binary(path, text)?;
-                let entry = self.look_at(path)?;
+                let entry = self.engine.documents().look_at(path)?;
                 if entry.is_dir {
                     return Err(directory(path));
                 }
@@ -182,7 +195,7 @@ impl Engine {
                         (bytes.clone(), runs)
                     }
                     (_, _, Some(recorded)) => {
-                        let text = self.store.content(&recorded.content)?;
+                        let text = self.engine.store.content(&recorded.content)?;
                         let runs = self.owners(recorded, &text, cache)?;
                         (text, runs)
                     }
@@ -208,7 +221,7 @@ impl Engine {
         if image.content() == Some(recorded.content) {
             return self.owners(recorded, text, cache);
         }
-        let recorded_text = self.store.content(&recorded.content)?;
+        let recorded_text = self.engine.store.content(&recorded.content)?;
         let runs = self.owners(recorded, &recorded_text, cache)?;
         Ok(runs.carried(&line_changes(&recorded_text, text), ON_DISK))
     }
@@ -219,13 +232,13 @@ impl Engine {
         let Some(file) = recorded.file else {
             return Ok(Runs::all(lines, Owner::Before));
         };
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         if cache.used
             && let Some(runs) = annotate::cached(conn, file, set, content, lines)?
         {
             return Ok(runs);
         }
-        let annotator = Annotator::new(&self.store, file, cache.used)?;
+        let annotator = Annotator::new(&self.engine.store, file, cache.used)?;
         let runs = annotator.owners(set, content, text)?;
         if cache.used {
             let head = self.head_now()?;
@@ -238,12 +251,12 @@ impl Engine {
 
     /// Returns the recorded state of the file at this path now; None: nothing is recorded.
     fn recorded_now(&self, path: &RelPath, entry: &DiskEntry) -> Result<Option<RecordedState>> {
-        let (conn, root) = (&self.store.conn, self.here.root);
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
         let mut row = file_state::get(conn, root, path)?;
         if row.is_none()
             && let Some(stat) = &entry.stat
             && let Some(from) = file_state::path_of(conn, root, stat)?
-            && self.root.stat(&from).is_none()
+            && self.engine.root.stat(&from).is_none()
         {
             // moved, which is not recorded yet
             row = file_state::get(conn, root, &from)?;
@@ -263,15 +276,18 @@ impl Engine {
 
     /// Returns the head, even if another process has switched branches meanwhile.
     fn head_now(&self) -> Result<Option<NodeId>> {
-        root::head(&self.store.conn, self.here.root)
+        root::head(&self.engine.store.conn, self.engine.here.root)
     }
 
     fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {
-        let (conn, ancestry) = (&self.store.conn, Ancestry::new(&self.store.conn));
+        let (conn, ancestry) = (
+            &self.engine.store.conn,
+            Ancestry::new(&self.engine.store.conn),
+        );
         history::node(conn, node)?;
         let mut found = None;
         for file in changed_files::at_path(conn, path)? {
-            if self.known_at(&ancestry, file, node)?
+            if self.engine.history().known_at(&ancestry, file, node)?
                 && let Some(placed) = history::state_at(&ancestry, file, node)?
                 && placed.path == *path
             {
@@ -281,7 +297,7 @@ impl Engine {
         // no change names it, so it is unchanged since it was first recorded
         if found.is_none()
             && let Some(row) =
-                file_state::get(conn, self.here.root, path)?.filter(|r| r.file.is_none())
+                file_state::get(conn, self.engine.here.root, path)?.filter(|r| r.file.is_none())
             && row
                 .since
                 .map_or(Ok(true), |since| ancestry.is_ancestor(since, node))?
@@ -289,11 +305,11 @@ impl Engine {
             found = Some((None, row.image));
         }
         if found.is_none() {
-            let tree = self.placed_at(node)?;
+            let tree = self.engine.history().placed_at(node)?;
             if let Some((image, file)) = tree.get(path) {
                 found = Some((
                     *file,
-                    backed_content::materialize(conn, self.here.root, path, *image)?,
+                    backed_content::materialize(conn, self.engine.here.root, path, *image)?,
                 ));
             }
         }
@@ -306,7 +322,7 @@ impl Engine {
             }),
             Some((_, Image::Symlink { .. })) => Err(link(path)),
             Some((_, Image::Opaque(why))) => Err(not_kept(path, why)),
-            Some((_, Image::Absent)) | None if self.root.read_entry(path)?.is_dir => {
+            Some((_, Image::Absent)) | None if self.engine.root.read_entry(path)?.is_dir => {
                 Err(directory(path))
             }
             Some((_, Image::Absent | Image::InGit { .. })) | None => {
@@ -317,8 +333,9 @@ impl Engine {
 
     /// True if the current rules hide a path.
     pub(crate) fn is_hidden(&self, path: &RelPath) -> bool {
-        let base = Rules::base(&self.root.excludes());
-        let mut text = |file: &RelPath| read_small(&self.root.path.join(file.to_path()), false);
+        let base = Rules::base(&self.engine.root.excludes());
+        let mut text =
+            |file: &RelPath| read_small(&self.engine.root.path.join(file.to_path()), false);
         was_ignored(&base, path, &mut text)
     }
 

@@ -1,6 +1,7 @@
 //! Differences between two states: checkpoints, heads of branches, the disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 
 use crate::content::is_text;
 use crate::engine::Engine;
@@ -20,18 +21,61 @@ pub struct Delta {
     pub new: FileVersion,
 }
 
+/// Compares checkpoints with each other and with the files on disk. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparer<E> {
+    engine: E,
+}
+
 impl Engine {
+    /// Comparisons of states: questions.
+    pub fn comparer(&self) -> Comparer<&Self> {
+        Comparer { engine: self }
+    }
+
+    /// Comparisons of states.
+    pub fn comparer_mut(&mut self) -> Comparer<&mut Self> {
+        Comparer { engine: self }
+    }
+}
+
+impl Comparer<&mut Engine> {
+    /// Returns the differences between a node and the disk. The disk is scanned first, and changes
+    /// become a node as usual. `only` limits the files that matter, if not empty.
+    pub fn compare_with_disk(&mut self, from: NodeId, only: &[RelPath]) -> Result<Vec<Delta>> {
+        let conn = &self.engine.store.conn;
+        let mut files = BTreeSet::new();
+        for path in only {
+            let is_file = file_state::row(conn, self.engine.here.root, path)?.is_some();
+            files.extend(is_file.then(|| path.clone()));
+        }
+        let is_current = !self.engine.always_scan
+            && !only.is_empty()
+            && files.len() == only.len()
+            && self.engine.capture().no_agent_is_active()?
+            && self.engine.capture().match_record(&files)?;
+        if !is_current {
+            self.engine.capture_mut().record_changes()?;
+        }
+        match self.engine.history().head()? {
+            Some(head) => self.compare(from, head),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+impl<E: Deref<Target = Engine>> Comparer<E> {
     /// Returns the differences between two nodes, by path.
     pub fn compare(&self, from: NodeId, to: NodeId) -> Result<Vec<Delta>> {
-        let _moment = self.store.reading()?;
-        let ancestry = Ancestry::new(&self.store.conn);
+        let _moment = self.engine.store.reading()?;
+        let ancestry = Ancestry::new(&self.engine.store.conn);
         let common = ancestry.common(from, to)?;
         let diverged = common != Some(from) && common != Some(to);
         let mut deltas = Vec::new();
-        for file in self.files_between(&ancestry, from, to)? {
+        for file in self.engine.history().files_between(&ancestry, from, to)? {
             let state = |node| -> Result<FileVersion> {
                 // on one chain, the earliest known state stands for unknown earlier states
-                if diverged && !self.known_at(&ancestry, file, node)? {
+                if diverged && !self.engine.history().known_at(&ancestry, file, node)? {
                     return Ok(None);
                 }
                 history::state_at(&ancestry, file, node)
@@ -55,7 +99,7 @@ impl Engine {
         let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
                 Some(Image::File { content, size, .. }) if size > 0 && size <= MAX_SIZE => {
-                    Ok(Some(self.store.content(&content)?).filter(|t| is_text(t)))
+                    Ok(Some(self.engine.store.content(&content)?).filter(|t| is_text(t)))
                 }
                 _ => Ok(None),
             }
@@ -111,29 +155,6 @@ impl Engine {
                 new: delta.new.clone(),
             })
             .collect())
-    }
-
-    /// Returns the differences between a node and the disk. The disk is scanned first, and changes
-    /// become a node as usual. `only` limits the files that matter, if not empty.
-    pub fn compare_with_disk(&mut self, from: NodeId, only: &[RelPath]) -> Result<Vec<Delta>> {
-        let conn = &self.store.conn;
-        let mut files = BTreeSet::new();
-        for path in only {
-            let is_file = file_state::row(conn, self.here.root, path)?.is_some();
-            files.extend(is_file.then(|| path.clone()));
-        }
-        let is_current = !self.always_scan
-            && !only.is_empty()
-            && files.len() == only.len()
-            && self.no_agent_is_active()?
-            && self.match_record(&files)?;
-        if !is_current {
-            self.record_changes()?;
-        }
-        match self.head()? {
-            Some(head) => self.compare(from, head),
-            None => Ok(Vec::new()),
-        }
     }
 }
 

@@ -3,11 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Here};
+use crate::places::Workspace;
+use crate::store::tables::operation;
 use crate::store::tables::root;
 use crate::store::{self, Store};
 use crate::worktree::disk::Root;
@@ -73,6 +75,16 @@ pub struct Engine {
     pub(crate) always_scan: bool,
     pub(crate) notice: Option<String>,
     pub(crate) options: OpenOptions,
+    pub(crate) upper: UpperLayers,
+}
+
+/// Functions of higher layers that lower ones call; `open` installs them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UpperLayers {
+    /// Finishes an interrupted restore. Requires the lock of restores.
+    pub recover: fn(&mut Engine) -> Result<()>,
+    /// Opens the store for another directory.
+    pub open: fn(&Workspace, OpenOptions) -> Result<Engine>,
 }
 
 /// Progress callback and cancellation flag.
@@ -178,6 +190,27 @@ impl Engine {
     /// Does housekeeping that a hook has no time for.
     pub fn tidy(&mut self) {
         self.store.tidy();
+    }
+
+    /// Takes the lock under which captures scan the disk. Finishes an interrupted restore first, so that no capture
+    /// records a half-restored tree.
+    pub(crate) fn quiet_lock(&mut self, wait: Duration) -> Result<Option<store::Lock>> {
+        let until = Instant::now() + wait;
+        let left = || until.saturating_duration_since(Instant::now());
+        loop {
+            let Some(lock) = self.store.restore_lock(false, left())? else {
+                return Ok(None);
+            };
+            if operation::unfinished(&self.store.conn, self.here.root)?.is_none() {
+                self.refresh()?;
+                return Ok(Some(lock));
+            }
+            drop(lock);
+            match self.store.restore_lock(true, left())? {
+                Some(_lock) => (self.upper.recover)(self)?,
+                None => return Ok(None),
+            }
+        }
     }
 
     pub(crate) const RESTORE_WAIT: Duration = Duration::from_secs(10);

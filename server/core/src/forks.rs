@@ -5,6 +5,7 @@ mod materialize;
 mod target;
 mod tree;
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,17 +36,25 @@ pub struct Forked {
     pub written: WrittenTree,
 }
 
+/// Branches, tags, and copies of a tree in other directories. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Forks<E> {
+    engine: E,
+}
+
 impl Engine {
-    pub fn branch(&self, name: &str) -> Result<BranchInfo> {
-        let conn = &self.store.conn;
-        branches::info(conn, self.here, branches::find(conn, name)?)
+    /// Branches, tags, and copies of a tree: questions.
+    pub fn forks(&self) -> Forks<&Self> {
+        Forks { engine: self }
     }
 
-    /// Returns the checkpoints made on a branch, oldest first.
-    pub fn nodes_of(&self, branch: BranchId) -> Result<Vec<NodeId>> {
-        node::of_branch(&self.store.conn, branch)
+    /// Branches, tags, and copies of a tree.
+    pub fn forks_mut(&mut self) -> Forks<&mut Self> {
+        Forks { engine: self }
     }
+}
 
+impl Forks<&mut Engine> {
     /// Creates a branch at a node. Does not switch to it.
     pub fn create_branch(
         &mut self,
@@ -53,8 +62,8 @@ impl Engine {
         from: NodeId,
         description: Option<&str>,
     ) -> Result<BranchInfo> {
-        let here = self.here;
-        self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        self.engine.store.write(Durable::Power, |conn| {
             let id = branches::create(conn, name, from, description)?;
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
             branches::info(conn, here, id)
@@ -62,8 +71,8 @@ impl Engine {
     }
 
     pub fn rename_branch(&mut self, from: &str, to: &str) -> Result<BranchInfo> {
-        let here = self.here;
-        self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        self.engine.store.write(Durable::Power, |conn| {
             let id = branches::find(conn, from)?;
             branches::rename(conn, id, to)?;
             branches::record(
@@ -79,8 +88,8 @@ impl Engine {
 
     /// Deletes a branch's name and returns what it named. Its checkpoints stay.
     pub fn delete_branch(&mut self, name: &str) -> Result<BranchInfo> {
-        let here = self.here;
-        self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        self.engine.store.write(Durable::Power, |conn| {
             let deleted = branches::delete(conn, here, branches::find(conn, name)?)?;
             branches::record(
                 conn,
@@ -94,8 +103,8 @@ impl Engine {
     }
 
     pub fn tag(&mut self, name: &str, node: NodeId) -> Result<()> {
-        let here = self.here;
-        self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        self.engine.store.write(Durable::Power, |conn| {
             branches::tag(conn, name, node)?;
             branches::record(conn, here, OpKind::Tag, name, Some(node))
         })
@@ -103,8 +112,8 @@ impl Engine {
 
     /// Deletes a tag and returns its node.
     pub fn untag(&mut self, name: &str) -> Result<NodeId> {
-        let here = self.here;
-        self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        self.engine.store.write(Durable::Power, |conn| {
             let node = branches::untag(conn, name)?;
             branches::record(
                 conn,
@@ -119,33 +128,9 @@ impl Engine {
 
     /// Pins or unpins a node. Retention never squashes a pinned node. Returns `false` if nothing changed.
     pub fn pin(&mut self, node: NodeId, pinned: bool) -> Result<bool> {
-        self.store
+        self.engine
+            .store
             .write(Durable::Power, |conn| branches::pin(conn, node, pinned))
-    }
-
-    pub fn tags(&self) -> Result<Vec<Tag>> {
-        tag::all(&self.store.conn)
-    }
-
-    /// Returns the nearest common ancestor of two nodes.
-    pub fn ancestor(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
-        Ancestry::new(&self.store.conn).common(a, b)
-    }
-
-    /// Writes the whole tracked tree at a node into an empty directory.
-    pub fn materialize(
-        &self,
-        id: NodeId,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<WrittenTree> {
-        let target = self.target(into)?;
-        std::fs::create_dir_all(&target.path).at("make", into)?;
-        self.write_tree(
-            id,
-            &Root::open(&target.path, Arc::clone(&self.root.sources))?,
-            progress,
-        )
     }
 
     /// Creates a branch at a node, in a directory of its own: another root of this store. The directory appears only
@@ -160,16 +145,16 @@ impl Engine {
     ) -> Result<Forked> {
         // refuse before writing anything
         let target = self.target_of_fork(into)?;
-        branches::check_name(&self.store.conn, name)?;
-        let shared = workspace::may_share(&target.path, &self.store.dir)?;
-        let pending = PendingFork::begin(&self.store.dir, &target, shared)?;
+        branches::check_name(&self.engine.store.conn, name)?;
+        let shared = workspace::may_share(&target.path, &self.engine.store.dir)?;
+        let pending = PendingFork::begin(&self.engine.store.dir, &target, shared)?;
         match self.fork_to(&pending, &target, (name, from, description), progress) {
             Ok(forked) => {
-                pending.finish(&self.store)?;
+                pending.finish(&self.engine.store)?;
                 if let Some(identity) = DirIdentity::of(&forked.root) {
                     let workspace = Workspace {
                         root: forked.root.clone(),
-                        store_dir: self.store.dir.clone(),
+                        store_dir: self.engine.store.dir.clone(),
                         shared: true,
                     };
                     // the first command in that directory does this, too
@@ -178,10 +163,47 @@ impl Engine {
                 Ok(forked)
             }
             Err(error) => {
-                pending.remove(&self.store.dir);
+                pending.remove(&self.engine.store.dir);
                 Err(error)
             }
         }
+    }
+}
+
+impl<E: Deref<Target = Engine>> Forks<E> {
+    pub fn branch(&self, name: &str) -> Result<BranchInfo> {
+        let conn = &self.engine.store.conn;
+        branches::info(conn, self.engine.here, branches::find(conn, name)?)
+    }
+
+    /// Returns the checkpoints made on a branch, oldest first.
+    pub fn nodes_of(&self, branch: BranchId) -> Result<Vec<NodeId>> {
+        node::of_branch(&self.engine.store.conn, branch)
+    }
+
+    pub fn tags(&self) -> Result<Vec<Tag>> {
+        tag::all(&self.engine.store.conn)
+    }
+
+    /// Returns the nearest common ancestor of two nodes.
+    pub fn ancestor(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
+        Ancestry::new(&self.engine.store.conn).common(a, b)
+    }
+
+    /// Writes the whole tracked tree at a node into an empty directory.
+    pub fn materialize(
+        &self,
+        id: NodeId,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<WrittenTree> {
+        let target = self.target(into)?;
+        std::fs::create_dir_all(&target.path).at("make", into)?;
+        self.write_tree(
+            id,
+            &Root::open(&target.path, Arc::clone(&self.engine.root.sources))?,
+            progress,
+        )
     }
 
     fn fork_to(
@@ -191,7 +213,7 @@ impl Engine {
         (name, from, description): (&str, NodeId, Option<&str>),
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        let sources = Sources::at(&target.path, &pending.tree(), &self.store.dir);
+        let sources = Sources::at(&target.path, &pending.tree(), &self.engine.store.dir);
         let tree = Root::open(&pending.tree(), Arc::new(sources))?;
         let written = self.write_tree(from, &tree, progress)?;
         let left_out = written.left_out();
@@ -203,8 +225,8 @@ impl Engine {
         } else {
             tree.identity()
         };
-        let here = self.here;
-        let branch = self.store.write(Durable::Power, |conn| {
+        let here = self.engine.here;
+        let branch = self.engine.store.write(Durable::Power, |conn| {
             // within the transaction, since a file may have got its identity while the tree was written
             let rows = self.rows_at(from)?;
             let absent = self.absent_at(from, &rows)?;
@@ -235,7 +257,7 @@ impl Engine {
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
             pending.commit(conn, root)?;
             // last, since a failure here rolls back the transaction
-            workspace::share(&target.path, &self.store.dir)?;
+            workspace::share(&target.path, &self.engine.store.dir)?;
             crate::fault::point("shared");
             branches::info(conn, Here { root, ..here }, branch)
         })?;

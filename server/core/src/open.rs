@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::Sources;
-use crate::engine::{Engine, OpenOptions, ProgressSink};
+use crate::engine::{Engine, OpenOptions, ProgressSink, UpperLayers};
 use crate::error::{Error, Result};
 use crate::model::{Here, os_bytes};
 use crate::owner::{self, Ownership};
@@ -61,12 +61,16 @@ impl Engine {
             always_scan: false,
             notice: None,
             options,
+            upper: UpperLayers {
+                recover: |engine| engine.restore_mut().recover_locked(),
+                open: Self::open_with,
+            },
         };
-        engine.recover()?;
+        engine.restore_mut().recover()?;
         if is_new_branch {
             engine.notice = Some(format!(
                 "another directory took over the branch of this one, which is now on {}",
-                engine.branch_name()?
+                engine.history().branch_name()?
             ));
         }
         Ok(engine)

@@ -13,6 +13,7 @@ mod replay;
 mod since;
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::ops::Range;
 
 use crate::compare::Delta;
@@ -126,17 +127,35 @@ struct NewReview {
     near: Option<ContentId>,
 }
 
+/// The changes of agents that the user has not reviewed. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Reviews<E> {
+    engine: E,
+}
+
 impl Engine {
+    /// Review of the changes that agents made: questions.
+    pub fn reviews(&self) -> Reviews<&Self> {
+        Reviews { engine: self }
+    }
+
+    /// Review of the changes that agents made.
+    pub fn reviews_mut(&mut self) -> Reviews<&mut Self> {
+        Reviews { engine: self }
+    }
+}
+
+impl Reviews<&mut Engine> {
     /// Returns the files with unreviewed work, by path. The disk is scanned first.
     pub fn review(&mut self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
-        self.record_changes()?;
+        self.engine.capture_mut().record_changes()?;
         self.unreviewed(selection)
     }
 
     /// Marks the selected files or hunks as reviewed. Returns them as they were before.
     pub fn keep_reviewed(&mut self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
-        self.record_changes()?;
-        let Some(head) = self.head()? else {
+        self.engine.capture_mut().record_changes()?;
+        let Some(head) = self.engine.history().head()? else {
             return Ok(Vec::new());
         };
         let mut kept = Vec::new();
@@ -184,8 +203,8 @@ impl Engine {
     /// Takes reviews back: the last one of each selected file; with `since` all later ones; with `lines` those of the hunks
     /// at these lines. Returns the selected files that are not reviewed after that.
     pub fn unkeep_reviewed(&mut self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
-        self.record_changes()?;
-        let Some(head) = self.head()? else {
+        self.engine.capture_mut().record_changes()?;
+        let Some(head) = self.engine.history().head()? else {
             return Ok(Vec::new());
         };
         let (mut reviews, mut back) = (Vec::new(), Vec::new());
@@ -212,7 +231,9 @@ impl Engine {
         self.record_reviews(head, &reviews, &back)?;
         self.unreviewed(selection)
     }
+}
 
+impl<E: Deref<Target = Engine>> Reviews<E> {
     /// Records reviews, and those that count again.
     fn record_reviews(
         &self,
@@ -223,8 +244,8 @@ impl Engine {
         if reviews.is_empty() && back.is_empty() {
             return Ok(());
         }
-        let (branch, dir) = (self.here.branch, &self.store.dir);
-        self.store.write(Durable::Process, |conn| {
+        let (branch, dir) = (self.engine.here.branch, &self.engine.store.dir);
+        self.engine.store.write(Durable::Process, |conn| {
             for review in reviews {
                 let put = |text: &[u8]| store::put(conn, dir, text, review.near);
                 if let Some(text) = &review.accepted.text {
@@ -270,7 +291,7 @@ impl Engine {
     }
 
     fn unreviewed(&self, selection: &ReviewSelection) -> Result<Vec<ReviewFile>> {
-        let Some(head) = self.head()? else {
+        let Some(head) = self.engine.history().head()? else {
             return Ok(Vec::new());
         };
         let mut files = Vec::new();
@@ -285,17 +306,20 @@ impl Engine {
 
     /// Returns the selected files that changed on the chain of `head`, each with the state that it is compared with.
     fn compared(&self, head: NodeId, selection: &ReviewSelection) -> Result<Vec<FileReview>> {
-        let _moment = self.store.reading()?;
-        let conn = &self.store.conn;
+        let _moment = self.engine.store.reading()?;
+        let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let line = ancestry.line(head)?;
         let files = match selection.since {
-            Some(since) => self.files_between(&ancestry, since, head)?,
+            Some(since) => self
+                .engine
+                .history()
+                .files_between(&ancestry, since, head)?,
             None => self.files_of_agents(head)?,
         };
         let mut all = Vec::new();
         for file in files {
-            let file = FollowedFile::load(conn, &line, self.here.branch, file)?;
+            let file = FollowedFile::load(conn, &line, self.engine.here.branch, file)?;
             let current = file.current();
             let base = selection
                 .document
@@ -336,7 +360,7 @@ impl Engine {
 
     /// Returns the files that agents changed on the chain of `head`.
     fn files_of_agents(&self, head: NodeId) -> Result<BTreeSet<FileId>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let line = Ancestry::new(conn).line(head)?;
         let mut files = BTreeSet::new();
         for (file, branch, first) in changed_files::by_agents(conn)? {

@@ -84,9 +84,9 @@ impl Engine {
             root: self.root.path.clone(),
             store: self.store.dir.clone(),
             store_bytes: disk_use(&self.store.dir),
-            live_bytes: self.live_bytes()?,
-            branch: self.branch_name()?,
-            head: self.head()?,
+            live_bytes: self.retention().live_bytes()?,
+            branch: self.history().branch_name()?,
+            head: self.history().head()?,
             nodes: node::count(conn)?,
             turns: turn::count(conn)?,
             sessions: session::count(conn)?,
@@ -97,10 +97,10 @@ impl Engine {
             open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),
             recorder: recorder::holder(&self.store.dir, self.here.root),
-            editors: self.editors()?,
-            unsaved: self.unsaved()?,
-            orphans: self.orphan_buffers()?,
-            pending_saves: self.pending_saves()?,
+            editors: self.documents().editors()?,
+            unsaved: self.documents().unsaved()?,
+            orphans: self.documents().orphan_buffers()?,
+            pending_saves: self.documents().pending_saves()?,
         })
     }
 }

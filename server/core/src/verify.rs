@@ -32,14 +32,27 @@ impl Verified {
     }
 }
 
+/// Checks of the whole store.
+#[derive(Clone, Copy, Debug)]
+pub struct Verifier<'a> {
+    engine: &'a Engine,
+}
+
 impl Engine {
+    /// Checks of the whole store.
+    pub fn verifier(&self) -> Verifier<'_> {
+        Verifier { engine: self }
+    }
+}
+
+impl Verifier<'_> {
     /// Reads everything once. Lists problems without repairing them. Everything not listed is readable.
     pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
         let mut out = Verified::default();
         // before the read transaction, since another process may commit meanwhile
-        let lost = out.note("the newest checkpoint", self.store.lost());
+        let lost = out.note("the newest checkpoint", self.engine.store.lost());
         out.problems.extend(lost.flatten());
-        let _moment = self.store.reading()?;
+        let _moment = self.engine.store.reading()?;
         let sound = self.verify_database(&mut out);
         out.note("database", sound);
         let read = self.verify_contents(&mut out, progress);
@@ -54,7 +67,7 @@ impl Engine {
     }
 
     fn verify_database(&self, out: &mut Verified) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let mut select = conn.prepare("PRAGMA integrity_check")?;
         for line in select.query_map([], |r| r.get::<_, String>(0))? {
             let line = line?;
@@ -82,12 +95,12 @@ impl Engine {
         out: &mut Verified,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let total: Option<u64> = out.note("contents", blob::count(conn));
         let mut lost = Vec::new();
         for (done, id) in (1..).zip(blob::hashes(conn)?) {
             match id {
-                Ok(id) => match self.store.read(&id, &mut |_| Ok(())) {
+                Ok(id) => match self.engine.store.read(&id, &mut |_| Ok(())) {
                     Ok(()) => out.blobs += 1,
                     Err(e) => lost.push((id, e)),
                 },
@@ -119,13 +132,13 @@ impl Engine {
 
     /// Adds to each of these contents the files and checkpoints it belongs to.
     fn places(&self, of: &mut HashMap<ContentId, Vec<String>>) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let mut add = |content: Option<ContentId>, place: &dyn Fn() -> String| {
             if let Some(places) = content.and_then(|id| of.get_mut(&id)) {
                 places.push(place());
             }
         };
-        for (path, row) in file_state::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.engine.here.root)? {
             // a file that has changed is found with its changes
             if row.file.is_none() {
                 add(row.image.content(), &|| match row.since {
@@ -154,7 +167,7 @@ impl Engine {
 
     /// Reads all nodes and counts the readable ones.
     fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         for kind in node_checks::kinds(conn)? {
             if out.note("a node", kind).is_some() {
                 out.nodes += 1;
@@ -179,11 +192,11 @@ impl Engine {
 
     /// Checks that all JSON in rows can be read.
     fn verify_lists(&self, out: &mut Verified) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         for id in node_checks::ids(conn)? {
             out.note("a node", id.and_then(|id| history::node(conn, id)));
         }
-        let root = self.here.root;
+        let root = self.engine.here.root;
         out.note("the last look", scan::unfinished(conn, root));
         out.note("the last look", scan::coverage(conn, root));
         out.note("the last look", file_state::excludes(conn, root));
@@ -201,7 +214,7 @@ impl Engine {
 
     /// Checks that every change begins where the one before it ended, and that its set is consistent.
     fn verify_changes(&self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let total = out.note("changes", change::count(conn));
         for file in file::ids(conn)? {
@@ -220,7 +233,7 @@ impl Engine {
         out: &mut Verified,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let changes = history::changes_of_file(conn, file)?;
         for (at, change) in changes.iter().enumerate() {
             out.changes += 1;
@@ -271,14 +284,14 @@ impl Engine {
 
     /// Checks that the file states match the head.
     fn verify_heads(&self, out: &mut Verified) -> Result<()> {
-        let conn = &self.store.conn;
-        let Some(head) = self.head()? else {
+        let conn = &self.engine.store.conn;
+        let Some(head) = self.engine.history().head()? else {
             return Ok(());
         };
         let ancestry = Ancestry::new(conn);
         let mut placed = HashMap::new();
         let mut in_git = Vec::new();
-        for (path, row) in file_state::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.engine.here.root)? {
             if let Image::InGit { object, .. } = row.image {
                 in_git.push((path.clone(), object));
             }
@@ -292,7 +305,7 @@ impl Engine {
                 placed.insert(file, (path, row.image));
             }
         }
-        for path in backed_content::missing(conn, self.here.root, &in_git)? {
+        for path in backed_content::missing(conn, self.engine.here.root, &in_git)? {
             out.problems.push(format!(
                 "{}: its content was only in git, which no longer has it",
                 path.display()
@@ -301,6 +314,8 @@ impl Engine {
         for file in changed_files::all(conn)? {
             // a file first captured on another branch is unknown on this one
             let state = self
+                .engine
+                .history()
                 .known_at(&ancestry, file, head)
                 .and_then(|known| Ok(history::state_at(&ancestry, file, head)?.filter(|_| known)));
             let Some(state) = out.note("a file at the head", state) else {

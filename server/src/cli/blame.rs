@@ -36,7 +36,7 @@ pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult
         (None, Some(text)) => (Against::Text(text), "text".to_owned()),
         (None, None) => (Against::Disk, "disk".to_owned()),
     };
-    let blame = context.engine.blame(&path, against)?;
+    let blame = context.engine.blamer().blame(&path, against)?;
     let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
     let lines = match range {
         Some(range) => range.within(count, &path.display())?,

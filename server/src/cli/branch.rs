@@ -20,6 +20,7 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
     let Some(dir) = &options.into else {
         let branch = context
             .engine
+            .forks_mut()
             .create_branch(&options.name, from, description)?;
         if !options.switch {
             return created(context, &branch, from);
@@ -35,9 +36,13 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
     };
     let dir = context::current_dir()?.join(dir);
     let mut progress = context.out.progress();
-    let forked = context
-        .engine
-        .fork_into(&options.name, from, description, &dir, &mut progress)?;
+    let forked = context.engine.forks_mut().fork_into(
+        &options.name,
+        from,
+        description,
+        &dir,
+        &mut progress,
+    )?;
     drop(progress);
     if context.out.json {
         let mut answer = to_protocol::branch(&forked.branch);
@@ -73,7 +78,7 @@ pub fn run(context: &mut CommandContext, options: &args::BranchArgs) -> CliResul
         ) => create(context, name, from, description.as_deref()),
         (Some(BranchCommand::Switch(options)), ..) => restore::switch(context, options),
         (Some(BranchCommand::Rename { from, to }), ..) => {
-            let branch = context.engine.rename_branch(from, to)?;
+            let branch = context.engine.forks_mut().rename_branch(from, to)?;
             if context.out.json {
                 return out::answer(json!({ "branch": to_protocol::branch(&branch) }));
             }
@@ -83,7 +88,7 @@ pub fn run(context: &mut CommandContext, options: &args::BranchArgs) -> CliResul
                 .remark(&format!("Branch {from} is now called {to}.\n"))
         }
         (Some(BranchCommand::Delete { name }), ..) => {
-            let deleted = context.engine.delete_branch(name)?;
+            let deleted = context.engine.forks_mut().delete_branch(name)?;
             if context.out.json {
                 return out::answer(json!({ "branch": to_protocol::branch(&deleted) }));
             }
@@ -112,7 +117,10 @@ fn create(
     description: Option<&str>,
 ) -> CliResult<()> {
     let from = context.node_now(from)?;
-    let branch = context.engine.create_branch(name, from, description)?;
+    let branch = context
+        .engine
+        .forks_mut()
+        .create_branch(name, from, description)?;
     created(context, &branch, from)
 }
 
@@ -130,13 +138,13 @@ fn created(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> CliRe
 }
 
 fn list(context: &CommandContext) -> CliResult<()> {
-    let branches = context.engine.branches()?;
+    let branches = context.engine.history().branches()?;
     if context.out.json {
         let all: Vec<Value> = branches
             .iter()
             .map(|branch| {
                 let mut shape = to_protocol::value(&to_protocol::branch(branch));
-                let ids = context.engine.nodes_of(branch.id)?;
+                let ids = context.engine.forks().nodes_of(branch.id)?;
                 shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
                 Ok(shape)
             })
@@ -211,7 +219,7 @@ pub fn no_tags(out: &Out) -> CliResult<()> {
 
 pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<()> {
     if let Some(name) = &options.delete {
-        let node = context.engine.untag(name)?;
+        let node = context.engine.forks_mut().untag(name)?;
         if context.out.json {
             return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
         }
@@ -224,7 +232,7 @@ pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<(
         return tags(context);
     };
     let node = context.node_now(options.rev.as_deref().unwrap_or("@"))?;
-    context.engine.tag(name, node)?;
+    context.engine.forks_mut().tag(name, node)?;
     if context.out.json {
         return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
     }
@@ -234,7 +242,7 @@ pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<(
 }
 
 fn tags(context: &CommandContext) -> CliResult<()> {
-    let tags = context.engine.tags()?;
+    let tags = context.engine.forks().tags()?;
     if context.out.json {
         let tags = tags.iter().map(|tag| {
             json!({ "name": tag.name, "checkpoint": tag.node.to_string(), "created": to_protocol::time(tag.created) })
@@ -260,7 +268,7 @@ fn tags(context: &CommandContext) -> CliResult<()> {
 
 pub fn ancestor(context: &CommandContext, a: &str, b: &str) -> CliResult<()> {
     let (x, y) = (context.node(a)?, context.node(b)?);
-    let Some(node) = context.engine.ancestor(x, y)? else {
+    let Some(node) = context.engine.forks().ancestor(x, y)? else {
         return Err(
             CliError::not_found(format!("{a} and {b} have no common ancestor"))
                 .hint("their histories began separately"),

@@ -85,21 +85,21 @@ impl<'a> CommandContext<'a> {
 
     pub fn node(&self, rev: &str) -> CliResult<NodeId> {
         self.head()?;
-        Ok(self.engine.resolve(rev)?)
+        Ok(self.engine.history().resolve(rev)?)
     }
 
     /// Resolves a revision for a command that continues from it. If it names `@` or the current branch, unrecorded
     /// changes on disk become a checkpoint first.
     pub fn node_now(&mut self, rev: &str) -> CliResult<NodeId> {
-        if self.engine.names_head(rev)? {
-            self.engine.record_changes()?;
+        if self.engine.history().names_head(rev)? {
+            self.engine.capture_mut().record_changes()?;
         }
         self.node(rev)
     }
 
     /// Returns the newest checkpoint, or an error if there is none yet.
     pub fn head(&self) -> CliResult<NodeId> {
-        let head = self.engine.head()?;
+        let head = self.engine.history().head()?;
         Ok(head.ok_or_else(|| backstitch_core::Error::NoStore(self.root.clone()))?)
     }
 
@@ -125,16 +125,17 @@ impl<'a> CommandContext<'a> {
         if self.root.join(path.to_path()).symlink_metadata().is_ok() {
             return Ok(true);
         }
-        if let Some(head) = self.engine.head()?
+        if let Some(head) = self.engine.history().head()?
             && self
                 .engine
+                .history()
                 .paths_at(head)?
                 .iter()
                 .any(|p| p.within(path.bytes()))
         {
             return Ok(true);
         }
-        let ever = self.engine.log(&LogFilter {
+        let ever = self.engine.history().log(&LogFilter {
             limit: Some(1),
             path: Some(path.clone()),
             all_branches: true,

@@ -18,21 +18,28 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
     let (deltas, from, to) = match options.revs.as_slice() {
         [from, to] => {
             let (from, to) = (context.node(from)?, context.node(to)?);
-            (context.engine.compare(from, to)?, from, Some(to))
+            (context.engine.comparer().compare(from, to)?, from, Some(to))
         }
         revs => {
             // compared with the disk, the head is the one from before this scan
             let from = match revs.first() {
-                Some(rev) if *rev != "@" && *rev != context.engine.branch_name()? => {
+                Some(rev) if *rev != "@" && *rev != context.engine.history().branch_name()? => {
                     context.node_now(rev)?
                 }
                 _ => newest(context)?,
             };
-            (context.engine.compare_with_disk(from, &paths)?, from, None)
+            (
+                context
+                    .engine
+                    .comparer_mut()
+                    .compare_with_disk(from, &paths)?,
+                from,
+                None,
+            )
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);
-    let deltas = context.engine.join_similar(deltas)?;
+    let deltas = context.engine.comparer().join_similar(deltas)?;
     let changed: Vec<FileChange> = deltas
         .iter()
         .filter(wanted)
@@ -65,7 +72,7 @@ fn newest(context: &CommandContext) -> CliResult<NodeId> {
     let head = context.head()?;
     let mut at = head;
     loop {
-        let node = context.engine.entry(at)?.node;
+        let node = context.engine.history().entry(at)?.node;
         if node.kind != Kind::External {
             return Ok(at);
         }

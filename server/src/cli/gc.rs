@@ -12,10 +12,10 @@ use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
-    if options.if_due && !context.engine.gc_is_due()? {
+    if options.if_due && !context.engine.retention().gc_is_due()? {
         return Ok(());
     }
-    let mut limits = context.engine.limits()?;
+    let mut limits = context.engine.retention().limits()?;
     limits.days = options.keep_days.or(limits.days);
     limits.checkpoints = options.keep.or(limits.checkpoints);
     limits.bytes = match options.max_bytes {
@@ -26,13 +26,13 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     limits.early = options.if_due;
     let mut progress = context.out.progress();
     let done = if options.dry_run {
-        context.engine.gc_dry(limits, &mut progress)?
+        context.engine.retention().gc_dry(limits, &mut progress)?
     } else {
-        context.engine.gc(limits, &mut progress)?
+        context.engine.retention_mut().gc(limits, &mut progress)?
     };
     drop(progress);
     if options.if_due {
-        return Ok(context.engine.gc_was_done()?);
+        return Ok(context.engine.retention().gc_was_done()?);
     }
     if context.out.json {
         let made = done.made.iter().map(|(node, squashed)| {

@@ -53,16 +53,16 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
     if filter.text.is_some() {
         context.engine.read_words()?;
     }
-    let mut entries = context.engine.log(&filter)?;
+    let mut entries = context.engine.history().log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
     entries.truncate(limit.unwrap_or(usize::MAX));
-    let branches = context.engine.branches()?;
+    let branches = context.engine.history().branches()?;
     if context.out.json {
         return out::answer(json!({
             "checkpoints": entries.iter().map(to_protocol::checkpoint).collect::<Vec<_>>(),
             "branches": branches.iter().map(to_protocol::branch).collect::<Vec<_>>(),
-            "head": context.engine.head()?.map(|id| id.to_string()),
-            "branch": context.engine.branch_name()?,
+            "head": context.engine.history().head()?.map(|id| id.to_string()),
+            "branch": context.engine.history().branch_name()?,
         }));
     }
     if entries.is_empty() && !older {
@@ -559,7 +559,12 @@ pub fn target_name(engine: &Engine, target: &str) -> String {
     let name = |word: &str| -> Option<String> {
         let digits = word.strip_prefix('c')?;
         digits.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
-        Some(node_name(&engine.entry(engine.resolve(word).ok()?).ok()?))
+        Some(node_name(
+            &engine
+                .history()
+                .entry(engine.history().resolve(word).ok()?)
+                .ok()?,
+        ))
     };
     let words = target.split(' ');
     let words: Vec<String> = words

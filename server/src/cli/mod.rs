@@ -142,7 +142,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         CliCommand::Gc(options) => gc::run(context, &options),
         CliCommand::Stats => stats::stats(context),
         CliCommand::Clear(options) => stats::clear(context, &options),
-        CliCommand::Scan => Ok(context.engine.continue_scan()?),
+        CliCommand::Scan => Ok(context.engine.capture_mut().continue_scan()?),
         CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)

@@ -85,7 +85,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
     let op = options
         .op
         .as_deref()
-        .map(|op| context.engine.resolve_op(op))
+        .map(|op| context.engine.history().resolve_op(op))
         .transpose()?;
     let request = request(context, Goal::Undo(op), None, &options.restore)?;
     run(
@@ -117,7 +117,7 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
 /// Returns the checkpoint of a tool call, by its number in the session. A call that changed nothing has no
 /// checkpoint of its own; the newest one before it has the same state.
 fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> CliResult<NodeId> {
-    let entries = context.engine.log(&LogFilter {
+    let entries = context.engine.history().log(&LogFilter {
         session: session.map(str::to_owned),
         ..LogFilter::default()
     })?;
@@ -230,16 +230,16 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
         let word = format!("an agent is at work: {calls} under way, and may write to these files");
         context.out.note("warning", &word);
     }
-    job.before = context.engine.head()?;
+    job.before = context.engine.history().head()?;
     let job = &job;
     if job.options.dry_run {
-        let plan = context.engine.plan(&job.request)?;
+        let plan = context.engine.restore_mut().plan(&job.request)?;
         return dry_run(context, job, &plan);
     }
     let mut fingerprint = job.options.plan.clone();
     let asked = !job.options.yes && !context.out.json && out::can_ask();
     if asked {
-        let plan = context.engine.plan(&job.request)?;
+        let plan = context.engine.restore_mut().plan(&job.request)?;
         if let Some(conflict) = conflict(context, job, &plan) {
             show(context, job, &plan)?;
             return Err(conflict);
@@ -259,9 +259,11 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
         fingerprint = fingerprint.or(Some(plan.fingerprint));
     }
     let mut progress = context.out.progress();
-    let outcome = context
-        .engine
-        .apply(&job.request, fingerprint.as_deref(), &mut progress);
+    let outcome =
+        context
+            .engine
+            .restore_mut()
+            .apply(&job.request, fingerprint.as_deref(), &mut progress);
     drop(progress);
     match outcome {
         Ok(applied) => finish(context, job, &applied, asked),
@@ -282,7 +284,7 @@ impl RecordedBefore {
         let mut found: Option<Self> = None;
         let mut at = Some(plan.head).filter(|_| switches_branch(job, plan));
         while let Some(id) = at.filter(|id| Some(*id) != job.before) {
-            let entry = context.engine.entry(id).ok()?;
+            let entry = context.engine.history().entry(id).ok()?;
             if entry.node.kind == ModelKind::External && !entry.changes.is_empty() {
                 let one = found.get_or_insert(Self {
                     node: id,
@@ -417,7 +419,7 @@ fn refused(
     job: &RestoreRun,
     error: backstitch_core::Error,
 ) -> CliError {
-    let plan = match context.engine.plan(&job.request) {
+    let plan = match context.engine.restore_mut().plan(&job.request) {
         Ok(plan)
             if job
                 .options
@@ -449,8 +451,9 @@ fn finish(
         let document = to_protocol::value(&to_protocol::applied(applied, job.rev.as_deref()));
         let mut document = answer(context, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
-            document["branch"] =
-                to_protocol::value(&to_protocol::branch(&context.engine.branch(branch)?));
+            document["branch"] = to_protocol::value(&to_protocol::branch(
+                &context.engine.forks().branch(branch)?,
+            ));
         }
         return match incomplete {
             Some(incomplete) => Err(incomplete.answer(document)),

@@ -51,11 +51,11 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
     };
     let engine = &mut context.engine;
     let found = if options.keep {
-        engine.keep_reviewed(&selection)?
+        engine.reviews_mut().keep_reviewed(&selection)?
     } else if options.unkeep {
-        engine.unkeep_reviewed(&selection)?
+        engine.reviews_mut().unkeep_reviewed(&selection)?
     } else {
-        engine.review(&selection)?
+        engine.reviews_mut().review(&selection)?
     };
     let out = context.out;
     if out.json {

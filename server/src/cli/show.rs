@@ -18,11 +18,11 @@ use crate::to_protocol;
 
 pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<()> {
     let id = context.node(&options.rev)?;
-    let mut entry = context.engine.entry(id)?;
+    let mut entry = context.engine.history().entry(id)?;
     let mut steps = Vec::new();
     if entry.node.kind == Kind::Turn {
-        for step in context.engine.turn_steps(id)? {
-            steps.push(context.engine.entry(step)?);
+        for step in context.engine.history().turn_steps(id)? {
+            steps.push(context.engine.history().entry(step)?);
         }
     }
     if context.out.json {
@@ -82,7 +82,7 @@ fn load(context: &CommandContext, entry: &Entry) -> backstitch_core::Result<Vec<
         new: change.after.clone(),
     };
     let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
-    let deltas = context.engine.join_similar(deltas)?;
+    let deltas = context.engine.comparer().join_similar(deltas)?;
     deltas
         .iter()
         .map(|delta| FileChange::load(&context.engine, delta))
@@ -227,10 +227,10 @@ pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<
     let shown = typed.to_string_lossy();
     let is_directory = || CliError::usage(format!("{shown} is a directory"));
     let path = context.path(typed)?.ok_or_else(is_directory)?;
-    let image = context.engine.image_at(id, &path)?;
+    let image = context.engine.history().image_at(id, &path)?;
     let content = match image {
         Image::File { content, .. } | Image::Symlink { content } => content,
-        Image::Absent if context.engine.is_unknown_at(&path, id)? => {
+        Image::Absent if context.engine.history().is_unknown_at(&path, id)? => {
             return Err(CliError::not_found(format!(
                 "the content of {} at {rev} is not known: it was first scanned later",
                 path.display()
@@ -295,7 +295,7 @@ pub fn cat_unsaved(
     let shown = typed.to_string_lossy();
     let is_directory = || CliError::usage(format!("{shown} is a directory"));
     let path = context.path(typed)?.ok_or_else(is_directory)?;
-    let all = context.engine.unsaved_at(id)?;
+    let all = context.engine.documents().unsaved_at(id)?;
     let of_it: Vec<&Unsaved> = all.iter().filter(|u| u.path == path).collect();
     let Some(found) = of_it.get(usize::from(number) - 1) else {
         let path = path.display();

@@ -238,7 +238,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
     let mut engine = Engine::open_with(&workspace, OpenOptions::COMMAND)?;
     engine.on_progress(out.progress());
     context::warn_about_settings(&engine.config(), out);
-    let coverage = engine.record_changes()?;
+    let coverage = engine.capture_mut().record_changes()?;
     let status = engine.status()?;
     engine.tidy();
     if out.json {
@@ -289,11 +289,14 @@ fn create(
     description: Option<&str>,
     pin: bool,
 ) -> CliResult<()> {
-    let id = context.engine.checkpoint_about(label, description)?;
+    let id = context
+        .engine
+        .capture_mut()
+        .checkpoint_about(label, description)?;
     if pin {
-        context.engine.pin(id, true)?;
+        context.engine.forks_mut().pin(id, true)?;
     }
-    let entry = context.engine.entry(id)?;
+    let entry = context.engine.history().entry(id)?;
     if context.out.json {
         return out::answer(to_protocol::value(&to_protocol::checkpoint(&entry)));
     }
@@ -312,7 +315,7 @@ fn create(
 
 fn pin(context: &mut CommandContext, rev: Option<&str>, pinned: bool) -> CliResult<()> {
     let node = context.node_now(rev.unwrap_or("@"))?;
-    let changed = context.engine.pin(node, pinned)?;
+    let changed = context.engine.forks_mut().pin(node, pinned)?;
     if context.out.json {
         return out::answer(json!({ "checkpoint": node.to_string(), "pinned": pinned }));
     }
@@ -337,7 +340,7 @@ fn list(context: &mut CommandContext, all: bool, session: Option<String>) -> Cli
         session,
         ..LogFilter::default()
     };
-    let entries = context.engine.log(&filter)?;
+    let entries = context.engine.history().log(&filter)?;
     if context.out.json {
         let checkpoints: Vec<_> = entries.iter().map(to_protocol::checkpoint).collect();
         return out::answer(json!({ "checkpoints": checkpoints }));
@@ -374,7 +377,7 @@ pub fn no_operations(out: &Out) -> CliResult<()> {
 }
 
 pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
-    let operations = context.engine.operations()?;
+    let operations = context.engine.history().operations()?;
     if context.out.json {
         let operations: Vec<_> = operations.iter().map(to_protocol::operation).collect();
         return out::answer(json!({ "operations": operations }));
@@ -427,7 +430,10 @@ pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
 pub fn materialize(context: &mut CommandContext, rev: &str, into: &Path) -> CliResult<()> {
     let id = context.node_now(rev)?;
     let mut progress = context.out.progress();
-    let written = context.engine.materialize(id, into, &mut progress)?;
+    let written = context
+        .engine
+        .forks()
+        .materialize(id, into, &mut progress)?;
     drop(progress);
     if context.out.json {
         let into = to_protocol::path(into);
@@ -448,7 +454,7 @@ pub fn materialize(context: &mut CommandContext, rev: &str, into: &Path) -> CliR
 
 pub fn verify(context: &mut CommandContext) -> CliResult<()> {
     let mut progress = context.out.progress();
-    let verified = context.engine.verify(&mut progress)?;
+    let verified = context.engine.verifier().verify(&mut progress)?;
     drop(progress);
     let answer = json!({
         "ok": verified.problems.is_empty(),

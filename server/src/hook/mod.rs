@@ -85,7 +85,10 @@ fn record(
     if let Some(problem) = settings_warning(&engine.config().problems()) {
         warning.get_or_insert(problem);
     }
-    let recorded = engine.record(event).map_err(|e| e.to_string())?;
+    let recorded = engine
+        .capture_mut()
+        .record(event)
+        .map_err(|e| e.to_string())?;
     // the process ends, so the kernel closes everything
     let engine = std::mem::ManuallyDrop::new(engine);
     if recorded.pending {
@@ -96,7 +99,7 @@ fn record(
     // the agent has stopped and does not wait
     let is_over = matches!(event.kind, EventKind::Stop { .. } | EventKind::SessionEnd);
     if is_over
-        && engine.gc_is_due().unwrap_or(false)
+        && engine.retention().gc_is_due().unwrap_or(false)
         && let Err(error) = invocation.in_background(workspace, &["gc", "--if-due"])
     {
         warning.get_or_insert(format!("old checkpoints could not be squashed: {error}"));

@@ -178,7 +178,9 @@ impl EngineWorker {
         };
         let lease = match lease {
             Some(lease) => lease.clone(),
-            None => lease.insert(Arc::new(engine.attach_editor(name)?)).clone(),
+            None => lease
+                .insert(Arc::new(engine.documents_mut().attach_editor(name)?))
+                .clone(),
         };
         Ok(WriteAccess { engine, lease })
     }

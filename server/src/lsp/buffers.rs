@@ -167,9 +167,11 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                 };
                 if options.saved {
                     // the editor changed the text while it wrote the file
-                    engine.clean_buffer(&lease, &open.path, true)?;
+                    engine
+                        .documents_mut()
+                        .clean_buffer(&lease, &open.path, true)?;
                 }
-                engine.put_buffer(&lease, &open).map(|_| ())
+                engine.documents_mut().put_buffer(&lease, &open).map(|_| ())
             };
             handle.act(create_store, save).await
         }
@@ -178,7 +180,11 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
             let was_given = document.restored_base.is_some() || document.shows_file_again;
             let shows_file_again = was_given && shown.is_some();
             let clean = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
-                engine.clean_buffer(&lease, &path, options.saved || shows_file_again)
+                engine.documents_mut().clean_buffer(
+                    &lease,
+                    &path,
+                    options.saved || shows_file_again,
+                )
             };
             handle.act(false, clean).await
         }
@@ -214,7 +220,9 @@ async fn record_user_save(server: &ServerState, uri: &str, saved: SavedText) {
     };
     let SavedText { base, file } = saved;
     let saved = handle.act(false, move |WriteAccess { engine, .. }| {
-        engine.saved_in_editor(&path, base.as_deref(), &file)
+        engine
+            .documents_mut()
+            .saved_in_editor(&path, base.as_deref(), &file)
     });
     match saved.await {
         Ok(_) | Err(Error::NoStore(_)) => {}
@@ -244,8 +252,8 @@ async fn on_closed(server: &Arc<ServerState>, document: &Document) {
     let text = document.as_saved();
     let left: RelPath = path.clone();
     let pending = handle.act(false, move |WriteAccess { engine, lease }| {
-        engine.drop_buffer(&lease, &left)?;
-        engine.check_pending(&left)
+        engine.documents_mut().drop_buffer(&lease, &left)?;
+        engine.documents_mut().check_pending(&left)
     });
     match pending.await {
         Ok(Some(save)) => {

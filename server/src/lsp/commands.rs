@@ -128,7 +128,7 @@ async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
 async fn ask_turn(server: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
     let turns = handle
         .ask(|engine| {
-            engine.log(&LogFilter {
+            engine.history().log(&LogFilter {
                 kind: Some(Kind::Turn),
                 limit: Some(MAX_OFFERED),
                 ..LogFilter::default()
@@ -149,7 +149,7 @@ async fn ask_turn(server: &ServerState, handle: &WorkspaceHandle, question: &str
 }
 
 async fn ask_branch(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
-    let branches = handle.ask(|engine| engine.branches()).await?;
+    let branches = handle.ask(|engine| engine.history().branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
         .map(|branch| (branch.name.clone(), branch.name.clone()))
@@ -214,7 +214,7 @@ async fn fork(
 
 /// Asks for a tag's name. LSP has no text input, so some names are offered.
 async fn ask_tag(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
-    let taken = handle.ask(|engine| engine.tags()).await?;
+    let taken = handle.ask(|engine| engine.forks().tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);

@@ -116,7 +116,7 @@ fn event(
 }
 
 fn record(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Option<String>> {
-    let recorded = engine.record(event)?;
+    let recorded = engine.capture_mut().record(event)?;
     Ok(recorded.node.map(|node| node.to_string()))
 }
 
@@ -162,7 +162,9 @@ pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<
         };
         let event = event(&handle, &active, "applyEdit", EventKind::Other);
         let made = handle.act(true, move |WriteAccess { engine, lease }| {
-            engine.record_in_editor(&lease, &event, &call, &edits)
+            engine
+                .documents_mut()
+                .record_in_editor(&lease, &event, &call, &edits)
         });
         checkpoints.extend(made.await?.map(|node| node.to_string()));
         server.changed(&handle);
@@ -185,7 +187,7 @@ async fn begin(
         let overwritten: Vec<RelPath> =
             std::mem::take(&mut files.overwritten).into_iter().collect();
         let kept = move |WriteAccess { engine, .. }: WriteAccess<'_>| {
-            engine.check_recordable(&overwritten)
+            engine.documents().check_recordable(&overwritten)
         };
         files.handle.act(true, kept).await?;
     }
@@ -217,7 +219,7 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     for (handle, mut moved) in moved.collect::<Vec<_>>() {
         let from: Vec<RelPath> = moved.keys().cloned().collect();
         let belonging = handle.act(true, move |WriteAccess { engine, .. }| {
-            engine.captured_paths(from)
+            engine.documents().captured_paths(from)
         });
         for from in belonging.await? {
             if let Some(to) = moved.remove(&from) {

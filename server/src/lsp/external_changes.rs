@@ -45,10 +45,10 @@ pub fn restored(entries: &[Entry], switched: bool) -> Option<(Affected, Option<N
 
 /// Returns the newest finished operation, and true if a switch is among those after `seen`.
 pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, bool)> {
-    if engine.news()?.operation == seen {
+    if engine.documents().news()?.operation == seen {
         return Ok((seen, false));
     }
-    let all = engine.operations()?;
+    let all = engine.history().operations()?;
     let newest = all.iter().find(|op| op.is_finished()).map(|op| op.id);
     let mut new = all.iter().take_while(|op| Some(op.id) > seen);
     let switched = new.any(|op| op.is_finished() && op.to_branch.is_some());
@@ -86,13 +86,15 @@ pub async fn follow(
     let asked = handle.act(false, move |WriteAccess { engine, lease }| {
         let mut followed = Vec::new();
         for text in open {
-            let becomes = engine.follow(&text)?;
+            let becomes = engine.documents().follow(&text)?;
             if becomes == Followed::Stays {
                 continue;
             }
             let typed = text.base != Some(ContentId::of(&text.text));
             if let Some(node) = node.filter(|_| typed) {
-                engine.keep_buffers(&lease, node, std::slice::from_ref(&text))?;
+                engine
+                    .documents_mut()
+                    .keep_buffers(&lease, node, std::slice::from_ref(&text))?;
             }
             followed.push((text, becomes));
         }

@@ -41,7 +41,7 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
     let (Some(node), Some(change)) = (author.node, author.change) else {
         return Ok(None);
     };
-    let entry = engine.entry(node)?;
+    let entry = engine.history().entry(node)?;
     let mut changes = entry.changes.iter();
     let Some(found) = changes.find(|c| c.change.id == change) else {
         tracing::debug!("{path:?}: {node} does not have change {change:?}");

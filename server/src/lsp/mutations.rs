@@ -26,14 +26,14 @@ pub async fn fork(
         root.join(named.unwrap_or(dir))
     });
     let forked = handle.act(false, move |WriteAccess { engine, .. }| {
-        let from = engine.resolve(&rev)?;
+        let from = engine.history().resolve(&rev)?;
         let name = match name {
             Some(name) => name,
             None => free_name(engine, &rev)?,
         };
         match &into {
             None => {
-                let branch = engine.create_branch(&name, from, None)?;
+                let branch = engine.forks_mut().create_branch(&name, from, None)?;
                 Ok(ForkResult {
                     branch: to_protocol::branch(&branch),
                     into: None,
@@ -42,7 +42,9 @@ pub async fn fork(
                 })
             }
             Some(dir) => {
-                let forked = engine.fork_into(&name, from, None, dir, &mut |_| {})?;
+                let forked = engine
+                    .forks_mut()
+                    .fork_into(&name, from, None, dir, &mut |_| {})?;
                 let gaps = forked.written.gaps.iter().map(to_protocol::gap);
                 Ok(ForkResult {
                     branch: to_protocol::branch(&forked.branch),
@@ -65,7 +67,7 @@ fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Re
         .map(|c| if c.is_alphanumeric() { c } else { '-' })
         .collect();
     let base = format!("fork-{}", plain.trim_matches('-'));
-    let taken = engine.branches()?;
+    let taken = engine.history().branches()?;
     let free = |name: &String| taken.iter().all(|branch| branch.name != *name);
     let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
     let mut names = std::iter::once(base.clone()).chain(numbered);
@@ -75,8 +77,8 @@ fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Re
 /// Tags a checkpoint, and returns its id.
 pub async fn tag(handle: &WorkspaceHandle, rev: String, name: String) -> Reply<String> {
     let tagged = handle.act(false, move |WriteAccess { engine, .. }| {
-        let node = engine.resolve(&rev)?;
-        engine.tag(&name, node)?;
+        let node = engine.history().resolve(&rev)?;
+        engine.forks_mut().tag(&name, node)?;
         Ok(node.to_string())
     });
     Ok(tagged.await?)
@@ -85,8 +87,8 @@ pub async fn tag(handle: &WorkspaceHandle, rev: String, name: String) -> Reply<S
 /// Pins or unpins a checkpoint, and returns its id.
 pub async fn pin(handle: &WorkspaceHandle, rev: String, pinned: bool) -> Reply<String> {
     let done = handle.act(false, move |WriteAccess { engine, .. }| {
-        let node = engine.resolve(&rev)?;
-        engine.pin(node, pinned)?;
+        let node = engine.history().resolve(&rev)?;
+        engine.forks_mut().pin(node, pinned)?;
         Ok(node.to_string())
     });
     Ok(done.await?)
@@ -99,8 +101,10 @@ pub async fn checkpoint(
     description: Option<String>,
 ) -> Reply<Entry> {
     let made = handle.act(true, move |WriteAccess { engine, .. }| {
-        let node = engine.checkpoint_about(label.as_deref(), description.as_deref())?;
-        engine.entry(node)
+        let node = engine
+            .capture_mut()
+            .checkpoint_about(label.as_deref(), description.as_deref())?;
+        engine.history().entry(node)
     });
     Ok(made.await?)
 }

@@ -143,7 +143,7 @@ struct Since {
 
 async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> Result<Since> {
     let asked = handle.ask(move |engine| {
-        let newest = engine.log(&LogFilter {
+        let newest = engine.history().log(&LogFilter {
             limit: Some(if since.is_some() { MAX_ANNOUNCED } else { 1 }),
             all_branches: true,
             ..LogFilter::default()
@@ -235,7 +235,7 @@ async fn warn_unsaved_below(
     });
     let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
     let keeping = handle.act(false, move |WriteAccess { engine, lease }| {
-        engine.keep_buffers(&lease, node, &texts)
+        engine.documents_mut().keep_buffers(&lease, node, &texts)
     });
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
@@ -268,7 +268,7 @@ async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     let _guard = handle.serving.lock().await;
     let (server, handle) = (&server, &handle);
     let taken = handle.act(false, |WriteAccess { engine, lease }| {
-        engine.take_requests(&lease)
+        engine.restore_mut().take_requests(&lease)
     });
     for mut handed in taken.await.unwrap_or_default() {
         let open = OpenDocuments::of(server, handle);
@@ -276,7 +276,7 @@ async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         handed.request.unreadable = open.unreadable(handle.root());
         let done = handle.act(false, move |WriteAccess { engine, .. }| {
             let open = open.documents(engine.root());
-            let outcome = engine.serve(&handed, open, &mut |_| {});
+            let outcome = engine.restore_mut().serve(&handed, open, &mut |_| {});
             let texts = match &outcome {
                 Ok(applied) => restore::texts(engine, &applied.plan)?,
                 Err(_) => Vec::new(),
@@ -289,7 +289,7 @@ async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let unconfirmed = editing::apply(server, handle, texts, EditWait::Another).await;
         (answer.not_taken, answer.awaited) = (unconfirmed.not_taken, unconfirmed.awaited);
         let answered = handle.act(false, move |WriteAccess { engine, .. }| {
-            engine.answer_request(id, &answer)
+            engine.restore_mut().answer_request(id, &answer)
         });
         if let Err(error) = answered.await {
             tracing::warn!("a request of another process: {error}");

@@ -29,7 +29,10 @@ pub async fn on_closed(
             } else {
                 PendingChoice::Forget
             };
-            engine.resolve_pending(&path, &how).map(|_| ())
+            engine
+                .documents_mut()
+                .resolve_pending(&path, &how)
+                .map(|_| ())
         });
         report_outcome(server, handle, save, settled.await);
     }
@@ -64,26 +67,28 @@ fn report_outcome(
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
 pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     server.wait_until_ready().await;
-    let waiting = handle.ask(|engine| engine.orphaned_saves()).await;
+    let waiting = handle
+        .ask(|engine| engine.documents().orphaned_saves())
+        .await;
     for save in waiting.unwrap_or_default() {
         offer_pending(&server, &handle, &save).await;
     }
     // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
-        let waits = engine.orphaned_saves()?;
+        let waits = engine.documents().orphaned_saves()?;
         let is_outcome = |o: &Orphan| {
             let outcome =
                 |p: &PendingSave| p.path == o.path && p.wanted.content() == Some(o.content);
             waits.iter().any(outcome)
         };
-        let mut left = engine.orphan_buffers()?;
+        let mut left = engine.documents().orphan_buffers()?;
         left.retain(|orphan| !is_outcome(orphan));
         // saved all the same, or written by another process
         let root = engine.root().to_path_buf();
         let on_disk = |orphan: &Orphan| document::read(&root.join(orphan.path.to_path()));
         let is_there = |o: &Orphan| on_disk(o).is_some_and(|f| ContentId::of(&f) == o.content);
         for orphan in left.extract_if(.., |orphan| is_there(orphan)) {
-            engine.forget(&orphan)?;
+            engine.documents_mut().forget(&orphan)?;
         }
         Ok(left)
     });
@@ -97,7 +102,9 @@ pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHand
             Some(choice::SHOW_TEXT) => {
                 // the checkpoint keeps it in the history, even if the view is closed
                 let taken = handle.act(false, move |WriteAccess { engine, .. }| {
-                    engine.keep_orphan(&orphan, notice::LEFT_TEXT)
+                    engine
+                        .documents_mut()
+                        .keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
                 match taken.await {
                     Ok(Some(text)) => views::unsaved(&server, &text.path, &text.text).await,
@@ -107,7 +114,7 @@ pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHand
             }
             Some(choice::FORGET_TEXT) => {
                 let forgotten = handle.act(false, move |WriteAccess { engine, .. }| {
-                    engine.forget(&orphan)
+                    engine.documents_mut().forget(&orphan)
                 });
                 forgotten.await.map_err(Into::into)
             }
@@ -131,18 +138,26 @@ async fn offer_pending(
     };
     let waits = save.clone();
     let settled = handle.act(false, move |WriteAccess { engine, .. }| {
-        let left = engine.orphan_buffers()?;
+        let left = engine.documents().orphan_buffers()?;
         let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
         if write {
             // the history has the typed text, whatever happens to the file
-            let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
+            let kept = orphan.map(|orphan| {
+                engine
+                    .documents_mut()
+                    .keep_orphan(&orphan, notice::LEFT_TEXT)
+            });
             let text = kept.transpose()?.flatten().map(|open| open.text);
-            engine.resolve_pending(&waits.path, &PendingChoice::WriteNow(text))?;
+            engine
+                .documents_mut()
+                .resolve_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
-            engine.resolve_pending(&waits.path, &PendingChoice::Forget)?;
+            engine
+                .documents_mut()
+                .resolve_pending(&waits.path, &PendingChoice::Forget)?;
             // nothing was typed: the orphaned text is the outcome that the user does not want
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
-                engine.forget(&orphan)?;
+                engine.documents_mut().forget(&orphan)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use backstitch_core::model::Kind;
-use backstitch_core::{By, Engine, LogFilter, ReviewDocument, ReviewSelection};
+use backstitch_core::{By, Engine, LogFilter, ReviewDocument, ReviewFile, ReviewSelection};
 use backstitch_protocol::{
     AgentSession, AgentTurn, BlameResult, BlameRun, ChangedFile, CheckpointParams,
     CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, ReviewParams, ReviewResult,
@@ -42,9 +42,12 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
     let root = to_protocol::text(handle.root().as_os_str().as_encoded_bytes());
     let workspace = root.clone();
     let answered = handle.ask(move |engine| {
-        let before = params.before.as_deref().map(|rev| engine.resolve(rev));
+        let before = params
+            .before
+            .as_deref()
+            .map(|rev| engine.history().resolve(rev));
         let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
-        let mut entries = engine.log(&LogFilter {
+        let mut entries = engine.history().log(&LogFilter {
             limit: Some(limit + 1),
             before: before.transpose()?,
             session: params.session.map(String::from),
@@ -61,9 +64,14 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
         Ok(TimelineResult {
             workspace,
             checkpoints: entries.iter().map(to_protocol::checkpoint).collect(),
-            branches: engine.branches()?.iter().map(to_protocol::branch).collect(),
-            head: engine.head()?.map(|head| head.to_string()),
-            branch: engine.branch_name()?,
+            branches: engine
+                .history()
+                .branches()?
+                .iter()
+                .map(to_protocol::branch)
+                .collect(),
+            head: engine.history().head()?.map(|head| head.to_string()),
+            branch: engine.history().branch_name()?,
             more,
         })
     });
@@ -83,10 +91,10 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
 pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply<CheckpointResult> {
     let handle = targets::workspace_handle(server, &params.place())?;
     let answered = handle.ask(move |engine| {
-        let node = engine.resolve(&params.rev)?;
-        let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
-        let steps = engine.turn_steps(node)?.into_iter();
-        let steps = steps.map(|step| Ok(to_protocol::checkpoint(&engine.entry(step)?)));
+        let node = engine.history().resolve(&params.rev)?;
+        let checkpoint = to_protocol::checkpoint(&engine.history().entry(node)?);
+        let steps = engine.history().turn_steps(node)?.into_iter();
+        let steps = steps.map(|step| Ok(to_protocol::checkpoint(&engine.history().entry(step)?)));
         Ok(CheckpointResult {
             checkpoint,
             steps: steps.collect::<backstitch_core::Result<_>>()?,
@@ -110,7 +118,9 @@ pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult>
         let files = views::changed(engine, &params.from, &target, path.as_ref())?;
         let since = match target {
             views::DiffTarget::Rev(_) => Vec::new(),
-            _ => engine.kept_since(engine.resolve(&params.from)?, path.as_ref())?,
+            _ => engine
+                .reviews()
+                .kept_since(engine.history().resolve(&params.from)?, path.as_ref())?,
         };
         let shape = |file: &FileChange| {
             let mut shape = with_words(file, encoding);
@@ -235,10 +245,11 @@ pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewR
     let handle = targets::workspace_handle(server, &params.place())?;
     let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
-    let work = match params.action.as_deref() {
-        None | Some("none") => Engine::review,
-        Some("keep") => Engine::keep_reviewed,
-        Some("unkeep") => Engine::unkeep_reviewed,
+    type Work = fn(&mut Engine, &ReviewSelection) -> backstitch_core::Result<Vec<ReviewFile>>;
+    let work: Work = match params.action.as_deref() {
+        None | Some("none") => |engine, selection| engine.reviews_mut().review(selection),
+        Some("keep") => |engine, selection| engine.reviews_mut().keep_reviewed(selection),
+        Some("unkeep") => |engine, selection| engine.reviews_mut().unkeep_reviewed(selection),
         Some(other) => return Err(Failure::usage(refusal::no_action(other))),
     };
     let is_keep = params.action.as_deref() == Some("keep");
@@ -274,7 +285,10 @@ pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewR
         shown: shown.transpose()?,
     };
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
-        let since = params.since.as_deref().map(|rev| engine.resolve(rev));
+        let since = params
+            .since
+            .as_deref()
+            .map(|rev| engine.history().resolve(rev));
         selection.since = since.transpose()?;
         let files = work(engine, &selection)?;
         let files = files.iter();
@@ -292,7 +306,7 @@ pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewR
 pub async fn sessions(server: &ServerState, here: &Where) -> Reply<SessionsResult> {
     let handle = targets::workspace_handle(server, here)?;
     let entries = handle.ask(|engine| {
-        engine.log(&LogFilter {
+        engine.history().log(&LogFilter {
             kind: Some(Kind::Turn),
             all_branches: true,
             limit: Some(1000),

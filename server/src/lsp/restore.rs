@@ -91,7 +91,8 @@ impl RestoreCommand {
         let chosen = self
             .handle
             .act(false, move |WriteAccess { engine, lease }| {
-                let plan = engine.plan(&whole.request(engine, &lease, &open)?)?;
+                let request = whole.request(engine, &lease, &open)?;
+                let plan = engine.restore_mut().plan(&request)?;
                 hunk_selection::hunks(engine, &plan, &path, document.as_ref(), &lines)
             });
         self.request.hunks = chosen.await?;
@@ -117,9 +118,11 @@ impl RestoreCommand {
         request.unreadable = open.unreadable(engine.root());
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
-            (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.resolve(rev)?),
-            (Verb::Revert, Some(rev)) => Goal::Revert(vec![engine.resolve(rev)?]),
-            (Verb::Undo, op) => Goal::Undo(op.map(|op| engine.resolve_op(op)).transpose()?),
+            (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.history().resolve(rev)?),
+            (Verb::Revert, Some(rev)) => Goal::Revert(vec![engine.history().resolve(rev)?]),
+            (Verb::Undo, op) => {
+                Goal::Undo(op.map(|op| engine.history().resolve_op(op)).transpose()?)
+            }
             (Verb::Switch { carry }, Some(branch)) => Goal::Switch {
                 branch: branch.to_owned(),
                 carry,
@@ -159,7 +162,7 @@ fn planned(
     open: &OpenDocuments,
 ) -> backstitch_core::Result<ShownPlan> {
     let request = command.request(engine, lease, open)?;
-    let plan = engine.plan(&request)?;
+    let plan = engine.restore_mut().plan(&request)?;
     Ok(ShownPlan {
         title: messages::title(command.verb, command.rev.as_deref().unwrap_or(&plan.target)),
         document: to_protocol::plan(&plan, command.rev.as_deref()),
@@ -275,9 +278,12 @@ async fn apply(
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             let mut engine = shown.reporting(engine);
             let request = command.request(&engine, &lease, &open)?;
-            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |progress| {
-                shown.report(progress);
-            })?;
+            let applied =
+                engine
+                    .restore_mut()
+                    .apply(&request, fingerprint.as_deref(), &mut |progress| {
+                        shown.report(progress);
+                    })?;
             // if another editor applied it, the texts are in its documents
             let texts = match &applied.by {
                 None => texts(&engine, &applied.plan)?,
@@ -307,7 +313,7 @@ pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewTex
             Ok(NewText {
                 path: edit.path.clone(),
                 from: edit.from,
-                content: engine.text_of(plan, &edit.to)?,
+                content: engine.restore().text_of(plan, &edit.to)?,
                 base: edit.base,
             })
         })

@@ -116,7 +116,7 @@ pub struct DocumentHistory {
 /// Returns the newest agent work on the current branch.
 fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
     let newest = |kind| {
-        engine.log(&LogFilter {
+        engine.history().log(&LogFilter {
             kind: Some(kind),
             limit: Some(1),
             ..LogFilter::default()
@@ -322,12 +322,14 @@ impl ServerState {
         match (from, to) {
             (Some(from), Some(to)) if Arc::ptr_eq(&from.handle, &to.handle) => {
                 let (old, new) = (from.path, to.path);
-                self.scan_in_background(from.handle, move |engine| engine.renamed(&old, &new));
+                self.scan_in_background(from.handle, move |engine| {
+                    engine.documents_mut().renamed(&old, &new)
+                });
             }
             (from, to) => {
                 for place in [from, to].into_iter().flatten() {
                     self.scan_in_background(place.handle, |engine| {
-                        engine.record_changes().map(|_| ())
+                        engine.capture_mut().record_changes().map(|_| ())
                     });
                 }
             }
@@ -344,7 +346,9 @@ impl ServerState {
             .map(|place| (place.handle.root().to_path_buf(), place.handle))
             .collect();
         for handle in handles.into_values() {
-            self.scan_in_background(handle, |engine| engine.record_changes().map(|_| ()));
+            self.scan_in_background(handle, |engine| {
+                engine.capture_mut().record_changes().map(|_| ())
+            });
         }
     }
 
@@ -631,7 +635,7 @@ impl ServerState {
         let path = place.path.clone();
         let needs_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.handle.ask(move |engine| {
-            let blame = match engine.blame(&path, Against::Text(&bytes)) {
+            let blame = match engine.blamer().blame(&path, Against::Text(&bytes)) {
                 // a file without lines
                 Err(Error::Refused { reason, .. }) => {
                     tracing::debug!("{reason}");
@@ -640,7 +644,7 @@ impl ServerState {
                 blame => blame?,
             };
             let latest = needs_latest.then(|| latest(engine)).transpose()?.flatten();
-            let checkpoints = engine.checkpoints_of(&path, MAX_COUNTED)?;
+            let checkpoints = engine.history().checkpoints_of(&path, MAX_COUNTED)?;
             Ok(Some(DocumentHistory {
                 blame,
                 latest,

@@ -67,7 +67,9 @@ async fn diff_of(
 ) -> Reply<DiffResult> {
     let (rev, only) = (turn.clone(), path.clone());
     let shown = handle.ask(move |engine| {
-        let steps = engine.turn_steps(engine.resolve(&rev)?)?;
+        let steps = engine
+            .history()
+            .turn_steps(engine.history().resolve(&rev)?)?;
         let last = steps.last().map_or(rev, ToString::to_string);
         let files = changed_by(engine, &steps, only.as_ref())?;
         let patch: Vec<u8> = files.iter().flat_map(FileChange::patch).collect();
@@ -105,7 +107,7 @@ pub async fn timeline(
     let name = view::timeline_name(file.as_deref());
     let of_file = path.is_some();
     let entries = handle.ask(move |engine| {
-        engine.log(&LogFilter {
+        engine.history().log(&LogFilter {
             limit: Some(MAX_ROWS),
             path,
             ..LogFilter::default()
@@ -132,15 +134,15 @@ pub fn changed(
     target: &DiffTarget,
     only: Option<&RelPath>,
 ) -> backstitch_core::Result<Vec<FileChange>> {
-    let from = engine.resolve(from)?;
+    let from = engine.history().resolve(from)?;
     let mut deltas = match target {
         DiffTarget::Rev(to) => {
-            let to = engine.resolve(to)?;
-            engine.compare(from, to)?
+            let to = engine.history().resolve(to)?;
+            engine.comparer().compare(from, to)?
         }
-        DiffTarget::Disk | DiffTarget::Buffers(_) => {
-            engine.compare_with_disk(from, only.map_or(&[], std::slice::from_ref))?
-        }
+        DiffTarget::Disk | DiffTarget::Buffers(_) => engine
+            .comparer_mut()
+            .compare_with_disk(from, only.map_or(&[], std::slice::from_ref))?,
     };
     let texts: &[(RelPath, Vec<u8>)] = match target {
         DiffTarget::Buffers(texts) => texts,
@@ -149,7 +151,7 @@ pub fn changed(
     for (path, _) in texts {
         if !deltas.iter().any(|delta| is_at(&delta.new, path)) {
             // the file on disk is unchanged
-            let image = engine.image_at(from, path)?;
+            let image = engine.history().image_at(from, path)?;
             let state = (!image.is_absent()).then(|| Placed {
                 path: path.clone(),
                 image,
@@ -183,7 +185,7 @@ fn changed_by(
 ) -> backstitch_core::Result<Vec<FileChange>> {
     let mut runs: Vec<(FileId, Delta)> = Vec::new();
     for step in steps {
-        for change in engine.entry(*step)?.changes {
+        for change in engine.history().entry(*step)?.changes {
             let change = change.change;
             let (old, new) = (change.before, change.after);
             match runs.iter_mut().rfind(|(file, _)| *file == change.file) {
@@ -207,7 +209,7 @@ fn changed_by(
 
 /// Returns the file that a path names now, if it ever changed. It may have had other names.
 fn file_at(engine: &Engine, path: &RelPath) -> backstitch_core::Result<Option<FileId>> {
-    let newest = engine.log(&LogFilter {
+    let newest = engine.history().log(&LogFilter {
         path: Some(path.clone()),
         limit: Some(1),
         ..LogFilter::default()
@@ -424,7 +426,7 @@ pub async fn content(server: &ServerState, uri: &str, with_kept: bool) -> Reply<
     };
     let (bytes, deleted, kept) = handle
         .ask(move |engine| {
-            let node = engine.resolve(&document.rev)?;
+            let node = engine.history().resolve(&document.rev)?;
             if with_kept {
                 let base = kept_base(engine, node, &document.path)?;
                 if let Some(base) = base {
@@ -432,7 +434,7 @@ pub async fn content(server: &ServerState, uri: &str, with_kept: bool) -> Reply<
                     return Ok((base.text.unwrap_or_default(), deleted, true));
                 }
             }
-            let image = engine.image_at(node, &document.path)?;
+            let image = engine.history().image_at(node, &document.path)?;
             match image.content() {
                 Some(id) => Ok((engine.content(&id)?, false, false)),
                 None if with_kept => Ok((Vec::new(), false, false)),
@@ -457,7 +459,7 @@ fn kept_base(
     node: NodeId,
     path: &RelPath,
 ) -> backstitch_core::Result<Option<KeptBase>> {
-    let all = engine.kept_since(node, Some(path))?.into_iter();
+    let all = engine.reviews().kept_since(node, Some(path))?.into_iter();
     let mut of_path = all
         .filter(|kept| is_at(&kept.then, path) || (kept.then.is_none() && is_at(&kept.now, path)));
     let base = of_path.find_map(|kept| kept.base);

@@ -204,7 +204,10 @@ fn event_storms_lose_nothing() {
     })
     .expect("a workspace");
     let mut engine = Engine::open(&workspace).expect("a store");
-    engine.record_changes().expect("the first look");
+    engine
+        .capture_mut()
+        .record_changes()
+        .expect("the first look");
     let (say, hear) = std::sync::mpsc::channel();
     let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
         say.send(standing).ok();
@@ -245,17 +248,26 @@ fn event_storms_lose_nothing() {
             drop(std::fs::write(root.join("t/.gitignore"), ""));
         });
         while !weather.is_finished() {
-            engine.record_changes().expect("a look into the storm");
+            engine
+                .capture_mut()
+                .record_changes()
+                .expect("a look into the storm");
         }
         weather.join().expect("the storm ends");
-        engine.record_changes().expect("a look after it");
-        let head = engine.head().expect("a head").expect("a node");
-        let tree = engine.tree_at(head).expect("its tree");
+        engine
+            .capture_mut()
+            .record_changes()
+            .expect("a look after it");
+        let head = engine.history().head().expect("a head").expect("a node");
+        let tree = engine.history().tree_at(head).expect("its tree");
         let wrong = differences(&on_disk(&world.root).0, &tree, &|_| false);
         assert_eq!(wrong, Vec::<String>::new(), "storm {storm}");
     }
     drop(recorder);
-    let verified = engine.verify(&mut |_| {}).expect("the store is whole");
+    let verified = engine
+        .verifier()
+        .verify(&mut |_| {})
+        .expect("the store is whole");
     assert_eq!(verified.problems, Vec::<String>::new());
 }
 

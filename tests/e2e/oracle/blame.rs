@@ -41,9 +41,9 @@ impl World {
             let what = format!("B: {path} at {node}");
             let name = RelPath::new(path.as_bytes()).ok_or("a path")?;
             let against = Against::Node(node);
-            let cached = self.engine.blame(&name, against);
+            let cached = self.engine.blamer().blame(&name, against);
             let cached = cached.map_err(|e| format!("{what}: {e}"))?;
-            let anew = self.engine.blame_uncached(&name, against);
+            let anew = self.engine.blamer().blame_uncached(&name, against);
             let anew = anew.map_err(|e| format!("{what}: {e}"))?;
             if cached.text != text.as_bytes() || cached.lines().count() != text.lines().count() {
                 return Err(format!("{what} is not its text: {cached:?}"));
@@ -65,7 +65,7 @@ impl World {
             }
             let what = format!("B: {path} on disk");
             let name = RelPath::new(path.as_bytes()).ok_or("a path")?;
-            let blame = self.engine.blame(&name, Against::Disk);
+            let blame = self.engine.blamer().blame(&name, Against::Disk);
             let blame = blame.map_err(|e| format!("{what}: {e}"))?;
             let recorded = self
                 .seen

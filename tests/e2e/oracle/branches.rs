@@ -16,13 +16,13 @@ impl World {
         self.counter += 1;
         if tag {
             let name = format!("tag-{}", self.counter);
-            let done = self.engine.tag(&name, node);
+            let done = self.engine.forks_mut().tag(&name, node);
             done.map_err(|e| format!("tag {name}: {e}"))?;
             self.tags.push((name, node));
             return Ok(());
         }
         let name = format!("branch-{}", self.counter);
-        let made = self.engine.create_branch(&name, node, None);
+        let made = self.engine.forks_mut().create_branch(&name, node, None);
         made.map_err(|e| format!("branch {name}: {e}"))?;
         self.branches.push(name);
         Ok(())
@@ -31,7 +31,7 @@ impl World {
     /// L8: a tag stays on its node, and a branch's head is its newest checkpoint.
     pub(super) fn names_hold(&self) -> Checked {
         for (name, node) in &self.tags {
-            let found = self.engine.resolve(name);
+            let found = self.engine.history().resolve(name);
             if found.as_ref().ok() != Some(node) {
                 return Err(format!("L8: tag {name} of {node} is at {found:?}"));
             }
@@ -44,7 +44,7 @@ impl World {
         let (one, other) = (self.nth_node(one), self.nth_node(other));
         let chain: BTreeSet<NodeId> = self.chain(one).collect();
         let expected = self.chain(other).find(|n| chain.contains(n));
-        let found = self.engine.ancestor(one, other);
+        let found = self.engine.forks().ancestor(one, other);
         let found = found.map_err(|e| format!("ancestor: {e}"))?;
         if found != expected {
             return Err(format!(
@@ -81,6 +81,7 @@ impl World {
         let before = self.disk();
         let heads = self
             .engine
+            .forks()
             .branch(&name)
             .map_err(|e| format!("{name}: {e}"))?;
         match self.restore(&request)? {
@@ -98,13 +99,14 @@ impl World {
         // a scan finds nothing but files that the old branch ignored
         let head = self.head()?;
         self.engine
+            .capture_mut()
             .record_changes()
             .map_err(|e| format!("look: {e}"))?;
         self.asked();
         self.settled("a look after a switch")?;
         let calm = self.calls.iter().all(|c| c.names.is_none()) && *choice == Choice::Fail;
         if let Some(found) = self.head()?.filter(|found| calm && Some(*found) != head) {
-            let entry = self.engine.entry(found);
+            let entry = self.engine.history().entry(found);
             let entry = entry.map_err(|e| format!("entry {found}: {e}"))?;
             if !entry.changes.is_empty() {
                 return Err(format!(
@@ -140,7 +142,7 @@ impl World {
             self.same(if undo { before } else { after }, &now)
                 .map_err(|e| format!("L2: undo or redo of the switch to {name}: {e}"))?;
             if let Some(head) = head.filter(|_| undo) {
-                let there = self.engine.resolve(name);
+                let there = self.engine.history().resolve(name);
                 let there = there.map_err(|e| format!("{name}: {e}"))?;
                 let (was, is) = (self.expected[&head].clone(), self.expected[&there].clone());
                 let wrong: Vec<&String> = was
@@ -177,7 +179,7 @@ impl World {
                 .then(|| self.expected.keys().next_back().copied())
                 .flatten(),
         );
-        let entry = self.engine.entry(head);
+        let entry = self.engine.history().entry(head);
         let made = entry.map_err(|e| format!("entry {head}: {e}"))?.node;
         let new = !self.expected.contains_key(&head);
         let carried = matches!(request.goal, Goal::Switch { carry: true, .. })
@@ -272,7 +274,7 @@ impl World {
     /// Head of the branch that was just left, if it is a node of the user.
     fn newest_of_left(&self) -> Option<NodeId> {
         let newest = *self.expected.keys().next_back()?;
-        let entry = self.engine.entry(newest).ok()?;
+        let entry = self.engine.history().entry(newest).ok()?;
         let users = |c: &backstitch_core::EntryChange| {
             c.change.origin == backstitch_core::model::Origin::USER
         };

@@ -21,12 +21,12 @@ impl World {
         };
         let disk = self.disk();
         let before = self.existing()?;
-        let shown = self.engine.gc_dry(limits, &mut |_| {});
+        let shown = self.engine.retention().gc_dry(limits, &mut |_| {});
         let shown = shown.map_err(|e| format!("gc --dry-run: {e}"))?;
         if self.existing()? != before {
             return Err("G: a dry run removed something".into());
         }
-        let done = self.engine.gc(limits, &mut |_| {});
+        let done = self.engine.retention_mut().gc(limits, &mut |_| {});
         let done = done.map_err(|e| format!("gc: {e}"))?;
         if (done.gone, done.contents, &done.made) != (shown.gone, shown.contents, &shown.made) {
             return Err(format!("G: {shown:?} was said, {done:?} was done"));
@@ -42,7 +42,7 @@ impl World {
                 done.gone
             ));
         }
-        let again = self.engine.gc(limits, &mut |_| {});
+        let again = self.engine.retention_mut().gc(limits, &mut |_| {});
         let again = again.map_err(|e| format!("gc again: {e}"))?;
         if again.gone > 0 || again.contents > 0 || !again.made.is_empty() {
             return Err(format!("G: the same again removed more: {again:?}"));
@@ -57,7 +57,11 @@ impl World {
             all_branches: true,
             ..LogFilter::default()
         };
-        let all = self.engine.log(&filter).map_err(|e| format!("log: {e}"))?;
+        let all = self
+            .engine
+            .history()
+            .log(&filter)
+            .map_err(|e| format!("log: {e}"))?;
         let rows = all.into_iter().map(|entry| entry.node);
         Ok(rows.map(|n| (n.id, (n.parent, n.kind))).collect())
     }

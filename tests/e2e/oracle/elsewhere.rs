@@ -25,6 +25,7 @@ impl World {
         self.counter += 1;
         // records pending changes here, so that they are not mistaken for changes there
         self.engine
+            .capture_mut()
             .record_changes()
             .map_err(|e| format!("look: {e}"))?;
         self.asked();
@@ -38,7 +39,10 @@ impl World {
         let at = |e: backstitch_core::Error| format!("elsewhere: {e}");
         match how % 4 {
             0 => {
-                let done = there.engine.apply(&exact(node), None, &mut |_| {});
+                let done = there
+                    .engine
+                    .restore_mut()
+                    .apply(&exact(node), None, &mut |_| {});
                 self.settle_elsewhere(&there)?;
                 match done {
                     Ok(_) => {
@@ -56,9 +60,11 @@ impl World {
                 }
             }
             1 => {
-                let done = there
-                    .engine
-                    .apply(&Request::new(Goal::Undo(None)), None, &mut |_| {});
+                let done = there.engine.restore_mut().apply(
+                    &Request::new(Goal::Undo(None)),
+                    None,
+                    &mut |_| {},
+                );
                 self.settle_elsewhere(&there)?;
                 match done {
                     Err(e) if e.kind() != ErrorKind::Refused => return Err(at(e)),
@@ -88,6 +94,7 @@ impl World {
                 };
                 there
                     .engine
+                    .capture_mut()
                     .record(&event(EventKind::Before(call.clone())))
                     .map_err(at)?;
                 let full = there.root.join(path);
@@ -109,7 +116,11 @@ impl World {
                     report: told,
                     failed: false,
                 };
-                there.engine.record(&event(after)).map_err(at)?;
+                there
+                    .engine
+                    .capture_mut()
+                    .record(&event(after))
+                    .map_err(at)?;
                 self.settle_elsewhere(&there)?;
                 Self::only_its_own(&there, &before)?;
             }
@@ -125,7 +136,10 @@ impl World {
     fn fork_into(&mut self, node: backstitch_core::model::NodeId) -> Checked {
         let name = "elsewhere".to_owned();
         let root = self.root.with_file_name("elsewhere");
-        let made = self.engine.fork_into(&name, node, None, &root, &mut |_| {});
+        let made = self
+            .engine
+            .forks_mut()
+            .fork_into(&name, node, None, &root, &mut |_| {});
         made.map_err(|e| format!("fork into: {e}"))?;
         let store = self
             .workspace
@@ -140,7 +154,7 @@ impl World {
         });
         let workspace = workspace.map_err(|e| format!("the fork: {e}"))?;
         let mut engine = Engine::open(&workspace).map_err(|e| format!("the fork: {e}"))?;
-        engine.set_always_scan();
+        engine.capture_mut().set_always_scan();
         let found = on_disk(&root).0;
         let wrong = unlike(&self.expected[&node], &found);
         if !wrong.is_empty() && !self.adopted.iter().any(|(p, _)| self.unknown_at(p, node)) {
@@ -155,11 +169,16 @@ impl World {
         let seen = self.seen.clone();
         self.settled("work elsewhere")?;
         self.seen = seen;
-        let head = there.engine.head().map_err(|e| format!("elsewhere: {e}"))?;
+        let head = there
+            .engine
+            .history()
+            .head()
+            .map_err(|e| format!("elsewhere: {e}"))?;
         let Some(head) = head else { return Ok(()) };
         let disk = on_disk(&there.root).0;
         for (path, image) in there
             .engine
+            .history()
             .tree_at(head)
             .map_err(|e| format!("elsewhere: {e}"))?
         {
@@ -179,10 +198,15 @@ impl World {
 
     /// Checks that its steps are on its own branch, of its own session, and of nobody else.
     fn only_its_own(there: &Elsewhere, before: &Files) -> Checked {
-        let head = there.engine.head().map_err(|e| format!("elsewhere: {e}"))?;
+        let head = there
+            .engine
+            .history()
+            .head()
+            .map_err(|e| format!("elsewhere: {e}"))?;
         let Some(head) = head else { return Ok(()) };
         let entry = there
             .engine
+            .history()
             .entry(head)
             .map_err(|e| format!("elsewhere: {e}"))?;
         let changed = on_disk(&there.root).0 != *before;

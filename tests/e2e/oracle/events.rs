@@ -30,6 +30,7 @@ impl World {
         let event = self.event(who, kind);
         let made = self
             .engine
+            .capture_mut()
             .record(&event)
             .map_err(|e| format!("{event:?}: {e}"))?;
         if made.pending {
@@ -258,6 +259,7 @@ impl World {
             }
             Op::Look => {
                 self.engine
+                    .capture_mut()
                     .record_changes()
                     .map_err(|e| format!("look: {e}"))?;
                 self.asked();
@@ -265,6 +267,7 @@ impl World {
             }
             Op::Checkpoint => {
                 self.engine
+                    .capture_mut()
                     .checkpoint(None)
                     .map_err(|e| format!("checkpoint: {e}"))?;
                 self.asked();
@@ -272,7 +275,7 @@ impl World {
             }
             Op::Reopen => {
                 self.engine = Engine::open(&self.workspace).map_err(|e| format!("open: {e}"))?;
-                self.engine.set_always_scan();
+                self.engine.capture_mut().set_always_scan();
                 self.settled("opened again")
             }
             Op::Rewind(_)

@@ -104,6 +104,7 @@ impl World {
     pub(super) fn whose(&self, request: &Request, node: NodeId) -> Checked<Vec<Who>> {
         let entry = self
             .engine
+            .history()
             .entry(node)
             .map_err(|e| format!("entry {node}: {e}"))?;
         let of = |native: &str| {

@@ -140,7 +140,7 @@ fn play(scene: &Scene, tally: &mut Tally) -> Checked {
     }
     let is_out = |turn: usize| scene.out >> turn & 1 == 1;
     let nodes = (0..done.len()).filter(|turn| is_out(*turn)).map(|turn| {
-        let node = world.engine.resolve(&format!("t{}", turn + 1));
+        let node = world.engine.history().resolve(&format!("t{}", turn + 1));
         node.map_err(|e| format!("t{}: {e}", turn + 1))
     });
     let nodes: Vec<_> = nodes.collect::<Checked<_>>()?;

@@ -51,6 +51,7 @@ impl World {
                     Some(n) => {
                         let all = self
                             .engine
+                            .history()
                             .operations()
                             .map_err(|e| format!("operations: {e}"))?;
                         let Some(last) = all.len().checked_sub(1) else {
@@ -89,9 +90,10 @@ impl World {
         };
         let undisturbed = self
             .engine
+            .restore()
             .plan_undisturbed(request)
             .map_err(|e| format!("{what}, from what is recorded: {e}"))?;
-        let planned = self.engine.plan(request);
+        let planned = self.engine.restore_mut().plan(request);
         same_plan(&what, undisturbed.as_ref(), planned.as_ref().ok())?;
         self.asked();
         self.settled("a plan")?;
@@ -102,27 +104,29 @@ impl World {
                 return fail(e);
             }
         };
-        let applied = match self
-            .engine
-            .apply(request, Some(&plan.fingerprint), &mut |_| {})
-        {
-            Ok(applied) => applied,
-            Err(e) => {
-                self.unchanged(&what, &before, &marks)?;
-                self.settled("a refusal")?;
-                // paths reserved by an open call may have changed unnoticed; otherwise only conflicts refuse
-                if plan.open_conflicts() == 0 && self.calls.iter().all(|c| c.names.is_none()) {
-                    let files = &plan;
-                    return Err(format!(
-                        "{what}: refused without a conflict: {e}; planned: {files:?}"
-                    ));
+        let applied =
+            match self
+                .engine
+                .restore_mut()
+                .apply(request, Some(&plan.fingerprint), &mut |_| {})
+            {
+                Ok(applied) => applied,
+                Err(e) => {
+                    self.unchanged(&what, &before, &marks)?;
+                    self.settled("a refusal")?;
+                    // paths reserved by an open call may have changed unnoticed; otherwise only conflicts refuse
+                    if plan.open_conflicts() == 0 && self.calls.iter().all(|c| c.names.is_none()) {
+                        let files = &plan;
+                        return Err(format!(
+                            "{what}: refused without a conflict: {e}; planned: {files:?}"
+                        ));
+                    }
+                    return match fail(e)? {
+                        Outcome::Refused(_) => Ok(Outcome::Refused(Some(Box::new(plan)))),
+                        done @ Outcome::Done(_) => Ok(done),
+                    };
                 }
-                return match fail(e)? {
-                    Outcome::Refused(_) => Ok(Outcome::Refused(Some(Box::new(plan)))),
-                    done @ Outcome::Done(_) => Ok(done),
-                };
-            }
-        };
+            };
         if plan.open_conflicts() > 0 {
             return Err(format!("{what}: applied in spite of {:?}", plan.conflicts));
         }
@@ -160,7 +164,7 @@ impl World {
             }
         }
         Self::no_names_of_ours(&after)?;
-        let branch = self.engine.branch_name();
+        let branch = self.engine.history().branch_name();
         let branch = branch.map_err(|e| format!("branch: {e}"))?;
         if branch == self.branch {
             for path in &named {
@@ -266,6 +270,7 @@ impl World {
         if request.on_conflict == OnConflict::Fail {
             let again = self
                 .engine
+                .restore_mut()
                 .plan(request)
                 .map_err(|e| format!("L3: {what} again: {e}"))?;
             self.asked();
@@ -311,6 +316,7 @@ impl World {
         self.counts.reverts += 1;
         let entry = self
             .engine
+            .history()
             .entry(node)
             .map_err(|e| format!("entry {node}: {e}"))?;
         let after = self.disk();
@@ -349,6 +355,7 @@ impl World {
         for node in [one, other] {
             let entry = self
                 .engine
+                .history()
                 .entry(node)
                 .map_err(|e| format!("entry {node}: {e}"))?;
             // the result of moving a rewind depends on what it moved

@@ -129,7 +129,7 @@ impl World {
         .expect("a workspace");
         let mut engine = Engine::open(&workspace).expect("a new store");
         // the model assumes scans of everything; `undisturbed` checks that smaller scans give the same result
-        engine.set_always_scan();
+        engine.capture_mut().set_always_scan();
         Self {
             root: workspace.root.clone(),
             _dir: dir,
@@ -165,6 +165,7 @@ impl World {
             self.write(path, lines.concat().as_bytes());
         }
         self.engine
+            .capture_mut()
             .record_changes()
             .map_err(|e| format!("look: {e}"))?;
         self.scanned();
@@ -264,7 +265,11 @@ impl World {
             all_branches: true,
             ..LogFilter::default()
         };
-        let all = self.engine.log(&filter).map_err(|e| format!("log: {e}"))?;
+        let all = self
+            .engine
+            .history()
+            .log(&filter)
+            .map_err(|e| format!("log: {e}"))?;
         let last = all.first().map_or(0, |entry| entry.node.id.0);
         for (_, since) in &mut self.adopted {
             if since.0 == i64::MAX {
@@ -272,7 +277,7 @@ impl World {
             }
         }
         for node in (newest + 1..=last).map(NodeId) {
-            let entry = self.engine.entry(node);
+            let entry = self.engine.history().entry(node);
             let parent = entry.map_err(|e| format!("entry {node}: {e}"))?.node.parent;
             self.parents.insert(node, parent);
             let before = parent
@@ -318,13 +323,17 @@ impl World {
     }
 
     pub fn head(&self) -> Checked<Option<NodeId>> {
-        self.engine.head().map_err(|e| format!("head: {e}"))
+        self.engine
+            .history()
+            .head()
+            .map_err(|e| format!("head: {e}"))
     }
 
     /// The engine's own tree of a node that was not the last one of its event.
     pub(super) fn recorded(&self, node: NodeId) -> Checked<Files> {
         let tree = self
             .engine
+            .history()
             .tree_at(node)
             .map_err(|e| format!("tree at {node}: {e}"))?;
         let mut files = Files::new();
@@ -354,6 +363,7 @@ impl World {
     pub fn holds(&self, node: NodeId) -> Checked {
         let tree = self
             .engine
+            .history()
             .tree_at(node)
             .map_err(|e| format!("tree at {node}: {e}"))?;
         let wrong = differences(&self.expected[&node], &tree, &|p| self.unknown_at(p, node));
@@ -372,6 +382,7 @@ impl World {
         self.names_hold()?;
         let wrong = self
             .engine
+            .history()
             .inconsistent_edits()
             .map_err(|e| format!("the timeline: {e}"))?;
         if !wrong.is_empty() {
@@ -381,6 +392,7 @@ impl World {
         }
         let verified = self
             .engine
+            .verifier()
             .verify(&mut |_| {})
             .map_err(|e| format!("verify: {e}"))?;
         if verified.problems.is_empty() {
@@ -409,6 +421,7 @@ impl World {
         let Some(last) = last else { return Ok(()) };
         let deltas = self
             .engine
+            .comparer()
             .compare(last, node)
             .map_err(|e| format!("compare: {e}"))?;
         for delta in deltas {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
+use super::Blamer;
 use super::runs::{Owner, Runs};
 use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
 use crate::capture::calls::{self, Observation, Writers, by_open_edit};
@@ -13,13 +14,13 @@ use crate::error::Result;
 use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
 use crate::store::tables::{call, changed_files, session, turn};
 
-impl Engine {
+impl Blamer<'_> {
     pub(super) fn authors(
         &self,
         path: &RelPath,
         runs: &Runs,
     ) -> Result<HashMap<Owner, Arc<Author>>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let wanted: BTreeSet<Owner> = runs.iter().map(|(_, owner)| owner).collect();
         let mut cache = AuthorCache::new(conn);
         let mut authors = HashMap::new();
@@ -61,11 +62,11 @@ impl Engine {
 
     /// Returns the origin that a scan would record for a change at this path now.
     fn current_origin(&self, path: &RelPath) -> Result<Origin> {
-        let conn = &self.store.conn;
-        if let Some(writer) = calls::reserved(conn, self.here.root, path)? {
+        let conn = &self.engine.store.conn;
+        if let Some(writer) = calls::reserved(conn, self.engine.here.root, path)? {
             return Ok(by_open_edit(writer).origin);
         }
-        let writers = Writers::since(conn, self.here.root, calls::last_event(conn)?)?;
+        let writers = Writers::since(conn, self.engine.here.root, calls::last_event(conn)?)?;
         Ok(writers.attribute(Observation::Between).origin)
     }
 }

@@ -121,7 +121,7 @@ fn a_large_tree_costs_an_edit_and_its_rewind_nothing() {
         steps(&mut scene, |scene| {
             scene.edit("a.txt", "second\n");
             let rewind = scene.request("t2");
-            let done = scene.engine.apply(&rewind, None, &mut |_| {});
+            let done = scene.engine.restore_mut().apply(&rewind, None, &mut |_| {});
             done.expect("rewound");
             assert_eq!(scene.text("a.txt").as_deref(), Some("begun\n"));
         })

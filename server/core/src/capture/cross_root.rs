@@ -2,8 +2,10 @@
 //! that call, whatever directory its session belongs to.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use super::Capture;
 use super::event::{AgentEvent, Effect, EventKind, ToolCall};
 use super::write_txn::AFTER;
 use super::{calls, edit_call};
@@ -15,7 +17,7 @@ use crate::store::tables::{call, root};
 
 type Roots = Vec<(RootId, PathBuf)>;
 
-impl Engine {
+impl Capture<&mut Engine> {
     /// Records the parts of an event that belong to other directories there. Returns the rest, if
     /// any.
     pub(super) fn route(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
@@ -57,7 +59,7 @@ impl Engine {
         if other_roots.is_empty() {
             return Ok(Some(e.clone()));
         }
-        let own = &self.root.path;
+        let own = &self.engine.root.path;
         let mut here_paths = Vec::new();
         let mut by_root: BTreeMap<RootId, (&Path, Vec<PathBuf>)> = BTreeMap::new();
         for path in paths {
@@ -107,35 +109,42 @@ impl Engine {
         }
         if here_paths.is_empty() {
             // the session keeps its own directory
-            let root = self.here.root;
-            self.store
+            let root = self.engine.here.root;
+            self.engine
+                .store
                 .write(AFTER, |conn| calls::session(conn, root, e))?;
             return Ok(None);
         }
         Ok(Some(part(call.id.clone(), here_paths)))
     }
+}
 
+impl<E: Deref<Target = Engine>> Capture<E> {
     /// Records an event in another directory. Returns true on success.
     fn record_elsewhere(&self, dir: &Path, e: &AgentEvent) -> bool {
         let workspace = Workspace {
             root: dir.to_path_buf(),
-            store_dir: self.store.dir.clone(),
+            store_dir: self.engine.store.dir.clone(),
             shared: true,
         };
-        Self::open_with(&workspace, self.options)
-            .and_then(|mut there| there.record_here(e))
+        (self.engine.upper.open)(&workspace, self.engine.options)
+            .and_then(|mut there| there.capture_mut().record_here(e))
             .is_ok()
     }
 
     fn other_roots(&self) -> Result<Roots> {
-        let mut all = root::existing(&self.store.conn)?;
-        all.retain(|(id, _)| *id != self.here.root);
+        let mut all = root::existing(&self.engine.store.conn)?;
+        all.retain(|(id, _)| *id != self.engine.here.root);
         Ok(all)
     }
 
     /// Returns the other directories in which calls of this session are open.
     fn roots_with_open_calls(&self, e: &AgentEvent) -> Result<Roots> {
-        let open = call::open_roots(&self.store.conn, (&e.agent, &e.session), self.here.root)?;
+        let open = call::open_roots(
+            &self.engine.store.conn,
+            (&e.agent, &e.session),
+            self.engine.here.root,
+        )?;
         if open.is_empty() {
             return Ok(Vec::new());
         }

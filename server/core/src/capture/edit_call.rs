@@ -2,11 +2,13 @@
 //! checks whether a file holds exactly what the tool reported.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rusqlite::Connection;
 
+use super::Capture;
 use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::event::{AgentEvent, PathReport, ToolCall, ToolReport, Wrote};
 use super::renames::follow_renames;
@@ -47,7 +49,7 @@ impl NamedPath {
 
 pub(crate) const EXCLUDED: &str = "excluded by capture.exclude";
 
-impl Engine {
+impl Capture<&mut Engine> {
     /// Before a tool that names its files: records their images durably, and nothing else.
     pub(super) fn open_naming(
         &mut self,
@@ -57,7 +59,7 @@ impl Engine {
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
         let mut pending = false;
-        if self.head()?.is_none() {
+        if self.engine.history().head()?.is_none() {
             // the very first event: the history has no start yet
             let scanned = self.scan(deadline)?;
             pending = scanned.findings.partial;
@@ -68,7 +70,7 @@ impl Engine {
         let (entries, coverage) = self.read_named(e, paths)?;
         let with_missing_parents = |(path, entry): (RelPath, DiskEntry)| {
             let missing = if entry.image.is_absent() {
-                self.root.missing_parents(&path)
+                self.engine.root.missing_parents(&path)
             } else {
                 0
             };
@@ -105,56 +107,6 @@ impl Engine {
         })
     }
 
-    /// Reads the disk entry of a path, compared with its recorded state.
-    pub(crate) fn disk_entry(&self, path: &RelPath) -> Result<DiskEntry> {
-        read_entry(&self.store.conn, self.here.root, &self.root, path)
-    }
-
-    /// Reads the disk entry with its text, also of a large file, unless it is too long to compare.
-    pub(crate) fn disk_entry_with_text(&self, path: &RelPath) -> Result<DiskEntry> {
-        let row = file_state::get(&self.store.conn, self.here.root, path)?;
-        let before = row.map_or(Image::Absent, |row| row.image);
-        self.root
-            .reread_entry_holding(path, &before, MAX_MERGE_BYTES)
-    }
-
-    /// Reads a disk entry that is about to be recorded. A large content is stored here, before the
-    /// transaction.
-    pub(crate) fn disk_entry_stored(&self, path: &RelPath) -> Result<DiskEntry> {
-        let row = file_state::get(&self.store.conn, self.here.root, path)?;
-        let before = row.map_or(Image::Absent, |row| row.image);
-        let mut entry = self.root.reread_entry(path, &before)?;
-        if !self
-            .root
-            .store_ahead(&self.store, path, &mut entry, &before)?
-        {
-            entry = self.root.reread_entry(path, &before)?;
-        }
-        Ok(entry)
-    }
-
-    /// Locates a path that a tool names. A path that is already recorded is not excluded.
-    fn named(
-        &self,
-        e: &AgentEvent,
-        path: &Path,
-        excluding: Option<&ExcludePatterns>,
-    ) -> Result<Vec<NamedPath>> {
-        let mut all = named(&self.root.path, e.cwd.as_deref(), path);
-        let Some(excluding) = excluding else {
-            return Ok(all);
-        };
-        for named in &mut all {
-            if let NamedPath::Inside(path) = named
-                && excluding.holds(path)
-                && file_state::row(&self.store.conn, self.here.root, path)?.is_none()
-            {
-                *named = NamedPath::Excluded(path.clone());
-            }
-        }
-        Ok(all)
-    }
-
     /// After a tool that names its files: records their changes, as far as they are the tool's own.
     pub(super) fn after_naming(
         &mut self,
@@ -166,7 +118,7 @@ impl Engine {
     ) -> Result<Recorded> {
         let (entries, uncaptured) = self.read_named(e, paths)?;
         let mut reports = reports_by_path(report, |path| {
-            let named = named(&self.root.path, e.cwd.as_deref(), path);
+            let named = named(&self.engine.root.path, e.cwd.as_deref(), path);
             named.into_iter().filter_map(NamedPath::inside).collect()
         });
         self.notifying_txn(AFTER, entries, |txn, entries| {
@@ -203,6 +155,65 @@ impl Engine {
             })
         })
     }
+}
+
+impl<E: Deref<Target = Engine>> Capture<E> {
+    /// Reads the disk entry of a path, compared with its recorded state.
+    pub(crate) fn disk_entry(&self, path: &RelPath) -> Result<DiskEntry> {
+        read_entry(
+            &self.engine.store.conn,
+            self.engine.here.root,
+            &self.engine.root,
+            path,
+        )
+    }
+
+    /// Reads the disk entry with its text, also of a large file, unless it is too long to compare.
+    pub(crate) fn disk_entry_with_text(&self, path: &RelPath) -> Result<DiskEntry> {
+        let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;
+        let before = row.map_or(Image::Absent, |row| row.image);
+        self.engine
+            .root
+            .reread_entry_holding(path, &before, MAX_MERGE_BYTES)
+    }
+
+    /// Reads a disk entry that is about to be recorded. A large content is stored here, before the
+    /// transaction.
+    pub(crate) fn disk_entry_stored(&self, path: &RelPath) -> Result<DiskEntry> {
+        let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;
+        let before = row.map_or(Image::Absent, |row| row.image);
+        let mut entry = self.engine.root.reread_entry(path, &before)?;
+        if !self
+            .engine
+            .root
+            .store_ahead(&self.engine.store, path, &mut entry, &before)?
+        {
+            entry = self.engine.root.reread_entry(path, &before)?;
+        }
+        Ok(entry)
+    }
+
+    /// Locates a path that a tool names. A path that is already recorded is not excluded.
+    fn named(
+        &self,
+        e: &AgentEvent,
+        path: &Path,
+        excluding: Option<&ExcludePatterns>,
+    ) -> Result<Vec<NamedPath>> {
+        let mut all = named(&self.engine.root.path, e.cwd.as_deref(), path);
+        let Some(excluding) = excluding else {
+            return Ok(all);
+        };
+        for named in &mut all {
+            if let NamedPath::Inside(path) = named
+                && excluding.holds(path)
+                && file_state::row(&self.engine.store.conn, self.engine.here.root, path)?.is_none()
+            {
+                *named = NamedPath::Excluded(path.clone());
+            }
+        }
+        Ok(all)
+    }
 
     /// Reads the named paths that are captured. Returns them with the coverage of the others.
     fn read_named(
@@ -212,7 +223,7 @@ impl Engine {
     ) -> Result<(Vec<(RelPath, DiskEntry)>, Coverage)> {
         let mut entries = Vec::new();
         let mut coverage = Coverage::default();
-        let excluding = self.root.excluding();
+        let excluding = self.engine.root.excluding();
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {

@@ -22,6 +22,7 @@ mod cost;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Deref;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,25 @@ pub struct Recorded {
     pub pending: bool,
 }
 
+/// Records the events of agents, and the changes that scans find. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Capture<E> {
+    engine: E,
+}
+
 impl Engine {
+    /// Capture of events and of changes on disk: questions.
+    pub fn capture(&self) -> Capture<&Self> {
+        Capture { engine: self }
+    }
+
+    /// Capture of events and of changes on disk.
+    pub fn capture_mut(&mut self) -> Capture<&mut Self> {
+        Capture { engine: self }
+    }
+}
+
+impl Capture<&mut Engine> {
     /// Records one event of an agent.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
         match self.route(e)? {
@@ -64,7 +83,7 @@ impl Engine {
     }
 
     fn record_here(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        let lock = self.quiet_lock(DEADLINE)?;
+        let lock = self.engine.quiet_lock(DEADLINE)?;
         if lock.is_none() {
             return Err(Error::refused(
                 "a rewind is under way and did not end within 2 s",
@@ -73,7 +92,7 @@ impl Engine {
         }
         let deadline = Some(Instant::now() + DEADLINE);
         let recorded = self.dispatch(e, deadline)?;
-        self.store.tidy();
+        self.engine.store.tidy();
         Ok(recorded)
     }
 
@@ -132,8 +151,8 @@ impl Engine {
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        let root = self.here.root;
-        self.store.write(AFTER, |conn| {
+        let root = self.engine.here.root;
+        self.engine.store.write(AFTER, |conn| {
             let session = calls::session(conn, root, e)?;
             let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
             calls::record_event(conn, e, session, turn, None)
@@ -143,8 +162,8 @@ impl Engine {
 
     /// Links the id of a synthetic prompt to the turn that it continues.
     fn continued(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        let root = self.here.root;
-        self.store.write(AFTER, |conn| {
+        let root = self.engine.here.root;
+        self.engine.store.write(AFTER, |conn| {
             let session = calls::session(conn, root, e)?;
             let turn = calls::turn(conn, session, None)?;
             if let (Some(prompt), Some(turn)) = (&e.prompt_id, turn) {
@@ -217,8 +236,8 @@ impl Engine {
     }
 
     fn open_reading(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<Recorded> {
-        let (dir, root) = (self.store.dir.clone(), self.here.root);
-        self.store.write(AFTER, |conn| {
+        let (dir, root) = (self.engine.store.dir.clone(), self.engine.here.root);
+        self.engine.store.write(AFTER, |conn| {
             open(conn, &dir, root, e, call, None)?;
             Ok(Recorded::default())
         })
@@ -248,9 +267,9 @@ impl Engine {
         failed: bool,
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
-        let root = self.here.root;
+        let root = self.engine.here.root;
         match &call.effect {
-            Effect::Reads => self.store.write(AFTER, |conn| {
+            Effect::Reads => self.engine.store.write(AFTER, |conn| {
                 let session = calls::session(conn, root, e)?;
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
                 let row = calls::find(
@@ -315,11 +334,6 @@ impl Engine {
         }
     }
 
-    /// True if shell commands of the session are known to run in the background.
-    fn has_background(&self, e: &AgentEvent) -> Result<bool> {
-        session::has_background(&self.store.conn, &e.agent, &e.session)
-    }
-
     /// Ends threads of a session. Closes their calls that never reported; changes left by these
     /// have no certain author.
     fn thread_ended(
@@ -331,17 +345,20 @@ impl Engine {
         finish: impl FnOnce(&Connection, SessionId) -> Result<()>,
     ) -> Result<Recorded> {
         let open = {
-            let session = session::id_of(&self.store.conn, &e.agent, &e.session)?;
+            let session = session::id_of(&self.engine.store.conn, &e.agent, &e.session)?;
             match session {
-                Some(session) => {
-                    calls::open_of(&self.store.conn, self.here.root, session, threads)?
-                }
+                Some(session) => calls::open_of(
+                    &self.engine.store.conn,
+                    self.engine.here.root,
+                    session,
+                    threads,
+                )?,
                 None => Vec::new(),
             }
         };
         if !force_scan && open.iter().all(|c| c.effect == CallEffect::Reads) {
-            let root = self.here.root;
-            self.store.write(AFTER, |conn| {
+            let root = self.engine.here.root;
+            self.engine.store.write(AFTER, |conn| {
                 let session = calls::session(conn, root, e)?;
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
                 let seq = calls::record_event(conn, e, session, turn, None)?;
@@ -363,6 +380,13 @@ impl Engine {
             finish(txn.conn, session)?;
             Ok(Recorded { node, pending })
         })
+    }
+}
+
+impl<E: Deref<Target = Engine>> Capture<E> {
+    /// True if shell commands of the session are known to run in the background.
+    fn has_background(&self, e: &AgentEvent) -> Result<bool> {
+        session::has_background(&self.engine.store.conn, &e.agent, &e.session)
     }
 }
 

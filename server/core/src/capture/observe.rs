@@ -2,8 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
+use super::Capture;
 use super::calls;
 use super::snapshot::{self, ScanRequest, Scanned};
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
@@ -22,20 +24,22 @@ use crate::worktree::{cookie, dir_cache, file_state, ignore_rules};
 /// Above this many unverified paths, walk the tree instead.
 const MAX_UNVERIFIED: usize = 2000;
 
-impl Engine {
+impl Capture<&mut Engine> {
     /// Continues a scan that ran out of time until it is done. Does nothing if another process is
     /// already continuing it.
     pub fn continue_scan(&mut self) -> Result<()> {
         for _ in 0..2 {
             {
-                let Some(_alone) = self.store.scan_lock()? else {
+                let Some(_alone) = self.engine.store.scan_lock()? else {
                     return Ok(());
                 };
                 self.finish_scan()?;
-                self.store.remove_orphans()?;
+                self.engine.store.remove_orphans()?;
             }
             // checked without the lock: a process that marks it later can get the lock
-            if scan::unfinished(&self.store.conn, self.here.root)? == UnfinishedScan::No {
+            if scan::unfinished(&self.engine.store.conn, self.engine.here.root)?
+                == UnfinishedScan::No
+            {
                 break;
             }
         }
@@ -74,15 +78,15 @@ impl Engine {
     /// from the record. With `record`, changes become a node, unless a call is open that may write
     /// anything: its end records them.
     pub(crate) fn catch_up(&mut self, extent: &Extent, record: bool) -> Result<Findings> {
-        self.refresh()?;
+        self.engine.refresh()?;
         // wait for running writers: a path they confirm as recorded stays confirmed
-        self.store.after_writers()?;
-        let conn = &self.store.conn;
+        self.engine.store.after_writers()?;
+        let conn = &self.engine.store.conn;
         if self.scan_is_pending()? {
             if record {
                 self.continue_scan()?;
             }
-        } else if record && !calls::any_writes(conn, self.here.root)? {
+        } else if record && !calls::any_writes(conn, self.engine.here.root)? {
             let only = self.paths_to_scan(extent)?;
             self.scan_without_lock(only.as_ref(), |txn, scanned| {
                 if !calls::any_writes(txn.conn, txn.here.root)? {
@@ -92,83 +96,23 @@ impl Engine {
             })?;
         }
         let only = self.paths_to_scan(extent)?;
-        let off = self.progress.off();
+        let off = self.engine.progress.off();
         let request = ScanRequest {
             only: only.as_ref(),
             deadline: None,
             off: off.as_deref(),
         };
-        snapshot::differences(&self.store, &self.root, self.here, request)
-    }
-
-    /// Returns the paths to scan if a recorder says that nothing else was touched. Returns None for
-    /// the whole tree: the rules have changed, or the last walk did not finish.
-    fn paths_to_scan(&self, extent: &Extent) -> Result<Option<ChangedPaths>> {
-        let Extent::Only(touched) = extent else {
-            return Ok(None);
-        };
-        let conn = &self.store.conn;
-        let Some(unverified) = file_state::unverified(conn, self.here.root)? else {
-            return Ok(None);
-        };
-        if unverified.len() > MAX_UNVERIFIED {
-            return Ok(None);
-        }
-        let excludes = file_state::excludes(conn, self.here.root)?;
-        let is_rule_file = |path: &crate::model::RelPath| path.split().1 == ignore_rules::FILE;
-        if self.scan_is_pending()?
-            || excludes.is_none_or(|excludes| excludes != self.root.excludes())
-            || touched.paths.iter().chain(&unverified).any(is_rule_file)
-        {
-            return Ok(None);
-        }
-        let mut touched = touched.clone();
-        touched.paths.extend(unverified);
-        Ok(Some(touched))
-    }
-
-    pub(crate) fn scan_is_pending(&self) -> Result<bool> {
-        Ok(!scan::is_complete(&self.store.conn, self.here.root)?)
-    }
-
-    fn newest_operation(&self) -> Result<Option<OpId>> {
-        operation::newest(&self.store.conn)
-    }
-
-    /// True if no agent is known to be active and all its changes are recorded. Any unrecorded
-    /// change is then the user's.
-    pub(crate) fn no_agent_is_active(&self) -> Result<bool> {
-        let (conn, root) = (&self.store.conn, self.here.root);
-        Ok(!self.scan_is_pending()?
-            && !calls::any_at_work(conn, root)?
-            && store::gaps::peek(&self.store.dir).is_empty())
-    }
-
-    /// True if these paths are on disk as recorded, and none of them waits for a save.
-    pub(crate) fn match_record(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
-        let (conn, root) = (&self.store.conn, self.here.root);
-        let pending = Pending::of(conn, root)?;
-        for path in paths {
-            let row = file_state::row(conn, root, path)?;
-            let stat = self.root.stat(path);
-            let same = match (&row, &stat) {
-                (Some(row), Some(stat)) if row.stat.proves(stat) => true,
-                (Some(row), Some(_)) => {
-                    self.root.reread_entry(path, &row.image)?.image == row.image
-                }
-                (None, None) => !self.root.is_blocked(path),
-                _ => false,
-            };
-            if !same || pending.get(path).is_some() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+        snapshot::differences(
+            &self.engine.store,
+            &self.engine.root,
+            self.engine.here,
+            request,
+        )
     }
 
     /// Makes every plan start with a walk of the whole tree.
     pub fn set_always_scan(&mut self) {
-        self.always_scan = true;
+        self.engine.always_scan = true;
     }
 
     /// Scans the disk and records changes as a node.
@@ -219,23 +163,29 @@ impl Engine {
     }
 
     fn capture_lock(&mut self) -> Result<store::Lock> {
-        self.quiet_lock(Duration::from_secs(30))?.ok_or_else(|| {
-            Error::refused(
-                "a rewind is under way",
-                "wait until it is done, then try again",
-            )
-        })
+        self.engine
+            .quiet_lock(Duration::from_secs(30))?
+            .ok_or_else(|| {
+                Error::refused(
+                    "a rewind is under way",
+                    "wait until it is done, then try again",
+                )
+            })
     }
 
     /// Scans the whole tree, or only the touched paths if a recorder proves that the rest is
     /// unchanged.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let started = Instant::now();
-        let touched = cookie::ask(&self.store.dir, self.here.root, self.recorder_timeout);
+        let touched = cookie::ask(
+            &self.engine.store.dir,
+            self.engine.here.root,
+            self.engine.recorder_timeout,
+        );
         let only = match touched {
             Some(touched) => {
                 let only = self.paths_to_scan(&Extent::Only(touched))?;
-                self.walks_avoided += u64::from(only.is_some());
+                self.engine.walks_avoided += u64::from(only.is_some());
                 only
             }
             None => self.changed_since_last_walk(deadline)?,
@@ -245,28 +195,18 @@ impl Engine {
         self.scan_these(only.as_ref(), deadline)
     }
 
-    /// Returns the paths that changed since the last full walk. Returns None if the whole tree must
-    /// be walked.
-    fn changed_since_last_walk(&self, deadline: Option<Instant>) -> Result<Option<ChangedPaths>> {
-        let (conn, dir) = (&self.store.conn, &self.store.dir);
-        match dir_cache::changed_paths(conn, dir, &self.root, self.here, deadline)? {
-            Some(touched) => self.paths_to_scan(&Extent::Only(touched)),
-            None => Ok(None),
-        }
-    }
-
     fn scan_these(
         &mut self,
         only: Option<&ChangedPaths>,
         deadline: Option<Instant>,
     ) -> Result<Scanned> {
-        let off = self.progress.off();
+        let off = self.engine.progress.off();
         let request = ScanRequest {
             only,
             deadline,
             off: off.as_deref(),
         };
-        let progress = &mut self.progress;
+        let progress = &mut self.engine.progress;
         let mut tick = |done| {
             progress.call(Progress {
                 what: "scanning files",
@@ -274,8 +214,8 @@ impl Engine {
                 total: None,
             });
         };
-        let (store, root) = (&self.store, &self.root);
-        snapshot::scan(store, root, self.here, request, &mut tick)
+        let (store, root) = (&self.engine.store, &self.engine.root);
+        snapshot::scan(store, root, self.engine.here, request, &mut tick)
     }
 
     /// Runs `f` in one write transaction and notifies watchers. Gaps that hooks left behind are
@@ -299,11 +239,15 @@ impl Engine {
         with: S,
         f: impl FnOnce(&WriteTxn<'_>, S) -> Result<T>,
     ) -> Result<T> {
-        let git = crate::git::head(&self.root.path);
-        let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
+        let git = crate::git::head(&self.engine.root.path);
+        let (dir, root, here) = (
+            self.engine.store.dir.clone(),
+            &self.engine.root,
+            self.engine.here,
+        );
         let mut gaps = None;
         let (dir_cache_bytes, notify) = (RefCell::new(None), Cell::new(false));
-        let value = self.store.write_notifying(durable, |conn| {
+        let value = self.engine.store.write_notifying(durable, |conn| {
             let txn = WriteTxn {
                 conn,
                 dir: &dir,
@@ -333,13 +277,93 @@ impl Engine {
             crate::fault::point("walk taken in");
             // the cache only saves work, so a failure is ignored
             dir_cache::save(
-                &self.store.conn,
-                &self.store.dir,
-                self.here,
+                &self.engine.store.conn,
+                &self.engine.store.dir,
+                self.engine.here,
                 &dir_cache_bytes,
             )
             .ok();
         }
         Ok(value)
+    }
+}
+
+impl<E: Deref<Target = Engine>> Capture<E> {
+    /// Returns the paths to scan if a recorder says that nothing else was touched. Returns None for
+    /// the whole tree: the rules have changed, or the last walk did not finish.
+    fn paths_to_scan(&self, extent: &Extent) -> Result<Option<ChangedPaths>> {
+        let Extent::Only(touched) = extent else {
+            return Ok(None);
+        };
+        let conn = &self.engine.store.conn;
+        let Some(unverified) = file_state::unverified(conn, self.engine.here.root)? else {
+            return Ok(None);
+        };
+        if unverified.len() > MAX_UNVERIFIED {
+            return Ok(None);
+        }
+        let excludes = file_state::excludes(conn, self.engine.here.root)?;
+        let is_rule_file = |path: &crate::model::RelPath| path.split().1 == ignore_rules::FILE;
+        if self.scan_is_pending()?
+            || excludes.is_none_or(|excludes| excludes != self.engine.root.excludes())
+            || touched.paths.iter().chain(&unverified).any(is_rule_file)
+        {
+            return Ok(None);
+        }
+        let mut touched = touched.clone();
+        touched.paths.extend(unverified);
+        Ok(Some(touched))
+    }
+
+    pub(crate) fn scan_is_pending(&self) -> Result<bool> {
+        Ok(!scan::is_complete(
+            &self.engine.store.conn,
+            self.engine.here.root,
+        )?)
+    }
+
+    fn newest_operation(&self) -> Result<Option<OpId>> {
+        operation::newest(&self.engine.store.conn)
+    }
+
+    /// True if no agent is known to be active and all its changes are recorded. Any unrecorded
+    /// change is then the user's.
+    pub(crate) fn no_agent_is_active(&self) -> Result<bool> {
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        Ok(!self.scan_is_pending()?
+            && !calls::any_at_work(conn, root)?
+            && store::gaps::peek(&self.engine.store.dir).is_empty())
+    }
+
+    /// True if these paths are on disk as recorded, and none of them waits for a save.
+    pub(crate) fn match_record(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        let pending = Pending::of(conn, root)?;
+        for path in paths {
+            let row = file_state::row(conn, root, path)?;
+            let stat = self.engine.root.stat(path);
+            let same = match (&row, &stat) {
+                (Some(row), Some(stat)) if row.stat.proves(stat) => true,
+                (Some(row), Some(_)) => {
+                    self.engine.root.reread_entry(path, &row.image)?.image == row.image
+                }
+                (None, None) => !self.engine.root.is_blocked(path),
+                _ => false,
+            };
+            if !same || pending.get(path).is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the paths that changed since the last full walk. Returns None if the whole tree must
+    /// be walked.
+    fn changed_since_last_walk(&self, deadline: Option<Instant>) -> Result<Option<ChangedPaths>> {
+        let (conn, dir) = (&self.engine.store.conn, &self.engine.store.dir);
+        match dir_cache::changed_paths(conn, dir, &self.engine.root, self.engine.here, deadline)? {
+            Some(touched) => self.paths_to_scan(&Extent::Only(touched)),
+            None => Ok(None),
+        }
     }
 }

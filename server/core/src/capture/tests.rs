@@ -15,7 +15,7 @@ fn changed(s: &Scene) -> Vec<(Kind, Vec<Changed>)> {
         let bytes = content.map(|content| s.engine.content(&content).expect("kept"));
         String::from_utf8(bytes.unwrap_or_default()).expect("text")
     };
-    let entries = s.engine.log(&LogFilter::default()).expect("read");
+    let entries = s.engine.history().log(&LogFilter::default()).expect("read");
     let with_changes = entries.iter().filter(|entry| !entry.changes.is_empty());
     let of_entry = |entry: &crate::Entry| {
         let changes = entry.changes.iter().map(|at| {

@@ -1,6 +1,7 @@
 //! Edits that an agent makes in an editor instead of on disk. They are recorded as its steps at
 //! once, and wait for a save like a rewind of an open document.
 
+use super::EditorDocuments;
 use super::EditorLease;
 use crate::capture::calls::{self, Attribution, ToolOutcome, Writer};
 use crate::capture::edit_call::{EXCLUDED, transition};
@@ -16,6 +17,7 @@ use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
 use crate::worktree::pending_saves::{self, NewPending};
+use std::ops::Deref;
 
 /// An agent's edit of one open document.
 #[derive(Clone, Debug)]
@@ -27,14 +29,102 @@ pub struct InEditor {
     pub after: Vec<u8>,
 }
 
-impl Engine {
+impl EditorDocuments<&mut Engine> {
+    /// Records a call whose edits are in an editor and not on disk. Text typed before the call is
+    /// attributed to the user. A file that does not exist yet is recorded when it is saved.
+    pub fn record_in_editor(
+        &mut self,
+        lease: &EditorLease,
+        e: &AgentEvent,
+        call: &ToolCall,
+        edits: &[InEditor],
+    ) -> Result<Option<NodeId>> {
+        let lock = self.engine.quiet_lock(DEADLINE)?;
+        let _lock = lock.ok_or_else(|| {
+            Error::refused(
+                "a rewind is under way and did not end within 2 s",
+                "the edit stays in the editor and will be recorded as yours when you save it",
+            )
+        })?;
+        if self.engine.history().head()?.is_none() {
+            self.engine.capture_mut().record_changes_unlocked()?;
+        }
+        let (edits, excluded) = self.split_excluded(edits)?;
+        let entries = edits
+            .iter()
+            .map(|edit| self.engine.capture().disk_entry(&edit.path));
+        let entries = entries.collect::<Result<Vec<DiskEntry>>>()?;
+        let node = self
+            .engine
+            .capture_mut()
+            .notifying_txn(AFTER, entries, |txn, entries| {
+                let (row, _) = reported(txn, e, call)?;
+                let Some(row) = row else { return Ok(None) };
+                let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
+                let certain =
+                    calls::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
+                let (mut steps, mut places) = (Vec::new(), Vec::new());
+                let mut coverage = Coverage::default();
+                for path in &excluded {
+                    coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
+                }
+                for (edit, entry) in edits.iter().zip(&entries) {
+                    match txn.editor_transition(edit, entry, certain)? {
+                        Some(step) => {
+                            steps.push(step);
+                            places.push((&edit.path, entry.image));
+                        }
+                        None => coverage.note(
+                            edit.path.bytes(),
+                            Reason::Failed,
+                            "not a file yet; captured when it is saved",
+                        ),
+                    }
+                }
+                calls::close(txn.conn, row.id, seq, ToolOutcome::Done)?;
+                let own = Writer {
+                    call: row.id,
+                    session: row.session,
+                };
+                let context = ScanContext {
+                    observation: calls::Observation::AtEndOf(own),
+                    ..ScanContext::between()
+                };
+                let generation = scan::next_generation(txn.conn, txn.here.root)?;
+                let news = !coverage.items.is_empty();
+                let node = txn.record(&steps, &context, &coverage, news, generation)?;
+                for (step, (path, disk)) in steps.iter().zip(places) {
+                    let Some(after) = &step.after else { continue };
+                    if after.image == disk {
+                        pending_saves::done(txn.conn, txn.here.root, path)?;
+                        continue;
+                    }
+                    let new = NewPending {
+                        path,
+                        operation: None,
+                        disk,
+                        wanted: after.image,
+                        editor: &lease.info.name,
+                        pid: lease.info.pid,
+                    };
+                    pending_saves::put(txn.conn, txn.here.root, &new)?;
+                }
+                Ok(node)
+            })?;
+        self.engine.store.tidy();
+        Ok(node)
+    }
+}
+
+impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// Returns an error if the current state of a path cannot be recorded before it is overwritten.
     pub fn check_recordable(&self, paths: &[RelPath]) -> Result<()> {
-        let excluding = self.root.excluding();
+        let excluding = self.engine.root.excluding();
         for path in paths {
-            let recorded = file_state::row(&self.store.conn, self.here.root, path)?.is_some();
+            let recorded =
+                file_state::row(&self.engine.store.conn, self.engine.here.root, path)?.is_some();
             let excluded = || excluding.as_ref().is_some_and(|all| all.holds(path));
-            let why = match self.disk_entry(path)?.image {
+            let why = match self.engine.capture().disk_entry(path)?.image {
                 Image::Opaque(Opaque::TooLarge) => "is too large to be recorded",
                 Image::Opaque(Opaque::Unreadable) => "cannot be read or recorded",
                 Image::Opaque(Opaque::Special) => "is not a regular file and cannot be recorded",
@@ -55,8 +145,8 @@ impl Engine {
     pub fn captured_paths(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
         let mut own = Vec::new();
         for path in paths {
-            let row = file_state::row(&self.store.conn, self.here.root, &path)?;
-            if row.is_some() || !self.is_hidden(&path) {
+            let row = file_state::row(&self.engine.store.conn, self.engine.here.root, &path)?;
+            if row.is_some() || !self.engine.blamer().is_hidden(&path) {
                 own.push(path);
             }
         }
@@ -68,12 +158,12 @@ impl Engine {
         &self,
         edits: &'e [InEditor],
     ) -> Result<(Vec<&'e InEditor>, Vec<RelPath>)> {
-        let Some(excluding) = self.root.excluding() else {
+        let Some(excluding) = self.engine.root.excluding() else {
             return Ok((edits.iter().collect(), Vec::new()));
         };
         let (mut own, mut excluded) = (Vec::new(), Vec::new());
         for edit in edits {
-            let row = file_state::row(&self.store.conn, self.here.root, &edit.path)?;
+            let row = file_state::row(&self.engine.store.conn, self.engine.here.root, &edit.path)?;
             if row.is_none() && excluding.holds(&edit.path) {
                 excluded.push(edit.path.clone());
             } else {
@@ -81,86 +171,6 @@ impl Engine {
             }
         }
         Ok((own, excluded))
-    }
-
-    /// Records a call whose edits are in an editor and not on disk. Text typed before the call is
-    /// attributed to the user. A file that does not exist yet is recorded when it is saved.
-    pub fn record_in_editor(
-        &mut self,
-        lease: &EditorLease,
-        e: &AgentEvent,
-        call: &ToolCall,
-        edits: &[InEditor],
-    ) -> Result<Option<NodeId>> {
-        let lock = self.quiet_lock(DEADLINE)?;
-        let _lock = lock.ok_or_else(|| {
-            Error::refused(
-                "a rewind is under way and did not end within 2 s",
-                "the edit stays in the editor and will be recorded as yours when you save it",
-            )
-        })?;
-        if self.head()?.is_none() {
-            self.record_changes_unlocked()?;
-        }
-        let (edits, excluded) = self.split_excluded(edits)?;
-        let entries = edits.iter().map(|edit| self.disk_entry(&edit.path));
-        let entries = entries.collect::<Result<Vec<DiskEntry>>>()?;
-        let node = self.notifying_txn(AFTER, entries, |txn, entries| {
-            let (row, _) = reported(txn, e, call)?;
-            let Some(row) = row else { return Ok(None) };
-            let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
-            let certain =
-                calls::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
-            let (mut steps, mut places) = (Vec::new(), Vec::new());
-            let mut coverage = Coverage::default();
-            for path in &excluded {
-                coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
-            }
-            for (edit, entry) in edits.iter().zip(&entries) {
-                match txn.editor_transition(edit, entry, certain)? {
-                    Some(step) => {
-                        steps.push(step);
-                        places.push((&edit.path, entry.image));
-                    }
-                    None => coverage.note(
-                        edit.path.bytes(),
-                        Reason::Failed,
-                        "not a file yet; captured when it is saved",
-                    ),
-                }
-            }
-            calls::close(txn.conn, row.id, seq, ToolOutcome::Done)?;
-            let own = Writer {
-                call: row.id,
-                session: row.session,
-            };
-            let context = ScanContext {
-                observation: calls::Observation::AtEndOf(own),
-                ..ScanContext::between()
-            };
-            let generation = scan::next_generation(txn.conn, txn.here.root)?;
-            let news = !coverage.items.is_empty();
-            let node = txn.record(&steps, &context, &coverage, news, generation)?;
-            for (step, (path, disk)) in steps.iter().zip(places) {
-                let Some(after) = &step.after else { continue };
-                if after.image == disk {
-                    pending_saves::done(txn.conn, txn.here.root, path)?;
-                    continue;
-                }
-                let new = NewPending {
-                    path,
-                    operation: None,
-                    disk,
-                    wanted: after.image,
-                    editor: &lease.info.name,
-                    pid: lease.info.pid,
-                };
-                pending_saves::put(txn.conn, txn.here.root, &new)?;
-            }
-            Ok(node)
-        })?;
-        self.store.tidy();
-        Ok(node)
     }
 }
 

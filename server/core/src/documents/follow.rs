@@ -1,5 +1,6 @@
 //! Updates documents whose file another process restored.
 
+use super::EditorDocuments;
 use crate::content::is_text;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -8,6 +9,7 @@ use crate::model::ContentId;
 use crate::store::tables::buffer::OpenText;
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::Pending;
+use std::ops::Deref;
 
 /// Result for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +22,12 @@ pub enum Followed {
     Collides,
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// Returns the new text of a document whose file has a recorded state other than the document's
     /// base.
     pub fn follow(&self, open: &OpenText) -> Result<Followed> {
-        let (conn, root) = (&self.store.conn, self.here.root);
-        let entry = self.disk_entry_with_text(&open.path)?;
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        let entry = self.engine.capture().disk_entry_with_text(&open.path)?;
         let row = file_state::get(conn, root, &open.path)?;
         let recorded = row.is_some_and(|row| row.image == entry.image);
         let waiting = Pending::of(conn, root)?.get(&open.path).is_some();
@@ -40,7 +42,7 @@ impl Engine {
             return Ok(Followed::Becomes(bytes.clone(), now));
         }
         // no checkpoint has the base, so the typed part is unknown
-        let Ok(from) = self.content(&base) else {
+        let Ok(from) = self.engine.content(&base) else {
             return Ok(Followed::Collides);
         };
         let merge = merge3(&from, &open.text, bytes, Favor::Ours);

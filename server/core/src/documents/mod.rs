@@ -13,6 +13,7 @@ mod tests;
 mod user_renames;
 mod withdrawn;
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -80,14 +81,32 @@ impl Drop for EditorLease {
     }
 }
 
+/// Documents that editors have open: unsaved text, and saves that a restore waits for. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct EditorDocuments<E> {
+    engine: E,
+}
+
 impl Engine {
+    /// Documents that editors have open: questions.
+    pub fn documents(&self) -> EditorDocuments<&Self> {
+        EditorDocuments { engine: self }
+    }
+
+    /// Documents that editors have open.
+    pub fn documents_mut(&mut self) -> EditorDocuments<&mut Self> {
+        EditorDocuments { engine: self }
+    }
+}
+
+impl EditorDocuments<&mut Engine> {
     /// Registers an editor of this workspace.
     pub fn attach_editor(&mut self, name: &str) -> Result<EditorLease> {
-        let (dir, root) = (self.store.dir.clone(), self.here.root);
+        let (dir, root) = (self.engine.store.dir.clone(), self.engine.here.root);
         store::make_private_dir(&dir.join("editors"))?;
         let started = store::now();
         let left = self.left_over()?;
-        let (info, lock) = self.store.write(Durable::Process, |conn| {
+        let (info, lock) = self.engine.store.write(Durable::Process, |conn| {
             for editor in &left {
                 if !buffer::any_of(conn, *editor)? {
                     editor::remove(conn, *editor)?;
@@ -114,18 +133,20 @@ impl Engine {
             lock: Some(lock),
         })
     }
+}
 
+impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// Returns the live language servers of this workspace.
     pub fn editors(&self) -> Result<Vec<EditorInfo>> {
-        let mut all = editor::rows(&self.store.conn, self.here.root)?;
-        all.retain(|editor| is_alive(&self.store.dir, editor.id));
+        let mut all = editor::rows(&self.engine.store.conn, self.engine.here.root)?;
+        all.retain(|editor| is_alive(&self.engine.store.dir, editor.id));
         Ok(all)
     }
 
     /// Returns the newest ids, to compare with the last call on this engine. Three lookups, meant
     /// for every notification.
     pub fn news(&self) -> Result<News> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let _newest = |sql: &str| -> Result<Option<i64>> {
             Ok(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?)
         };
@@ -140,12 +161,14 @@ impl Engine {
     /// Returns the path of the file that is written after every commit that watchers may care
     /// about.
     pub fn bell(&self) -> PathBuf {
-        self.store.bell()
+        self.engine.store.bell()
     }
 
     fn left_over(&self) -> Result<Vec<EditorId>> {
-        let all = editor::rows(&self.store.conn, self.here.root)?;
+        let all = editor::rows(&self.engine.store.conn, self.engine.here.root)?;
         let dead = all.into_iter().map(|editor| editor.id);
-        Ok(dead.filter(|id| !is_alive(&self.store.dir, *id)).collect())
+        Ok(dead
+            .filter(|id| !is_alive(&self.engine.store.dir, *id))
+            .collect())
     }
 }

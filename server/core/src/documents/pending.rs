@@ -2,9 +2,11 @@
 //! disk still has the old content. Until then, scans treat the disk as if it had the outcome.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use rusqlite::Connection;
 
+use super::EditorDocuments;
 use crate::capture::calls::{self, Attribution};
 use crate::capture::write_txn::{AFTER, BEFORE, WriteTxn};
 use crate::engine::Engine;
@@ -187,24 +189,7 @@ fn nothing_recorded() -> Error {
     Error::refused("nothing is recorded here yet", Hint::Begin)
 }
 
-impl Engine {
-    /// Returns the files that wait for a save, oldest first.
-    pub fn pending_saves(&self) -> Result<Vec<PendingSave>> {
-        all(&self.store.conn, self.here.root)
-    }
-
-    /// Reads a path as the record expects it, with pending saves applied.
-    pub(crate) fn look_at(&self, path: &RelPath) -> Result<DiskEntry> {
-        let mut entry = self.disk_entry_with_text(path)?;
-        let pending = Pending::of(&self.store.conn, self.here.root)?;
-        if let Some(p) = pending.get(path)
-            && pending.overlay(path, p.wanted, &mut entry)
-        {
-            entry.bytes = p.wanted.content().map(|c| self.content(&c)).transpose()?;
-        }
-        Ok(entry)
-    }
-
+impl EditorDocuments<&mut Engine> {
     /// Returns the pending save at a path after checking the disk. If an editor has saved, or saved
     /// something else over it, the wait ends.
     pub fn check_pending(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
@@ -212,19 +197,13 @@ impl Engine {
             self.saved_again(path)?;
             return Ok(None);
         }
-        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let lock = self.engine.quiet_lock(Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let entry = self.disk_entry(path)?;
-        self.quiet_txn(BEFORE, entry, |txn, entry| txn.saved_by_user(path, &entry))?;
+        let entry = self.engine.capture().disk_entry(path)?;
+        self.engine
+            .capture_mut()
+            .quiet_txn(BEFORE, entry, |txn, entry| txn.saved_by_user(path, &entry))?;
         self.waiting(path)
-    }
-
-    /// Returns the files that wait for an editor that is gone, oldest first.
-    pub fn orphaned_saves(&self) -> Result<Vec<PendingSave>> {
-        let live = self.editors()?;
-        let mut all = self.pending_saves()?;
-        all.retain(|p| !live.iter().any(|e| e.pid == p.pid && e.name == p.editor));
-        Ok(all)
     }
 
     /// Resolves a pending save that will not happen: the document was closed, or its editor died.
@@ -240,18 +219,22 @@ impl Engine {
     }
 
     fn forget_pending(&mut self, path: &RelPath) -> Result<PendingOutcome> {
-        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let lock = self.engine.quiet_lock(Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let entry = self.disk_entry(path)?;
-        let node = self.notifying_txn(BEFORE, entry, |txn, entry| {
-            let waiting = txn.pending.get(path).filter(|p| p.disk == entry.image);
-            let row = file_state::get(txn.conn, txn.here.root, path)?;
-            let Some((p, row)) = waiting.zip(row).filter(|(p, row)| p.wanted == row.image) else {
-                return Ok(None);
-            };
-            let (node, _) = txn.withdraw_outcome(&row, p, entry.stat)?;
-            Ok(Some(node))
-        })?;
+        let entry = self.engine.capture().disk_entry(path)?;
+        let node = self
+            .engine
+            .capture_mut()
+            .notifying_txn(BEFORE, entry, |txn, entry| {
+                let waiting = txn.pending.get(path).filter(|p| p.disk == entry.image);
+                let row = file_state::get(txn.conn, txn.here.root, path)?;
+                let Some((p, row)) = waiting.zip(row).filter(|(p, row)| p.wanted == row.image)
+                else {
+                    return Ok(None);
+                };
+                let (node, _) = txn.withdraw_outcome(&row, p, entry.stat)?;
+                Ok(Some(node))
+            })?;
         if node.is_none() {
             // saved or overwritten: a scan records that
             self.look_if_waiting(path)?;
@@ -264,34 +247,29 @@ impl Engine {
 
     fn look_if_waiting(&mut self, path: &RelPath) -> Result<()> {
         if self.waiting(path)?.is_some() {
-            self.record_changes_unlocked()?;
+            self.engine.capture_mut().record_changes_unlocked()?;
         }
         Ok(())
     }
 
-    /// Returns the pending save at a path.
-    pub(crate) fn waiting(&self, path: &RelPath) -> Result<Option<PendingSave>> {
-        let all = Pending::of(&self.store.conn, self.here.root)?;
-        Ok(all.get(path).cloned())
-    }
-
     fn write_pending(&mut self, path: &RelPath, text: Option<&[u8]>) -> Result<PendingOutcome> {
-        let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
+        let lock = self.engine.store.restore_lock(true, Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        self.refresh()?;
-        self.recover_locked()?;
-        self.record_changes_unlocked()?;
+        self.engine.refresh()?;
+        self.engine.restore_mut().recover_locked()?;
+        self.engine.capture_mut().record_changes_unlocked()?;
         let Some(p) = self.waiting(path)? else {
             return Ok(PendingOutcome::Nothing);
         };
-        let before = self.head()?;
+        let before = self.engine.history().head()?;
         let text = text.map(|text| self.with_outcome(&p, text)).transpose()?;
         let (content, size) = match (text.as_deref(), p.wanted) {
             (Some(text), _) => {
                 let id = ContentId::of(text);
                 let like = p.wanted.content();
-                let dir = self.store.dir.clone();
-                self.store
+                let dir = self.engine.store.dir.clone();
+                self.engine
+                    .store
                     .write(AFTER, |conn| crate::store::put(conn, &dir, text, like))?;
                 (id, text.len() as u64)
             }
@@ -307,21 +285,64 @@ impl Engine {
             content,
             size,
         };
-        self.save_now(&p, to)?;
-        self.record_changes_unlocked()?;
-        let node = self.head()?.filter(|head| before != Some(*head));
+        self.engine.restore_mut().save_now(&p, to)?;
+        self.engine.capture_mut().record_changes_unlocked()?;
+        let node = self
+            .engine
+            .history()
+            .head()?
+            .filter(|head| before != Some(*head));
         Ok(PendingOutcome::Done { node })
     }
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> EditorDocuments<E> {
+    /// Returns the files that wait for a save, oldest first.
+    pub fn pending_saves(&self) -> Result<Vec<PendingSave>> {
+        all(&self.engine.store.conn, self.engine.here.root)
+    }
+
+    /// Reads a path as the record expects it, with pending saves applied.
+    pub(crate) fn look_at(&self, path: &RelPath) -> Result<DiskEntry> {
+        let mut entry = self.engine.capture().disk_entry_with_text(path)?;
+        let pending = Pending::of(&self.engine.store.conn, self.engine.here.root)?;
+        if let Some(p) = pending.get(path)
+            && pending.overlay(path, p.wanted, &mut entry)
+        {
+            entry.bytes = p
+                .wanted
+                .content()
+                .map(|c| self.engine.content(&c))
+                .transpose()?;
+        }
+        Ok(entry)
+    }
+
+    /// Returns the files that wait for an editor that is gone, oldest first.
+    pub fn orphaned_saves(&self) -> Result<Vec<PendingSave>> {
+        let live = self.editors()?;
+        let mut all = self.pending_saves()?;
+        all.retain(|p| !live.iter().any(|e| e.pid == p.pid && e.name == p.editor));
+        Ok(all)
+    }
+
+    /// Returns the pending save at a path.
+    pub(crate) fn waiting(&self, path: &RelPath) -> Result<Option<PendingSave>> {
+        let all = Pending::of(&self.engine.store.conn, self.engine.here.root)?;
+        Ok(all.get(path).cloned())
+    }
+}
+
+impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// Returns the text to write for an editor's text while a restore waits for its save. If the
     /// text does not include the outcome yet, the outcome is merged in. On conflict the typed text
     /// wins.
     fn with_outcome(&self, p: &PendingSave, text: &[u8]) -> Result<Vec<u8>> {
         let bytes = |image: Image| -> Result<Vec<u8>> {
             let content = image.content();
-            let read = content.map(|content| self.content(&content)).transpose()?;
+            let read = content
+                .map(|content| self.engine.content(&content))
+                .transpose()?;
             Ok(read.unwrap_or_default())
         };
         let (disk, wanted) = (bytes(p.disk)?, bytes(p.wanted)?);

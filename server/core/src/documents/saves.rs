@@ -1,5 +1,6 @@
 //! Saves by the user while an agent may be writing: the editor's report decides the author.
 
+use super::EditorDocuments;
 use crate::capture::DEADLINE;
 use crate::capture::calls::{self, Attribution, Observation, Writers};
 use crate::capture::edit_call::transition;
@@ -14,7 +15,7 @@ use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves::Pending;
 
-impl Engine {
+impl EditorDocuments<&mut Engine> {
     /// Records that an editor has saved a document with just this text. While an agent may be
     /// writing, the change is recorded as the user's at once; otherwise the next scan records it.
     /// `base` is the content that the document was based on, if known.
@@ -24,23 +25,25 @@ impl Engine {
         base: Option<&[u8]>,
         text: &[u8],
     ) -> Result<Option<NodeId>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let since = calls::last_event(conn)?;
-        let unknown = file_state::row(conn, self.here.root, path)?.is_none();
-        if !Writers::since(conn, self.here.root, since)?.any()
+        let unknown = file_state::row(conn, self.engine.here.root, path)?.is_none();
+        if !Writers::since(conn, self.engine.here.root, since)?.any()
             || base == Some(text)
-            || (unknown && self.is_hidden(path))
+            || (unknown && self.engine.blamer().is_hidden(path))
         {
             return Ok(None);
         }
-        let Some(_lock) = self.quiet_lock(DEADLINE)? else {
+        let Some(_lock) = self.engine.quiet_lock(DEADLINE)? else {
             return Ok(None);
         };
-        let entry = self.disk_entry(path)?;
+        let entry = self.engine.capture().disk_entry(path)?;
         if !entry.holds(text) {
             return Ok(None);
         }
-        self.notifying_txn(BEFORE, entry, |txn, entry| txn.saved(path, base, &entry))
+        self.engine
+            .capture_mut()
+            .notifying_txn(BEFORE, entry, |txn, entry| txn.saved(path, base, &entry))
     }
 }
 

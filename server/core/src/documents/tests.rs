@@ -59,7 +59,11 @@ fn plain() -> OpenDoc {
 /// A turn in which the agent changes `a.txt`, with an editor attached.
 fn scene() -> (Scene, EditorLease) {
     let mut s = Scene::new(&[("a.txt", BASE)]);
-    let lease = s.engine.attach_editor("Helix").expect("attached");
+    let lease = s
+        .engine
+        .documents_mut()
+        .attach_editor("Helix")
+        .expect("attached");
     s.prompt("shout");
     s.edit("a.txt", AGENT);
     (s, lease)
@@ -74,22 +78,26 @@ fn rewind(s: &Scene, lease: &EditorLease, open: Vec<OpenDoc>) -> Request {
 }
 
 fn apply(s: &mut Scene, r: &Request) -> Applied {
-    let applied = s.engine.apply(r, None, &mut |_| {}).expect("applied");
+    let applied = s
+        .engine
+        .restore_mut()
+        .apply(r, None, &mut |_| {})
+        .expect("applied");
     assert_consistent(s);
     applied
 }
 
 #[track_caller]
 fn assert_consistent(s: &Scene) {
-    let verified = s.engine.verify(&mut |_| {}).expect("verifies");
+    let verified = s.engine.verifier().verify(&mut |_| {}).expect("verifies");
     assert_eq!(verified.problems, Vec::<String>::new());
-    assert_eq!(s.engine.inconsistent_edits().expect("read"), []);
+    assert_eq!(s.engine.history().inconsistent_edits().expect("read"), []);
 }
 
 /// Returns the recorded text of `a.txt`.
 fn recorded(s: &Scene) -> String {
-    let head = s.engine.head().expect("read").expect("a head");
-    let tree = s.engine.tree_at(head).expect("read");
+    let head = s.engine.history().head().expect("read").expect("a head");
+    let tree = s.engine.history().tree_at(head).expect("read");
     let content = tree[&path("a.txt")].content().expect("a content");
     String::from_utf8(s.engine.content(&content).expect("read")).expect("text")
 }
@@ -97,7 +105,11 @@ fn recorded(s: &Scene) -> String {
 /// Returns the newest change of `a.txt`: node, text before, text after, and whether it is the
 /// user's.
 fn newest(s: &Scene) -> (NodeId, String, String, bool) {
-    let entries = s.engine.log(&crate::LogFilter::default()).expect("read");
+    let entries = s
+        .engine
+        .history()
+        .log(&crate::LogFilter::default())
+        .expect("read");
     let changed = entries.iter().find(|e| !e.changes.is_empty());
     let entry = changed.expect("a change");
     let change = &entry.changes[0].change;
@@ -120,9 +132,13 @@ fn kill(mut lease: EditorLease) {
 #[test]
 fn editors_are_those_that_are_alive() {
     let (mut s, helix) = scene();
-    let emacs = s.engine.attach_editor("Emacs").expect("attached");
+    let emacs = s
+        .engine
+        .documents_mut()
+        .attach_editor("Emacs")
+        .expect("attached");
     let names = |s: &Scene| -> Vec<String> {
-        let all = s.engine.editors().expect("read");
+        let all = s.engine.documents().editors().expect("read");
         all.into_iter().map(|e| e.name).collect()
     };
     assert_eq!(names(&s), ["Helix", "Emacs"]);
@@ -131,7 +147,11 @@ fn editors_are_those_that_are_alive() {
     assert_eq!(names(&s), ["Helix"]);
     drop(helix);
     assert_eq!(names(&s), Vec::<String>::new());
-    let zed = s.engine.attach_editor("Zed").expect("attached");
+    let zed = s
+        .engine
+        .documents_mut()
+        .attach_editor("Zed")
+        .expect("attached");
     let left: i64 = s
         .engine
         .store
@@ -146,11 +166,12 @@ fn editors_are_those_that_are_alive() {
 fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     s.prompt("more");
-    let turn = s.engine.head().expect("read").expect("a head");
-    let unsaved = s.engine.unsaved_at(turn).expect("read");
+    let turn = s.engine.history().head().expect("read").expect("a head");
+    let unsaved = s.engine.documents().unsaved_at(turn).expect("read");
     assert_eq!(unsaved.len(), 1);
     let first = &unsaved[0];
     assert_eq!((first.editor.as_str(), first.content), ("Helix", id(TYPED)));
@@ -165,19 +186,29 @@ fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
     // the disk is unchanged, and a step is not the state of a moment
     assert_eq!(recorded(&s), AGENT);
     s.edit("b.txt", "new\n");
-    let step = s.engine.head().expect("read").expect("a head");
-    assert_eq!(s.engine.unsaved_at(step).expect("read"), []);
+    let step = s.engine.history().head().expect("read").expect("a head");
+    assert_eq!(s.engine.documents().unsaved_at(step).expect("read"), []);
     // the same text again stores no new content
-    let blobs = |s: &Scene| s.engine.verify(&mut |_| {}).expect("verifies").blobs;
+    let blobs = |s: &Scene| {
+        s.engine
+            .verifier()
+            .verify(&mut |_| {})
+            .expect("verifies")
+            .blobs
+    };
     let before = blobs(&s);
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 1);
+    let manual = s.engine.capture_mut().checkpoint(None).expect("made");
+    assert_eq!(
+        s.engine.documents().unsaved_at(manual).expect("read").len(),
+        1
+    );
     assert_eq!(blobs(&s), before);
     s.engine
+        .documents_mut()
         .drop_buffer(&lease, &path("a.txt"))
         .expect("dropped");
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.entry(manual).expect("read").unsaved, []);
+    let manual = s.engine.capture_mut().checkpoint(None).expect("made");
+    assert_eq!(s.engine.history().entry(manual).expect("read").unsaved, []);
     assert_consistent(&s);
 }
 
@@ -185,13 +216,20 @@ fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
 #[test]
 fn unsaved_text_of_ignored_files_is_not_kept() {
     let mut s = Scene::new(&[(".gitignore", ".env\n"), (".env", "KEY=old\n")]);
-    let lease = s.engine.attach_editor("Helix").expect("attached");
+    let lease = s
+        .engine
+        .documents_mut()
+        .attach_editor("Helix")
+        .expect("attached");
     let mut put = |p: &str| {
         let open = OpenText {
             path: path(p),
             ..typed("KEY=new\n", "KEY=old\n")
         };
-        s.engine.put_buffer(&lease, &open).expect("put")
+        s.engine
+            .documents_mut()
+            .put_buffer(&lease, &open)
+            .expect("put")
     };
     assert_eq!((put(".env"), put("new.txt")), (false, true));
 }
@@ -199,11 +237,18 @@ fn unsaved_text_of_ignored_files_is_not_kept() {
 #[test]
 fn typing_does_not_make_the_history_grow() {
     let (mut s, lease) = scene();
-    let blobs = |s: &Scene| s.engine.verify(&mut |_| {}).expect("verifies").blobs;
+    let blobs = |s: &Scene| {
+        s.engine
+            .verifier()
+            .verify(&mut |_| {})
+            .expect("verifies")
+            .blobs
+    };
     let before = blobs(&s);
     for n in 0..300 {
         let text = format!("{TYPED}{n}\n");
         s.engine
+            .documents_mut()
             .put_buffer(&lease, &typed(&text, AGENT))
             .expect("put");
     }
@@ -223,12 +268,18 @@ fn typing_does_not_make_the_history_grow() {
 fn an_agent_writes_under_unsaved_text() {
     let (mut s, lease) = scene();
     let open = typed(TYPED, AGENT);
-    s.engine.put_buffer(&lease, &open).expect("put");
+    s.engine
+        .documents_mut()
+        .put_buffer(&lease, &open)
+        .expect("put");
     s.edit("a.txt", &AGENT.replace("four", "FOUR"));
-    let step = s.engine.head().expect("read").expect("a head");
-    s.engine.keep_buffers(&lease, step, &[open]).expect("kept");
+    let step = s.engine.history().head().expect("read").expect("a head");
+    s.engine
+        .documents_mut()
+        .keep_buffers(&lease, step, &[open])
+        .expect("kept");
     assert_eq!(
-        s.engine.unsaved_at(step).expect("read")[0].content,
+        s.engine.documents().unsaved_at(step).expect("read")[0].content,
         id(TYPED)
     );
     // taking that step out does not change the document: its file is written under it
@@ -239,8 +290,11 @@ fn an_agent_writes_under_unsaved_text() {
     let applied = apply(&mut s, &r);
     assert_eq!((applied.plan.edits, applied.plan.gaps), (vec![], vec![]));
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-    let kept = s.engine.unsaved_at(applied.node.expect("a node"));
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
+    let kept = s
+        .engine
+        .documents()
+        .unsaved_at(applied.node.expect("a node"));
     assert_eq!(kept.expect("read")[0].content, id(TYPED));
 }
 
@@ -248,6 +302,7 @@ fn an_agent_writes_under_unsaved_text() {
 fn a_rewind_merges_with_unsaved_text() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
@@ -257,21 +312,26 @@ fn a_rewind_merges_with_unsaved_text() {
         (edit.from, edit.to, edit.pending),
         (id(TYPED), id(MERGED), true)
     );
-    let text = s.engine.text_of(&applied.plan, &edit.to).expect("known");
+    let text = s
+        .engine
+        .restore()
+        .text_of(&applied.plan, &edit.to)
+        .expect("known");
     assert_eq!(text, MERGED.as_bytes());
     // the editor has to write the disk; the record has the outcome
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     assert_eq!(recorded(&s), BASE);
     let kept = s
         .engine
+        .documents()
         .unsaved_at(applied.node.expect("a node"))
         .expect("read");
     assert_eq!(kept[0].content, id(TYPED));
-    let pending = s.engine.pending_saves().expect("read");
+    let pending = s.engine.documents().pending_saves().expect("read");
     assert_eq!((pending.len(), pending[0].editor.as_str()), (1, "Helix"));
     // scans do not change that
     for _ in 0..3 {
-        s.engine.record_changes().expect("looked");
+        s.engine.capture_mut().record_changes().expect("looked");
         assert_eq!(recorded(&s), BASE);
     }
     s.engine
@@ -279,18 +339,18 @@ fn a_rewind_merges_with_unsaved_text() {
         .conn
         .execute("UPDATE file_state SET racy = 1", [])
         .expect("set");
-    s.engine.record_changes().expect("looked");
+    s.engine.capture_mut().record_changes().expect("looked");
     assert_eq!(
         (
             recorded(&s).as_str(),
-            s.engine.pending_saves().expect("read").len()
+            s.engine.documents().pending_saves().expect("read").len()
         ),
         (BASE, 1)
     );
     // once saved, the typed text is the user's and nothing waits
     s.user("a.txt", MERGED);
-    s.engine.record_changes().expect("looked");
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    s.engine.capture_mut().record_changes().expect("looked");
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     let (_, before, after, users) = newest(&s);
     assert_eq!(
         (before.as_str(), after.as_str(), users),
@@ -304,6 +364,7 @@ fn a_rewind_merges_with_unsaved_text() {
 fn a_buffer_row_counts_if_the_server_sends_no_document() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     let r = rewind(&s, &lease, Vec::new());
@@ -317,11 +378,12 @@ fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
     const MINE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nSeven, mine\n";
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(MINE, AGENT))
         .expect("put");
     let mut r = rewind(&s, &lease, vec![dirty(MINE, AGENT)]);
-    let head = s.engine.head().expect("read");
-    let plan = s.engine.plan(&r).expect("planned");
+    let head = s.engine.history().head().expect("read");
+    let plan = s.engine.restore_mut().plan(&r).expect("planned");
     assert_eq!(plan.open_conflicts(), 1);
     assert!(
         plan.conflicts[0]
@@ -329,17 +391,28 @@ fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
             .contains("unsaved changes in Helix"),
         "{plan:?}"
     );
-    let refused = s.engine.apply(&r, None, &mut |_| {}).expect_err("refused");
+    let refused = s
+        .engine
+        .restore_mut()
+        .apply(&r, None, &mut |_| {})
+        .expect_err("refused");
     assert!(matches!(refused, Error::Conflicts { open: 1 }));
     assert_eq!(
-        (s.engine.head().expect("read"), s.text("a.txt").as_deref()),
+        (
+            s.engine.history().head().expect("read"),
+            s.text("a.txt").as_deref()
+        ),
         (head, Some(AGENT))
     );
     let mut outcome = |s: &mut Scene, how| {
         r.on_conflict = how;
-        let plan = s.engine.plan(&r).expect("planned");
+        let plan = s.engine.restore_mut().plan(&r).expect("planned");
         assert_eq!(plan.open_conflicts(), 0);
-        let text = s.engine.text_of(&plan, &plan.edits[0].to).expect("known");
+        let text = s
+            .engine
+            .restore()
+            .text_of(&plan, &plan.edits[0].to)
+            .expect("known");
         String::from_utf8(text).expect("text")
     };
     assert_eq!(outcome(&mut s, OnConflict::Current), MINE);
@@ -356,6 +429,7 @@ fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
     assert_eq!(applied.plan.edits[0].to, id(BASE));
     let kept = s
         .engine
+        .documents()
         .unsaved_at(applied.node.expect("a node"))
         .expect("read");
     assert_eq!(kept[0].content, id(MINE));
@@ -367,7 +441,7 @@ fn unsaved_text_on_an_older_base_is_merged_from_that() {
     let (mut s, lease) = scene();
     let further = AGENT.replace("four", "FOUR");
     s.edit("a.txt", &further);
-    let first = s.engine.resolve("@~1").expect("the first step");
+    let first = s.engine.history().resolve("@~1").expect("the first step");
     let r = Request {
         goal: Goal::Rewind(first),
         ..rewind(&s, &lease, vec![dirty(MERGED, BASE)])
@@ -386,7 +460,11 @@ fn unsaved_text_on_an_older_base_is_merged_from_that() {
 #[test]
 fn a_deleted_file_leaves_its_document() {
     let mut s = Scene::new(&[("other.txt", "x\n")]);
-    let lease = s.engine.attach_editor("Helix").expect("attached");
+    let lease = s
+        .engine
+        .documents_mut()
+        .attach_editor("Helix")
+        .expect("attached");
     s.prompt("make it");
     s.edit("a.txt", AGENT);
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
@@ -404,6 +482,7 @@ fn a_deleted_file_leaves_its_document() {
     );
     let kept = s
         .engine
+        .documents()
         .unsaved_at(applied.node.expect("a node"))
         .expect("read");
     assert_eq!(kept[0].content, id(TYPED));
@@ -413,32 +492,48 @@ fn a_deleted_file_leaves_its_document() {
 fn a_dead_editors_text_stays_until_somebody_takes_it() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
-    assert_eq!(s.engine.orphan_buffers().expect("read"), []);
+    assert_eq!(s.engine.documents().orphan_buffers().expect("read"), []);
     kill(lease);
     // a dead editor's text is not part of a checkpoint and blocks nothing
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.unsaved_at(manual).expect("read"), []);
-    let next = s.engine.attach_editor("Helix").expect("attached");
+    let manual = s.engine.capture_mut().checkpoint(None).expect("made");
+    assert_eq!(s.engine.documents().unsaved_at(manual).expect("read"), []);
+    let next = s
+        .engine
+        .documents_mut()
+        .attach_editor("Helix")
+        .expect("attached");
     let orphans = s.engine.status().expect("read").orphans;
     assert_eq!((orphans.len(), orphans[0].content), (1, id(TYPED)));
     // the new editor has its own text of the file, which stays
     let own = typed(BASE, AGENT);
-    s.engine.put_buffer(&next, &own).expect("put");
-    let taken = s.engine.keep_orphan(&orphans[0], "left").expect("taken");
+    s.engine
+        .documents_mut()
+        .put_buffer(&next, &own)
+        .expect("put");
+    let taken = s
+        .engine
+        .documents_mut()
+        .keep_orphan(&orphans[0], "left")
+        .expect("taken");
     assert_eq!(taken, Some(typed(TYPED, AGENT)));
-    let again = s.engine.keep_orphan(&orphans[0], "left").expect("asked");
+    let again = s
+        .engine
+        .documents_mut()
+        .keep_orphan(&orphans[0], "left")
+        .expect("asked");
     assert_eq!(again, None);
-    assert_eq!(s.engine.orphan_buffers().expect("read"), []);
-    let head = s.engine.resolve("@~0").expect("the head");
-    let kept = s.engine.unsaved_at(head).expect("read");
+    assert_eq!(s.engine.documents().orphan_buffers().expect("read"), []);
+    let head = s.engine.history().resolve("@~0").expect("the head");
+    let kept = s.engine.documents().unsaved_at(head).expect("read");
     let mut kept: Vec<_> = kept.iter().map(|unsaved| unsaved.content).collect();
     kept.sort();
     let mut both = [id(TYPED), id(BASE)];
     both.sort();
     assert_eq!(kept, both);
-    assert_eq!(s.engine.unsaved().expect("read").len(), 1);
+    assert_eq!(s.engine.documents().unsaved().expect("read").len(), 1);
 }
 
 /// A hook queries two empty tables, no more.

@@ -3,6 +3,7 @@
 
 use rusqlite::Connection;
 
+use super::EditorDocuments;
 use crate::capture::calls::Attribution;
 use crate::capture::write_txn::{BEFORE, WriteTxn};
 use crate::engine::Engine;
@@ -30,11 +31,11 @@ struct Withdrawn {
     without: FileVersion,
 }
 
-impl Engine {
+impl EditorDocuments<&mut Engine> {
     /// Handles an editor's report that it saved a file that no longer waits for a save.
     pub(super) fn saved_again(&mut self, path: &RelPath) -> Result<()> {
-        let conn = &self.store.conn;
-        let Some(row) = file_state::get(conn, self.here.root, path)? else {
+        let conn = &self.engine.store.conn;
+        let Some(row) = file_state::get(conn, self.engine.here.root, path)? else {
             return Ok(());
         };
         // called for every saved document; usually nothing was ever withdrawn
@@ -42,13 +43,15 @@ impl Engine {
         if withdrawn.transpose()?.flatten().is_none() {
             return Ok(());
         }
-        let entry = self.disk_entry(path)?;
+        let entry = self.engine.capture().disk_entry(path)?;
         if entry.image == row.image || !matches!(entry.image, Image::File { .. }) {
             return Ok(());
         }
-        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let lock = self.engine.quiet_lock(Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(super::pending::busy)?;
-        self.notifying_txn(BEFORE, entry, |txn, entry| txn.saved_again(path, &entry))
+        self.engine
+            .capture_mut()
+            .notifying_txn(BEFORE, entry, |txn, entry| txn.saved_again(path, &entry))
     }
 }
 

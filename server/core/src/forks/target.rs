@@ -1,7 +1,9 @@
 //! Checks where a tree may be written, before anything is created.
 
+use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
+use super::Forks;
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};
 use crate::places::Workspace;
@@ -69,7 +71,7 @@ pub(super) fn not_empty(into: &Path) -> Error {
     )
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Forks<E> {
     /// Checks that a directory is empty or new, and outside of all directories of this history.
     pub(super) fn target(&self, into: &Path) -> Result<ForkTarget> {
         let target = ForkTarget::find(into);
@@ -81,10 +83,10 @@ impl Engine {
             let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
             real.unwrap_or(full)
         };
-        if place.starts_with(&self.root.path) {
+        if place.starts_with(&self.engine.root.path) {
             return Err(inside(into, "the workspace"));
         }
-        for (_, root) in root::existing(&self.store.conn)? {
+        for (_, root) in root::existing(&self.engine.store.conn)? {
             if place.starts_with(&root) && place != root {
                 return Err(inside(
                     into,
@@ -104,7 +106,7 @@ impl Engine {
     /// Like `target`, for a directory with a history: it may not be in another workspace either.
     pub(super) fn target_of_fork(&self, into: &Path) -> Result<ForkTarget> {
         let target = self.target(into)?;
-        match Workspace::enclosing(&target.path, &self.store.dir) {
+        match Workspace::enclosing(&target.path, &self.engine.store.dir) {
             Some(other) => Err(inside(
                 into,
                 &format!("the workspace {}", other.root.display()),

@@ -1,7 +1,9 @@
 //! Writes the tree of a node to another directory, and returns the file states for it.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
+use super::Forks;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::Ancestry;
@@ -28,7 +30,7 @@ impl WrittenTree {
     }
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Forks<E> {
     /// Writes the tree of a node. A file whose content was not captured is copied from disk, if the node is the head
     /// and the file is unchanged since the last scan.
     pub(super) fn write_tree(
@@ -38,8 +40,8 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<WrittenTree> {
         let into = &target.path;
-        let current = self.head()? == Some(node);
-        let tree = self.tree_at(node)?;
+        let current = self.engine.history().head()? == Some(node);
+        let tree = self.engine.history().tree_at(node)?;
         let total = Some(tree.len() as u64);
         let one_by_one = tree.len() < SYNC_ALL;
         let mut out = WrittenTree::default();
@@ -89,12 +91,12 @@ impl Engine {
             return Ok(None);
         };
         target.make_parents(path)?;
-        let row = file_state::get(&self.store.conn, self.here.root, path)?;
+        let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;
         let same = row.is_some_and(|row| row.image.content() == Some(content));
-        let like = self.root.place(path).ok().flatten().filter(|_| same);
+        let like = self.engine.root.place(path).ok().flatten().filter(|_| same);
         match target.place(path)? {
             Some(place) => {
-                let read: Content<'_> = &|take| self.store.read(&content, take);
+                let read: Content<'_> = &|take| self.engine.store.read(&content, take);
                 place.create_unsynced(image, read, like.as_ref())
             }
             None => Ok(None),
@@ -103,10 +105,11 @@ impl Engine {
 
     /// Copies a file from disk. None: it changed since the last scan.
     fn copy(&self, path: &RelPath, target: &Root) -> Result<Option<std::fs::File>> {
-        let Some(row) = file_state::get(&self.store.conn, self.here.root, path)? else {
+        let Some(row) = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?
+        else {
             return Ok(None);
         };
-        let Some(from) = self.root.place(path).ok().flatten() else {
+        let Some(from) = self.engine.root.place(path).ok().flatten() else {
             return Ok(None);
         };
         if row.image != Image::Opaque(Opaque::TooLarge) {
@@ -121,12 +124,14 @@ impl Engine {
 
     /// Returns the file states of a directory to which the tree of a node was just written.
     pub(super) fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, FileState)>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let mut rows = Vec::new();
-        for (path, (image, file)) in self.placed_at(node)? {
+        for (path, (image, file)) in self.engine.history().placed_at(node)? {
             let since = match file {
                 Some(file) => file::since(conn, file)?,
-                None => file_state::row(conn, self.here.root, &path)?.and_then(|row| row.since),
+                None => {
+                    file_state::row(conn, self.engine.here.root, &path)?.and_then(|row| row.since)
+                }
             };
             let row = FileState {
                 image,
@@ -146,13 +151,13 @@ impl Engine {
         node: NodeId,
         rows: &[(RelPath, FileState)],
     ) -> Result<Vec<(RelPath, FileId)>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
         let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
         let ancestry = Ancestry::new(conn);
-        let mut absent = file::gone(conn, self.here.root)?;
+        let mut absent = file::gone(conn, self.engine.here.root)?;
         absent.extend(
-            file_state::all(conn, self.here.root)?
+            file_state::all(conn, self.engine.here.root)?
                 .into_iter()
                 .filter_map(|(path, row)| Some((path, row.file?))),
         );
@@ -160,7 +165,7 @@ impl Engine {
         for (path, file) in absent {
             if !there.contains(&file)
                 && !paths.contains(&path)
-                && self.known_at(&ancestry, file, node)?
+                && self.engine.history().known_at(&ancestry, file, node)?
             {
                 kept.push((path, file));
             }

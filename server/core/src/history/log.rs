@@ -4,6 +4,7 @@
 use rusqlite::Connection;
 
 use super::ancestry::Lineage;
+use super::queries::History;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
 use super::{Ancestry, branches, full_text, head};
@@ -73,7 +74,7 @@ pub struct FileCheckpoints {
     pub newest: Option<i64>,
 }
 
-impl Engine {
+impl History<'_> {
     /// Counts the checkpoints of the current branch that changed a file or a file below a
     /// directory, up to `most`. Unlike `log`, reads no contents.
     pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<FileCheckpoints> {
@@ -242,9 +243,13 @@ mod tests {
                 path: Some(path.clone()),
                 ..LogFilter::default()
             };
-            let listed = s.engine.log(&filter).expect("a timeline");
+            let listed = s.engine.history().log(&filter).expect("a timeline");
             for most in 0..listed.len() + 2 {
-                let counted = s.engine.checkpoints_of(&path, most).expect("counted");
+                let counted = s
+                    .engine
+                    .history()
+                    .checkpoints_of(&path, most)
+                    .expect("counted");
                 let expected = FileCheckpoints {
                     count: listed.len().min(most),
                     more: listed.len() > most,

@@ -4,10 +4,42 @@ use super::{BranchInfo, Entry, LogFilter, Operation};
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history;
-use crate::model::{NodeId, OpId};
+use crate::model::{Here, NodeId, OpId};
+use crate::store::Store;
 use crate::store::tables::{branch, node};
 
 impl Engine {
+    /// Brings the full-text index up to date and reports progress. A search does so, too.
+    pub fn read_words(&mut self) -> Result<()> {
+        let progress = &mut self.progress;
+        history::full_text::update(&self.store, &mut |done, total| {
+            progress.call(Progress {
+                what: "indexing text",
+                done,
+                total: Some(total),
+            });
+        })
+    }
+}
+
+/// Questions about the history of the current root and branch.
+#[derive(Clone, Copy, Debug)]
+pub struct History<'a> {
+    pub(super) store: &'a Store,
+    pub(super) here: Here,
+}
+
+impl Engine {
+    /// The history of the current root and branch.
+    pub fn history(&self) -> History<'_> {
+        History {
+            store: &self.store,
+            here: self.here,
+        }
+    }
+}
+
+impl History<'_> {
     pub fn head(&self) -> Result<Option<NodeId>> {
         history::head(&self.store.conn, self.here.branch)
     }
@@ -30,18 +62,6 @@ impl Engine {
         drop(moment);
         counts.keep(&self.store);
         Ok(entries)
-    }
-
-    /// Brings the full-text index up to date and reports progress. A search does so, too.
-    pub fn read_words(&mut self) -> Result<()> {
-        let progress = &mut self.progress;
-        history::full_text::update(&self.store, &mut |done, total| {
-            progress.call(Progress {
-                what: "indexing text",
-                done,
-                total: Some(total),
-            });
-        })
     }
 
     pub fn entry(&self, id: NodeId) -> Result<Entry> {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rusqlite::Connection;
 
 use super::Ancestry;
+use super::queries::History;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
@@ -15,7 +16,7 @@ use crate::worktree::file_state;
 
 pub type Tree = BTreeMap<RelPath, Image>;
 
-impl Engine {
+impl History<'_> {
     /// Returns the whole tracked tree at a node, without files that were not known at the time.
     pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
         let _moment = self.store.reading()?;

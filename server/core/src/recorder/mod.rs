@@ -430,12 +430,15 @@ fn scan_changes(
     }) = next(shared, recording.quiet, &pace)
     {
         // before the first scan has finished, nothing can be answered
-        if at_once && engine.scan_is_pending().unwrap_or(true) {
+        if at_once && engine.capture().scan_is_pending().unwrap_or(true) {
             continue;
         }
         let scan_began = Instant::now();
-        let head = engine.head().ok();
-        match engine.catch_up(&extent, recording.records && !at_once) {
+        let head = engine.history().head().ok();
+        match engine
+            .capture_mut()
+            .catch_up(&extent, recording.records && !at_once)
+        {
             Ok(findings) => {
                 let mut state = shared.state();
                 let unreadable = findings.coverage.items.iter();
@@ -461,7 +464,7 @@ fn scan_changes(
                     continue;
                 }
                 engine.tidy();
-                if recording.records && engine.head().ok() != head {
+                if recording.records && engine.history().head().ok() != head {
                     pace.recorded(scan_began);
                 }
                 let now = RecorderStatus::Watching { directories };

@@ -20,7 +20,11 @@ fn touched(paths: &[&str], trees: &[&str]) -> Extent {
 }
 
 fn differ(scene: &mut Scene, extent: &Extent, record: bool) -> Vec<String> {
-    let findings = scene.engine.catch_up(extent, record).expect("a scan");
+    let findings = scene
+        .engine
+        .capture_mut()
+        .catch_up(extent, record)
+        .expect("a scan");
     findings.found.iter().map(|f| f.path.display()).collect()
 }
 
@@ -35,7 +39,7 @@ fn files_that_a_command_writes_are_recorded_at_its_end() {
         effect: Effect::Any { background: false },
     };
     s.tell(EventKind::Before(call.clone()));
-    let before = s.engine.head().expect("a head");
+    let before = s.engine.history().head().expect("a head");
     s.user("made.txt", "made\n");
     let changed = touched(&["made.txt"], &[]);
     assert_eq!(
@@ -43,20 +47,26 @@ fn files_that_a_command_writes_are_recorded_at_its_end() {
         ["made.txt"],
         "it stays touched"
     );
-    assert_eq!(s.engine.head().expect("a head"), before);
+    assert_eq!(s.engine.history().head().expect("a head"), before);
     s.tell(EventKind::After {
         call,
         report: ToolReport::default(),
         failed: false,
     });
-    let head = s.engine.head().expect("a head").expect("a node");
-    assert_eq!(s.engine.entry(head).expect("it").node.kind, Kind::Step);
+    let head = s.engine.history().head().expect("a head").expect("a node");
+    assert_eq!(
+        s.engine.history().entry(head).expect("it").node.kind,
+        Kind::Step
+    );
     assert!(differ(&mut s, &changed, true).is_empty());
     // between calls it is recorded
     s.user("made.txt", "by hand\n");
     assert!(differ(&mut s, &changed, true).is_empty());
-    let head = s.engine.head().expect("a head").expect("a node");
-    assert_eq!(s.engine.entry(head).expect("it").node.kind, Kind::External);
+    let head = s.engine.history().head().expect("a head").expect("a node");
+    assert_eq!(
+        s.engine.history().entry(head).expect("it").node.kind,
+        Kind::External
+    );
 }
 
 #[test]
@@ -105,7 +115,8 @@ fn changed_rules_cause_a_walk() {
     differ(&mut s, &rules, true);
     let tree = s
         .engine
-        .tree_at(s.engine.head().expect("a head").expect("a node"));
+        .history()
+        .tree_at(s.engine.history().head().expect("a head").expect("a node"));
     assert!(tree.expect("a tree").contains_key(&path("x.log")));
 }
 

@@ -1,8 +1,10 @@
 //! Applies a plan: write the journal, stage beside the targets, exchange one by one, verify what was displaced,
 //! record the node. Also recovers from the journal alone, forwards or backwards.
 
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
+use super::Restore;
 use super::exchange::{Exchange, ExchangeStep, remove_temps};
 use super::hand_over;
 use super::journal::{self, Begin, JournalEntry, Phase};
@@ -90,7 +92,7 @@ fn busy() -> Error {
     )
 }
 
-impl Engine {
+impl Restore<&mut Engine> {
     /// Plans and applies a request. With a fingerprint: applies the plan only if it has that fingerprint. If the
     /// plan concerns unsaved text of another editor, that editor is asked to apply the whole plan.
     pub fn apply(
@@ -127,11 +129,11 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ApplyOutcome> {
         r.scope.require_plannable()?;
-        let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
+        let lock = self.engine.store.restore_lock(true, Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        self.refresh()?;
+        self.engine.refresh()?;
         self.recover_locked()?;
-        let undisturbed = if self.always_scan {
+        let undisturbed = if self.engine.always_scan {
             None
         } else {
             self.plan_undisturbed(r)?
@@ -139,7 +141,7 @@ impl Engine {
         let plan = if let Some(plan) = undisturbed {
             plan
         } else {
-            self.record_changes_unlocked()?;
+            self.engine.capture_mut().record_changes_unlocked()?;
             self.plan_recorded(r)?
         };
         if !shown(&plan) {
@@ -165,7 +167,7 @@ impl Engine {
             not_taken: Vec::new(),
             awaited: Vec::new(),
         };
-        if self.progress.is_off() {
+        if self.engine.progress.is_off() {
             return Err(Error::CalledOff);
         }
         if !done.plan.is_empty() {
@@ -217,39 +219,22 @@ impl Engine {
 
     /// Finishes an interrupted restore, if there is one and no process is working on it.
     pub(crate) fn recover(&mut self) -> Result<()> {
-        if journal::open(&self.store.conn, self.here)?.is_none() {
+        if journal::open(&self.engine.store.conn, self.engine.here)?.is_none() {
             return Ok(());
         }
-        match self.store.restore_lock(true, Duration::from_millis(500))? {
+        match self
+            .engine
+            .store
+            .restore_lock(true, Duration::from_millis(500))?
+        {
             Some(_lock) => self.recover_locked(),
             // the holder of the lock is working on it
             None => Ok(()),
         }
     }
 
-    /// Takes the lock under which captures scan the disk. Finishes an interrupted restore first, so that no capture
-    /// records a half-restored tree.
-    pub(crate) fn quiet_lock(&mut self, wait: Duration) -> Result<Option<store::Lock>> {
-        let until = Instant::now() + wait;
-        let left = || until.saturating_duration_since(Instant::now());
-        loop {
-            let Some(lock) = self.store.restore_lock(false, left())? else {
-                return Ok(None);
-            };
-            if journal::open(&self.store.conn, self.here)?.is_none() {
-                self.refresh()?;
-                return Ok(Some(lock));
-            }
-            drop(lock);
-            match self.store.restore_lock(true, left())? {
-                Some(_lock) => self.recover_locked()?,
-                None => return Ok(None),
-            }
-        }
-    }
-
     pub(crate) fn recover_locked(&mut self) -> Result<()> {
-        while let Some((op, phase)) = journal::open(&self.store.conn, self.here)? {
+        while let Some((op, phase)) = journal::open(&self.engine.store.conn, self.engine.here)? {
             match phase {
                 Phase::Open => {
                     self.forwards(op, true, &mut |_| {})?;
@@ -267,9 +252,10 @@ impl Engine {
                         "{op} was cut off, and was not begun by you on this machine: it is not carried out, and the \
                          files stay as they are"
                     );
-                    self.store
+                    self.engine
+                        .store
                         .write(Durable::Power, |conn| journal::disown(conn, op, &why))?;
-                    store::gaps::append(&self.store.dir, &why);
+                    store::gaps::append(&self.engine.store.dir, &why);
                 }
             }
         }
@@ -277,8 +263,8 @@ impl Engine {
     }
 
     pub(super) fn begin(&mut self, plan: &Plan) -> Result<OpId> {
-        let here = self.here;
-        let pending = Pending::of(&self.store.conn, here.root)?;
+        let here = self.engine.here;
+        let pending = Pending::of(&self.engine.store.conn, here.root)?;
         let mut lines = Vec::new();
         for (path, (before, after)) in journal::transitions(&plan.files) {
             // a file with a pending save differs from its record
@@ -289,7 +275,7 @@ impl Engine {
                 continue;
             }
             let made_dirs = match (before.is_absent(), after.is_absent()) {
-                (true, _) => self.root.missing_parents(&path),
+                (true, _) => self.engine.root.missing_parents(&path),
                 (_, true) => self.dirs_made_with(plan, &path)?,
                 _ => 0,
             };
@@ -303,8 +289,8 @@ impl Engine {
                 detail: String::new(),
             });
         }
-        let dir = self.store.dir.clone();
-        let op = self.store.write(Durable::Power, |conn| {
+        let dir = self.engine.store.dir.clone();
+        let op = self.engine.store.write(Durable::Power, |conn| {
             for part in plan.files.iter().chain(&plan.left) {
                 if let Some(content) = &part.new_content {
                     let like = part.before.as_ref().and_then(|p| p.image.content());
@@ -342,7 +328,7 @@ impl Engine {
     /// Writes a pending save to disk, as an operation of its own.
     pub(crate) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
         let (here, line) = (
-            self.here,
+            self.engine.here,
             JournalEntry {
                 path: p.path.clone(),
                 before: p.disk,
@@ -356,7 +342,7 @@ impl Engine {
         let target = p
             .operation
             .map_or_else(|| p.path.display(), |op| op.to_string());
-        let op = self.store.write(Durable::Power, |conn| {
+        let op = self.engine.store.write(Durable::Power, |conn| {
             journal::begin(
                 conn,
                 here,
@@ -379,24 +365,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Number of directories that were created with the file that now leaves this path.
-    fn dirs_made_with(&self, plan: &Plan, path: &RelPath) -> Result<u32> {
-        let Some(part) = plan
-            .files
-            .iter()
-            .find(|f| f.before.as_ref().is_some_and(|p| p.path == *path))
-        else {
-            return Ok(0);
-        };
-        let changes = history::changes_of_file(&self.store.conn, part.file)?;
-        let at = |s: &crate::model::FileVersion| s.as_ref().map(|p| p.path.clone());
-        Ok(changes
-            .iter()
-            .rev()
-            .find(|c| at(&c.after).as_ref() == Some(path) && at(&c.before).as_ref() != Some(path))
-            .map_or(0, |c| c.made_dirs))
-    }
-
     /// Exchanges every path of the journal. While recovering, a path that another process changed is skipped.
     /// Otherwise it ends the restore, and every exchange is rolled back.
     fn forwards(
@@ -405,7 +373,7 @@ impl Engine {
         recovering: bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<()> {
-        let lines = journal::lines(&self.store.conn, op)?;
+        let lines = journal::lines(&self.engine.store.conn, op)?;
         let exchanged = self.exchange_all(op, &lines, recovering, progress)?;
         if let Some(failure) = exchanged.failure {
             return Err(self.take_back(op, &exchanged.not_ours, &failure)?);
@@ -416,10 +384,151 @@ impl Engine {
             } else {
                 0
             };
-            self.root.sync_parents(&line.path, made);
+            self.engine.root.sync_parents(&line.path, made);
         }
         crate::fault::point("exchanged");
         Ok(())
+    }
+
+    /// Rolls a failed restore back. Returns the error for the user.
+    fn take_back(
+        &mut self,
+        op: OpId,
+        not_ours: &[&RelPath],
+        failure: &ExchangeFailure,
+    ) -> Result<Error> {
+        let is_switch = failure.by_writer
+            && history::operation(&self.engine.store.conn, op)?
+                .to_branch
+                .is_some();
+        let why = &failure.why;
+        self.engine.store.write(Durable::Power, |conn| {
+            for path in not_ours {
+                journal::leave(conn, op, path, "changed by another process")?;
+            }
+            journal::set_outcome(conn, op, OpPhase::Backwards, why)
+        })?;
+        let left = self.backwards(op)?;
+        let message = if left.is_empty() {
+            format!("{why}; all files are as they were before")
+        } else {
+            format!(
+                "{why}; the other files are as before, but {}",
+                left.join("; ")
+            )
+        };
+        Ok(Error::refused(message, failure.hint(is_switch)))
+    }
+
+    /// Records the operation. If the store is too damaged for that, the exchanges are rolled back.
+    fn record_or_take_back(&mut self, op: OpId) -> Result<NodeId> {
+        let error = match self.record_outcome(op) {
+            Err(error) if error.kind() == ErrorKind::Store => error,
+            recorded => return recorded,
+        };
+        let why = error.to_string();
+        self.engine.store.write(Durable::Power, |conn| {
+            journal::set_outcome(conn, op, OpPhase::Backwards, &why)
+        })?;
+        self.backwards(op)?;
+        Err(error)
+    }
+
+    /// Rolls the exchanges back. Returns a message for each path that could not be rolled back.
+    fn backwards(&mut self, op: OpId) -> Result<Vec<String>> {
+        crate::fault::point("backwards");
+        let lines = journal::lines(&self.engine.store.conn, op)?;
+        let mut left = Vec::new();
+        // created files make room for deleted ones
+        let (created, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
+        for line in created.into_iter().chain(others).filter(|l| !l.left) {
+            let back = Exchange {
+                root: &self.engine.root,
+                store: &self.engine.store,
+                line,
+                from: line.after,
+                to: line.before,
+            };
+            crate::fault::point("before exchanging back");
+            match back.run() {
+                Ok(ExchangeStep::Done | ExchangeStep::Already) => {}
+                Ok(ExchangeStep::Surprise(why)) => {
+                    left.push(format!("{}: {why}", line.path.display()));
+                }
+                Err(e) => left.push(e.to_string()),
+            }
+        }
+        for line in &lines {
+            left.extend(
+                remove_temps(&self.engine.root, line, line.after)
+                    .iter()
+                    .map(saved_as),
+            );
+            if line.before.is_absent() {
+                self.engine.root.remove_parents(&line.path, line.made_dirs);
+            }
+            self.engine.root.sync_parents(&line.path, line.made_dirs);
+        }
+        self.engine.store.write(Durable::Power, |conn| {
+            journal::set_outcome(conn, op, OpPhase::RolledBack, &left.join("; "))
+        })?;
+        Ok(left)
+    }
+
+    /// Removes the temporary names beside the files. Returns the skipped paths, and the paths where other
+    /// processes' contents were saved.
+    fn clean_up(&mut self, op: OpId) -> Result<(Vec<RelPath>, Vec<RelPath>)> {
+        let lines = journal::lines(&self.engine.store.conn, op)?;
+        let mut saved = Vec::new();
+        for line in &lines {
+            saved.extend(remove_temps(&self.engine.root, line, line.before));
+            crate::fault::point("own name removed");
+            if line.after.is_absent() && !line.left {
+                self.engine.root.remove_parents(&line.path, line.made_dirs);
+                self.engine.root.sync_parents(&line.path, line.made_dirs);
+            }
+        }
+        let left: Vec<RelPath> = lines
+            .iter()
+            .filter(|l| l.left)
+            .map(|l| l.path.clone())
+            .collect();
+        let state = if left.is_empty() {
+            OpPhase::Done
+        } else {
+            OpPhase::Incomplete
+        };
+        let detail = lines
+            .iter()
+            .filter(|l| l.left)
+            .map(|l| format!("{}: {}", l.path.display(), l.detail))
+            .chain(saved.iter().map(saved_as))
+            .collect::<Vec<_>>()
+            .join("; ");
+        self.engine.store.write(Durable::Process, |conn| {
+            journal::set_outcome(conn, op, state, &detail)
+        })?;
+        Ok((left, saved))
+    }
+}
+
+impl<E: Deref<Target = Engine>> Restore<E> {
+    /// Number of directories that were created with the file that now leaves this path.
+    fn dirs_made_with(&self, plan: &Plan, path: &RelPath) -> Result<u32> {
+        let Some(part) = plan
+            .files
+            .iter()
+            .find(|f| f.before.as_ref().is_some_and(|p| p.path == *path))
+        else {
+            return Ok(0);
+        };
+        let changes = history::changes_of_file(&self.engine.store.conn, part.file)?;
+        let at = |s: &crate::model::FileVersion| s.as_ref().map(|p| p.path.clone());
+        Ok(changes
+            .iter()
+            .rev()
+            .find(|c| at(&c.after).as_ref() == Some(path) && at(&c.before).as_ref() != Some(path))
+            .map_or(0, |c| c.made_dirs))
     }
 
     /// Exchanges path after path, until one fails.
@@ -447,8 +556,8 @@ impl Engine {
             }
             crate::fault::point("before exchange");
             let step = Exchange {
-                root: &self.root,
-                store: &self.store,
+                root: &self.engine.root,
+                store: &self.engine.store,
                 line,
                 from: line.before,
                 to: line.after,
@@ -458,7 +567,7 @@ impl Engine {
             match LineOutcome::of(&line.path, step, recovering) {
                 LineOutcome::Exchanged => {}
                 LineOutcome::NotOurs => exchanged.not_ours.push(&line.path),
-                LineOutcome::Skipped(why) => self.store.write(Durable::Power, |conn| {
+                LineOutcome::Skipped(why) => self.engine.store.write(Durable::Power, |conn| {
                     journal::leave(conn, op, &line.path, &why)
                 })?,
                 LineOutcome::Failed(failure) => {
@@ -477,127 +586,6 @@ impl Engine {
             });
         }
         Ok(exchanged)
-    }
-
-    /// Rolls a failed restore back. Returns the error for the user.
-    fn take_back(
-        &mut self,
-        op: OpId,
-        not_ours: &[&RelPath],
-        failure: &ExchangeFailure,
-    ) -> Result<Error> {
-        let is_switch = failure.by_writer
-            && history::operation(&self.store.conn, op)?
-                .to_branch
-                .is_some();
-        let why = &failure.why;
-        self.store.write(Durable::Power, |conn| {
-            for path in not_ours {
-                journal::leave(conn, op, path, "changed by another process")?;
-            }
-            journal::set_outcome(conn, op, OpPhase::Backwards, why)
-        })?;
-        let left = self.backwards(op)?;
-        let message = if left.is_empty() {
-            format!("{why}; all files are as they were before")
-        } else {
-            format!(
-                "{why}; the other files are as before, but {}",
-                left.join("; ")
-            )
-        };
-        Ok(Error::refused(message, failure.hint(is_switch)))
-    }
-
-    /// Records the operation. If the store is too damaged for that, the exchanges are rolled back.
-    fn record_or_take_back(&mut self, op: OpId) -> Result<NodeId> {
-        let error = match self.record_outcome(op) {
-            Err(error) if error.kind() == ErrorKind::Store => error,
-            recorded => return recorded,
-        };
-        let why = error.to_string();
-        self.store.write(Durable::Power, |conn| {
-            journal::set_outcome(conn, op, OpPhase::Backwards, &why)
-        })?;
-        self.backwards(op)?;
-        Err(error)
-    }
-
-    /// Rolls the exchanges back. Returns a message for each path that could not be rolled back.
-    fn backwards(&mut self, op: OpId) -> Result<Vec<String>> {
-        crate::fault::point("backwards");
-        let lines = journal::lines(&self.store.conn, op)?;
-        let mut left = Vec::new();
-        // created files make room for deleted ones
-        let (created, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
-        for line in created.into_iter().chain(others).filter(|l| !l.left) {
-            let back = Exchange {
-                root: &self.root,
-                store: &self.store,
-                line,
-                from: line.after,
-                to: line.before,
-            };
-            crate::fault::point("before exchanging back");
-            match back.run() {
-                Ok(ExchangeStep::Done | ExchangeStep::Already) => {}
-                Ok(ExchangeStep::Surprise(why)) => {
-                    left.push(format!("{}: {why}", line.path.display()));
-                }
-                Err(e) => left.push(e.to_string()),
-            }
-        }
-        for line in &lines {
-            left.extend(
-                remove_temps(&self.root, line, line.after)
-                    .iter()
-                    .map(saved_as),
-            );
-            if line.before.is_absent() {
-                self.root.remove_parents(&line.path, line.made_dirs);
-            }
-            self.root.sync_parents(&line.path, line.made_dirs);
-        }
-        self.store.write(Durable::Power, |conn| {
-            journal::set_outcome(conn, op, OpPhase::RolledBack, &left.join("; "))
-        })?;
-        Ok(left)
-    }
-
-    /// Removes the temporary names beside the files. Returns the skipped paths, and the paths where other
-    /// processes' contents were saved.
-    fn clean_up(&mut self, op: OpId) -> Result<(Vec<RelPath>, Vec<RelPath>)> {
-        let lines = journal::lines(&self.store.conn, op)?;
-        let mut saved = Vec::new();
-        for line in &lines {
-            saved.extend(remove_temps(&self.root, line, line.before));
-            crate::fault::point("own name removed");
-            if line.after.is_absent() && !line.left {
-                self.root.remove_parents(&line.path, line.made_dirs);
-                self.root.sync_parents(&line.path, line.made_dirs);
-            }
-        }
-        let left: Vec<RelPath> = lines
-            .iter()
-            .filter(|l| l.left)
-            .map(|l| l.path.clone())
-            .collect();
-        let state = if left.is_empty() {
-            OpPhase::Done
-        } else {
-            OpPhase::Incomplete
-        };
-        let detail = lines
-            .iter()
-            .filter(|l| l.left)
-            .map(|l| format!("{}: {}", l.path.display(), l.detail))
-            .chain(saved.iter().map(saved_as))
-            .collect::<Vec<_>>()
-            .join("; ");
-        self.store.write(Durable::Process, |conn| {
-            journal::set_outcome(conn, op, state, &detail)
-        })?;
-        Ok((left, saved))
     }
 }
 

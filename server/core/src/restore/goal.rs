@@ -2,9 +2,11 @@
 //! history and decides nothing about contents.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
 use rusqlite::Connection;
 
+use super::Restore;
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -154,9 +156,9 @@ pub(super) struct SwitchTarget {
     pub of: Option<OpId>,
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Restore<E> {
     pub(super) fn resolve_goal(&self, r: &Request, head: NodeId) -> Result<Resolved> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let edits = match &r.goal {
             Goal::Rewind(target) => self.rewind_edits(r, &ancestry, *target, head),
@@ -205,7 +207,7 @@ impl Engine {
                 self.operation_edits(&ancestry, op, head, OpKind::Undo)
             }
             Goal::Redo => {
-                let op = newest_to_redo(conn, self.here)?;
+                let op = newest_to_redo(conn, self.engine.here)?;
                 let done = history::operation(conn, op)?;
                 if let Some(to) = done.to_branch {
                     return Ok(Resolved::Switch(self.switch_again(
@@ -227,7 +229,7 @@ impl Engine {
         target: NodeId,
         head: NodeId,
     ) -> Result<EditPlan> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let node = history::node(conn, target)?;
         if !r.exact && r.session.is_none() && !ancestry.is_ancestor(target, head)? {
             return Err(Error::refused(
@@ -246,10 +248,14 @@ impl Engine {
         let mut moves = BTreeMap::new();
         let mut gaps = Vec::new();
         let on_other_branch = !ancestry.is_ancestor(target, head)?;
-        for file in self.files_between(ancestry, head, target)? {
+        for file in self
+            .engine
+            .history()
+            .files_between(ancestry, head, target)?
+        {
             // a file known only on this branch has no state at a target on another one
-            if on_other_branch && !self.known_at(ancestry, file, target)? {
-                if let Some(stays) = self.state_known(ancestry, file, head)? {
+            if on_other_branch && !self.engine.history().known_at(ancestry, file, target)? {
+                if let Some(stays) = self.engine.history().state_known(ancestry, file, head)? {
                     gaps.push(Gap {
                         path: Some(stays.path.bytes().to_vec()),
                         kind: GapKind::Unknown,
@@ -277,7 +283,7 @@ impl Engine {
                     }
                 }
             }
-            if r.exact && !self.known_at(ancestry, file, target)? {
+            if r.exact && !self.engine.history().known_at(ancestry, file, target)? {
                 gaps.push(Gap {
                     path: history::state_at(ancestry, file, head)?.map(|p| p.path.bytes().to_vec()),
                     kind: GapKind::Unknown,
@@ -306,7 +312,7 @@ impl Engine {
         nodes: &[NodeId],
         head: NodeId,
     ) -> Result<EditPlan> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let authors = match &r.session {
             Some(name) => AuthorFilter::Session(find_session(conn, name)?),
             None => AuthorFilter::Everyone,
@@ -385,7 +391,7 @@ impl Engine {
         head: NodeId,
         kind: OpKind,
     ) -> Result<EditPlan> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let done = history::operation(conn, op)?;
         let mut moves: BTreeMap<FileId, SetDelta> = BTreeMap::new();
         let nothing =
@@ -423,7 +429,7 @@ impl Engine {
 
     /// Repeats a switch in either direction. Refused if the branch was deleted.
     fn switch_again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<SwitchTarget> {
-        let there = branches::info(&self.store.conn, self.here, to)?;
+        let there = branches::info(&self.engine.store.conn, self.engine.here, to)?;
         if there.deleted {
             let (name, head) = (&there.name, there.head.unwrap_or(NodeId(1)));
             return Err(Error::refused(
@@ -465,13 +471,13 @@ impl Engine {
 
     /// Returns the newest operation of the chain that is not undone. Refused if a turn began after it.
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         for op in history::operations(conn)? {
             let Some(node) = op.node.filter(|_| op.is_finished()) else {
                 continue;
             };
             let led_here = match op.to_branch {
-                Some(to) => op.root == self.here.root && to == self.here.branch,
+                Some(to) => op.root == self.engine.here.root && to == self.engine.here.branch,
                 None => ancestry.is_ancestor(node, head)?,
             };
             let skipped = op.kind == OpKind::Undo || op.kind.is_aside();

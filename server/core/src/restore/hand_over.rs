@@ -1,10 +1,12 @@
 //! Requests from other processes to an editor's server, which has the unsaved text involved. Rows
 //! that wait for an answer and can be withdrawn until the work begins.
 
+use std::ops::Deref;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::Restore;
 use super::types::{Applied, BufferEdit, OpenDoc, Request};
 use crate::documents::EditorLease;
 use crate::engine::{Engine, Progress};
@@ -72,14 +74,14 @@ impl RequestOutcome {
     }
 }
 
-impl Engine {
+impl Restore<&mut Engine> {
     /// Takes the requests of others to this editor, oldest first. Each is returned once.
     pub fn take_requests(&mut self, lease: &EditorLease) -> Result<Vec<Handed>> {
         let id = lease.info.id;
-        if !request::any_waiting(&self.store.conn, id)? {
+        if !request::any_waiting(&self.engine.store.conn, id)? {
             return Ok(Vec::new());
         }
-        self.store.write(Durable::Process, |conn| {
+        self.engine.store.write(Durable::Process, |conn| {
             ensure(conn, &lease.info, lease.root)?;
             let mut taken = Vec::new();
             for row in request::take(conn, id)? {
@@ -106,6 +108,7 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Applied> {
         let begun = self
+            .engine
             .store
             .write(Durable::Process, |conn| request::run(conn, handed.id))?;
         if !begun {
@@ -123,7 +126,8 @@ impl Engine {
 
     /// Answers a request that was taken. Returns `false` if the requesting process no longer waits.
     pub fn answer_request(&mut self, id: i64, answer: &RequestOutcome) -> Result<bool> {
-        self.store
+        self.engine
+            .store
             .write(Durable::Process, |conn| request::answer(conn, id, answer))
     }
 
@@ -144,13 +148,14 @@ impl Engine {
             expires,
         };
         let id = self
+            .engine
             .store
             .write(Durable::Process, |conn| request::insert(conn, &new))?;
         let started = Instant::now();
         let until = started + limit;
         let mut ticks = 0_u64;
         loop {
-            let found = request::progress(&self.store.conn, id)?;
+            let found = request::progress(&self.engine.store.conn, id)?;
             let running = found
                 .as_ref()
                 .is_some_and(|found| found.state == RequestState::Running);
@@ -163,7 +168,7 @@ impl Engine {
                     )
                 });
             }
-            let gone = ticks.is_multiple_of(20) && !is_alive(&self.store.dir, editor.id);
+            let gone = ticks.is_multiple_of(20) && !is_alive(&self.engine.store.dir, editor.id);
             if gone || (Instant::now() >= until && !running) {
                 if self.withdraw(id)? {
                     let why = if gone {
@@ -210,19 +215,23 @@ impl Engine {
     /// Withdraws a request, unless it is running or answered already.
     fn withdraw(&mut self, id: i64) -> Result<bool> {
         let withdrawn = self
+            .engine
             .store
             .write(Durable::Process, |conn| request::withdraw(conn, id))?;
-        Ok(withdrawn || request::progress(&self.store.conn, id)?.is_none())
-    }
-
-    fn is_answered(&self, id: i64) -> Result<bool> {
-        let found = request::progress(&self.store.conn, id)?;
-        Ok(found.is_some_and(|found| found.state == RequestState::Answered))
+        Ok(withdrawn || request::progress(&self.engine.store.conn, id)?.is_none())
     }
 
     fn forget_request(&mut self, id: i64) -> Result<()> {
-        self.store
+        self.engine
+            .store
             .write(Durable::Process, |conn| request::delete(conn, id))
+    }
+}
+
+impl<E: Deref<Target = Engine>> Restore<E> {
+    fn is_answered(&self, id: i64) -> Result<bool> {
+        let found = request::progress(&self.engine.store.conn, id)?;
+        Ok(found.is_some_and(|found| found.state == RequestState::Answered))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Restore: planning a rewind, revert, undo, redo or switch as a value, applying it so that it may be interrupted
 //! at any point, and finishing it after an interruption.
 
+use crate::engine::Engine;
+
 mod apply;
 mod collisions;
 mod exchange;
@@ -24,3 +26,21 @@ pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
 };
+
+/// Plans restores, applies them, and finishes interrupted ones. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Restore<E> {
+    engine: E,
+}
+
+impl Engine {
+    /// Rewind, revert, undo, redo and switch: questions.
+    pub fn restore(&self) -> Restore<&Self> {
+        Restore { engine: self }
+    }
+
+    /// Rewind, revert, undo, redo and switch.
+    pub fn restore_mut(&mut self) -> Restore<&mut Self> {
+        Restore { engine: self }
+    }
+}

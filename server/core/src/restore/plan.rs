@@ -1,7 +1,9 @@
 //! The plan: the effect of a request on every file, as a value. Changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 
+use super::Restore;
 use super::goal::{EditPlan, Resolved, SetDelta};
 use super::hand_over;
 use super::replay::{MergeOutcome, Replay};
@@ -23,25 +25,27 @@ use crate::worktree::file_state;
 /// Maximum number of newly captured files that a plan names one by one.
 const MAX_NAMED_FILES: usize = 50;
 
-impl Engine {
+impl Restore<&mut Engine> {
     /// Plans a request. Scans the disk first, so that every file it concerns is recorded.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
         r.scope.require_plannable()?;
-        if !self.always_scan
+        if !self.engine.always_scan
             && let Some(plan) = self.plan_undisturbed(r)?
         {
             return Ok(plan);
         }
-        self.record_changes()?;
+        self.engine.capture_mut().record_changes()?;
         self.plan_recorded(r)
     }
+}
 
+impl<E: Deref<Target = Engine>> Restore<E> {
     /// Returns the plan if a full scan could not change it: no agent is at work, and every path of the plan is as
     /// recorded. Other changes by the user stay and are found by the next scan.
     pub fn plan_undisturbed(&self, r: &Request) -> Result<Option<Plan>> {
         let only_moves_edits =
             !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
-        if !only_moves_edits || !self.no_agent_is_active()? {
+        if !only_moves_edits || !self.engine.capture().no_agent_is_active()? {
             return Ok(None);
         }
         // a request refused now may be possible after a scan
@@ -59,13 +63,15 @@ impl Engine {
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
         // a switch moves more files than it names, and an undo may be a switch
         let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
-        Ok((decided && self.match_record(&paths)?).then_some(plan))
+        Ok((decided && self.engine.capture().match_record(&paths)?).then_some(plan))
     }
 
     /// The plan from the recorded state alone.
     pub(crate) fn plan_recorded(&self, r: &Request) -> Result<Plan> {
-        let _moment = self.store.reading()?;
+        let _moment = self.engine.store.reading()?;
         let head = self
+            .engine
+            .history()
             .head()?
             .ok_or_else(|| Error::refused("there is no checkpoint yet", Hint::First))?;
         let resolved = self.resolve_goal(r, head)?;
@@ -92,13 +98,13 @@ impl Engine {
         let (target, kind, of, to_branch) = match resolved {
             Resolved::Edits(edits) => (&edits.target, edits.kind, edits.of, None),
             Resolved::Switch(switch) => {
-                let moves = switch.to != self.here.branch;
+                let moves = switch.to != self.engine.here.branch;
                 let to = moves.then_some(switch.to);
                 (&switch.target, switch.kind, switch.of, to)
             }
         };
         let mut draft = PlanBuilder {
-            engine: self,
+            engine: &self.engine,
             r,
             head,
             plan: Plan {
@@ -303,7 +309,10 @@ impl PlanBuilder<'_> {
         file: FileId,
         moves: &SetDelta,
     ) -> Result<()> {
-        let current = self.engine.state_known(ancestry, file, self.head)?;
+        let current = self
+            .engine
+            .history()
+            .state_known(ancestry, file, self.head)?;
         let outcome = self.merge_outcome(ancestry, &edits.target, file, moves, &current)?;
         if !self.within_scope(&[&current, &outcome.state]) {
             return Ok(());
@@ -363,7 +372,8 @@ impl PlanBuilder<'_> {
             target,
         };
         // the file was first captured on another branch: without an edit here it is absent
-        let elsewhere = wanted.is_empty() && !self.engine.seen_at(ancestry, file, self.head)?;
+        let elsewhere =
+            wanted.is_empty() && !self.engine.history().seen_at(ancestry, file, self.head)?;
         let mut outcome = if elsewhere {
             MergeOutcome::default()
         } else {
@@ -728,12 +738,12 @@ pub(crate) fn gap_of(why: Opaque) -> GapKind {
     }
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Restore<E> {
     /// Returns a content of a plan: one that it creates, or one from the store.
     pub fn text_of(&self, plan: &Plan, id: &ContentId) -> Result<Vec<u8>> {
         match plan.content(id) {
             Some(made) => Ok(made.to_vec()),
-            None => self.content(id),
+            None => self.engine.content(id),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
+use super::Restore;
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -18,10 +19,10 @@ use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState};
 use crate::worktree::pending_saves::{self, NewPending};
 
-impl Engine {
+impl Restore<&mut Engine> {
     /// Records an operation from its journal. Returns the new head.
     pub(super) fn record_outcome(&mut self, op: OpId) -> Result<NodeId> {
-        let operation = history::operation(&self.store.conn, op)?;
+        let operation = history::operation(&self.engine.store.conn, op)?;
         match operation.to_branch {
             _ if operation.kind == OpKind::Save => self.record_save(op),
             Some(to) => self.record_switch(op, to),
@@ -31,9 +32,9 @@ impl Engine {
 
     /// Clears the pending saves that are now on disk. If the disk differs from the record, the next scan finds it.
     fn record_save(&mut self, op: OpId) -> Result<NodeId> {
-        let lines = journal::lines(&self.store.conn, op)?;
-        let here = self.here;
-        let head = self.store.write(Durable::Power, |conn| {
+        let lines = journal::lines(&self.engine.store.conn, op)?;
+        let here = self.engine.here;
+        let head = self.engine.store.write(Durable::Power, |conn| {
             for line in lines.iter().filter(|l| !l.left) {
                 pending_saves::written(conn, here.root, &line.path)?;
             }
@@ -41,17 +42,21 @@ impl Engine {
             history::head(conn, here.branch)
         })?;
         crate::fault::point("recorded");
-        head.ok_or_else(|| Error::NoStore(self.root.path.clone()))
+        head.ok_or_else(|| Error::NoStore(self.engine.root.path.clone()))
     }
 
     /// Records a restore on the current branch from its journal. Returns the new node.
     fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
-        let lines = journal::lines(&self.store.conn, op)?;
-        let files = journal::files(&self.store.conn, op)?;
-        let operation = history::operation(&self.store.conn, op)?;
-        let edits = journal::edits(&self.store.conn, op)?;
-        let git = crate::git::head(&self.root.path);
-        let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
+        let lines = journal::lines(&self.engine.store.conn, op)?;
+        let files = journal::files(&self.engine.store.conn, op)?;
+        let operation = history::operation(&self.engine.store.conn, op)?;
+        let edits = journal::edits(&self.engine.store.conn, op)?;
+        let git = crate::git::head(&self.engine.root.path);
+        let (root, here, dir) = (
+            &self.engine.root,
+            self.engine.here,
+            self.engine.store.dir.clone(),
+        );
         // stat before the write transaction
         let changed = lines.iter().map(|l| &l.path);
         let stats: HashMap<&RelPath, Stat> = changed
@@ -69,7 +74,7 @@ impl Engine {
             git: &git,
             coverage: &Coverage::default(),
         };
-        let node = self.store.write(Durable::Power, |conn| {
+        let node = self.engine.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
                 Error::refused(
                     "the current branch has no head",

@@ -2,10 +2,12 @@
 //! records no node, except for carried edits, which become a node on the other branch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::Restore;
 use super::goal::SwitchTarget;
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use super::plan::{PlanBuilder, gap_of, opaque};
@@ -40,19 +42,19 @@ impl PlanBuilder<'_> {
             .map(|op| history::operation(conn, op))
             .transpose()?;
         let carried = match (&done, turnout.kind) {
-            (Some(done), OpKind::Redo) => engine.carried_by(done)?,
-            _ if turnout.carry => engine.users_edits(&ancestry, self.head)?,
+            (Some(done), OpKind::Redo) => engine.restore().carried_by(done)?,
+            _ if turnout.carry => engine.restore().users_edits(&ancestry, self.head)?,
             _ => EditsByFile::new(),
         };
         if let (Some(done), OpKind::Undo) = (&done, turnout.kind) {
             self.uncarry(&ancestry, done)?;
         }
-        let mut files = engine.files_between(&ancestry, self.head, to)?;
-        files.extend(engine.adopted_between(&ancestry, self.head, to)?);
+        let mut files = engine.history().files_between(&ancestry, self.head, to)?;
+        files.extend(engine.history().adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
         let files: Vec<BranchPath> = files
             .into_iter()
-            .map(|file| engine.branch_path(&ancestry, file, self.head, to))
+            .map(|file| engine.restore().branch_path(&ancestry, file, self.head, to))
             .collect::<Result<_>>()?;
         let vacated = vacated_paths(&files);
         for BranchPath {
@@ -145,7 +147,7 @@ impl PlanBuilder<'_> {
         let Some(head) = there.head else {
             return Ok(());
         };
-        for (file, edits) in engine.carried_by(done)? {
+        for (file, edits) in engine.restore().carried_by(done)? {
             let now = history::in_force(ancestry, file, head)?;
             let out: BTreeSet<ChangeId> = now.intersection(&edits).copied().collect();
             if out.is_empty() || there.deleted {
@@ -285,11 +287,27 @@ struct BranchPath {
     after: Option<FileVersion>,
 }
 
-impl Engine {
+impl Restore<&mut Engine> {
+    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits. Returns the
+    /// new head.
+    pub(super) fn record_switch(&mut self, op: OpId, to: BranchId) -> Result<NodeId> {
+        let record = self.switch_record(op, to)?;
+        let (root, dir) = (&self.engine.root, &self.engine.store.dir);
+        let node = self
+            .engine
+            .store
+            .write(Durable::Power, |conn| record.write(conn, root, dir))?;
+        self.engine.here = record.there;
+        crate::fault::point("recorded");
+        Ok(node)
+    }
+}
+
+impl<E: Deref<Target = Engine>> Restore<E> {
     /// Returns the user's edits that a switch carries: recorded on this branch since this root switched to it, with
     /// only such edits after them.
     fn users_edits(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<EditsByFile> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let came = self.came_here_at()?;
         let mut edits = EditsByFile::new();
         let mut at = Some(head);
@@ -303,7 +321,7 @@ impl Engine {
                 (Kind::Squash, Some(of)) => of.turns == 0 && of.agents.is_empty(),
                 _ => false,
             };
-            if !is_users || node.branch != self.here.branch || !changes.iter().all(users) {
+            if !is_users || node.branch != self.engine.here.branch || !changes.iter().all(users) {
                 break;
             }
             for change in changes {
@@ -316,7 +334,7 @@ impl Engine {
 
     /// Returns the head of this branch when this root switched to it. None: the root has always been on it.
     fn came_here_at(&self) -> Result<Option<NodeId>> {
-        let all = history::operations(&self.store.conn)?;
+        let all = history::operations(&self.engine.store.conn)?;
         let stands = |op: &Operation| match (op.kind, op.of) {
             (OpKind::Switch, _) => op.undone_by.is_none(),
             (OpKind::Redo, Some(of)) => all.iter().any(|o| o.id == of && o.undone_by.is_none()),
@@ -324,8 +342,8 @@ impl Engine {
             _ => false,
         };
         let came = all.iter().find(|op| {
-            op.root == self.here.root
-                && op.to_branch == Some(self.here.branch)
+            op.root == self.engine.here.root
+                && op.to_branch == Some(self.engine.here.branch)
                 && op.is_finished()
                 && stands(op)
         });
@@ -334,7 +352,7 @@ impl Engine {
 
     /// Returns the edits that a switch, or its redo, recorded for carried edits.
     fn carried_by(&self, done: &Operation) -> Result<EditsByFile> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let mut edits = EditsByFile::new();
         for op in history::operations(conn)? {
             let again = op.kind == OpKind::Redo && op.of == Some(done.id);
@@ -362,10 +380,10 @@ impl Engine {
 
     /// Returns the files whose file state a switch changes.
     fn ways(&self, from: NodeId, to: NodeId) -> Result<Vec<BranchPath>> {
-        let _moment = self.store.reading()?;
-        let ancestry = Ancestry::new(&self.store.conn);
-        let mut files = self.files_between(&ancestry, from, to)?;
-        files.extend(self.adopted_between(&ancestry, from, to)?);
+        let _moment = self.engine.store.reading()?;
+        let ancestry = Ancestry::new(&self.engine.store.conn);
+        let mut files = self.engine.history().files_between(&ancestry, from, to)?;
+        files.extend(self.engine.history().adopted_between(&ancestry, from, to)?);
         let file = |file| self.branch_path(&ancestry, file, from, to);
         files.into_iter().map(file).collect()
     }
@@ -378,42 +396,29 @@ impl Engine {
         from: NodeId,
         to: NodeId,
     ) -> Result<BranchPath> {
-        let known_there = self.known_at(ancestry, file, to)?;
+        let known_there = self.engine.history().known_at(ancestry, file, to)?;
         let after = known_there.then(|| history::state_at(ancestry, file, to));
         Ok(BranchPath {
             file,
-            before: self.state_known(ancestry, file, from)?,
+            before: self.engine.history().state_known(ancestry, file, from)?,
             after: after.transpose()?,
         })
     }
 
-    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits. Returns the
-    /// new head.
-    pub(super) fn record_switch(&mut self, op: OpId, to: BranchId) -> Result<NodeId> {
-        let record = self.switch_record(op, to)?;
-        let (root, dir) = (&self.root, &self.store.dir);
-        let node = self
-            .store
-            .write(Durable::Power, |conn| record.write(conn, root, dir))?;
-        self.here = record.there;
-        crate::fault::point("recorded");
-        Ok(node)
-    }
-
     /// Reads what the record of a switch needs. The lock is held, so this does not change before the write.
     fn switch_record(&self, op: OpId, to: BranchId) -> Result<SwitchRecord> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let lines = journal::lines(conn, op)?;
         let operation = history::operation(conn, op)?;
-        let here = self.here;
+        let here = self.engine.here;
         let heads = (history::head(conn, here.branch)?, history::head(conn, to)?);
         let (Some(from), Some(target)) = heads else {
-            return Err(Error::NoStore(self.root.path.clone()));
+            return Err(Error::NoStore(self.engine.root.path.clone()));
         };
         let is_carried = |f: &JournalFile| f.as_user || !f.put_back.is_empty();
         let restored = lines.iter().filter(|l| !l.left);
         let stat = |line: &JournalEntry| {
-            let stat = self.root.stat(&line.path)?;
+            let stat = self.engine.root.stat(&line.path)?;
             Some((line.path.clone(), Stat { racy: true, ..stat }))
         };
         Ok(SwitchRecord {
@@ -433,16 +438,16 @@ impl Engine {
             edits: journal::edits(conn, op)?,
             stats: restored.filter_map(stat).collect(),
             incomplete: lines.iter().any(|l| l.left),
-            git: crate::git::head(&self.root.path),
+            git: crate::git::head(&self.engine.root.path),
         })
     }
 
     /// Returns the files without identity that were first captured on this branch alone.
     fn unnamed_only_here(&self, target: NodeId) -> Result<Vec<(RelPath, FileState)>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let mut only_here = Vec::new();
-        for (path, row) in file_state::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.engine.here.root)? {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {

@@ -31,7 +31,7 @@ impl Scene {
         }
         let workspace = workspace(&dir, &root);
         let mut engine = Engine::open(&workspace).expect("opens");
-        engine.record_changes().expect("first scan");
+        engine.capture_mut().record_changes().expect("first scan");
         Self {
             dir,
             root,
@@ -60,7 +60,7 @@ impl Scene {
 
     pub(crate) fn tell(&mut self, kind: EventKind) {
         let event = self.event(kind);
-        self.engine.record(&event).expect("recorded");
+        self.engine.capture_mut().record(&event).expect("recorded");
     }
 
     pub(crate) fn prompt(&mut self, text: &str) {
@@ -107,12 +107,21 @@ impl Scene {
     }
 
     pub(crate) fn request(&self, rev: &str) -> Request {
-        Request::new(Goal::Rewind(self.engine.resolve(rev).expect("a revision")))
+        Request::new(Goal::Rewind(
+            self.engine.history().resolve(rev).expect("a revision"),
+        ))
     }
 
     pub(crate) fn apply(&mut self, r: &Request) -> Result<(), Error> {
-        self.engine.apply(r, None, &mut |_| {}).map(|_| ())?;
-        let verified = self.engine.verify(&mut |_| {}).expect("verifies");
+        self.engine
+            .restore_mut()
+            .apply(r, None, &mut |_| {})
+            .map(|_| ())?;
+        let verified = self
+            .engine
+            .verifier()
+            .verify(&mut |_| {})
+            .expect("verifies");
         assert_eq!(verified.problems, Vec::<String>::new());
         Ok(())
     }
@@ -177,7 +186,13 @@ fn u_18_a_rewind_repeated_plans_nothing() {
     s.edit("a.txt", "two\n");
     s.rewind("t1");
     let again = s.request("t1");
-    assert!(s.engine.plan(&again).expect("planned").is_empty());
+    assert!(
+        s.engine
+            .restore_mut()
+            .plan(&again)
+            .expect("planned")
+            .is_empty()
+    );
 }
 
 #[test]
@@ -221,11 +236,11 @@ fn revert_takes_out_the_middle_and_its_revert_brings_it_back() {
     s.edit("a.txt", "1a\n2\n3b\n4\n5\n");
     s.prompt("third");
     s.edit("a.txt", "1a\n2\n3b\n4\n5c\n");
-    let turn = s.engine.resolve("t2").expect("t2");
+    let turn = s.engine.history().resolve("t2").expect("t2");
     s.apply(&Request::new(Goal::Revert(vec![turn])))
         .expect("reverted");
     assert_eq!(s.text("a.txt").as_deref(), Some("1a\n2\n3\n4\n5c\n"));
-    let node = s.engine.head().expect("head").expect("a head");
+    let node = s.engine.history().head().expect("head").expect("a head");
     s.apply(&Request::new(Goal::Revert(vec![node])))
         .expect("reverted back");
     assert_eq!(s.text("a.txt").as_deref(), Some("1a\n2\n3b\n4\n5c\n"));
@@ -277,7 +292,7 @@ fn u_21_a_hard_link_is_named_as_a_gap() {
     s.shell(|root| std::fs::write(root.join("a.txt"), "two\n").expect("written"));
     assert_eq!(s.text("b.txt").as_deref(), Some("two\n"));
     let r = s.request("t1");
-    let plan = s.engine.plan(&r).expect("planned");
+    let plan = s.engine.restore_mut().plan(&r).expect("planned");
     let linked: Vec<_> = plan
         .gaps
         .iter()
@@ -339,6 +354,7 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
     let r = s.request("t1");
     let applied = s
         .engine
+        .restore_mut()
         .apply(&r, None, &mut |_| {
             open.write_all(b"late\n").expect("written");
         })
@@ -348,7 +364,7 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
         panic!("{:?}", applied.saved);
     };
     assert_eq!(s.text(&saved.display()).as_deref(), Some("ONE\nlate\n"));
-    let detail = &s.engine.operations().expect("read")[0].detail;
+    let detail = &s.engine.history().operations().expect("read")[0].detail;
     assert!(detail.contains(&saved.display()), "{detail}");
 }
 
@@ -356,7 +372,11 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
 #[test]
 fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
     let mut s = Scene::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
-    let lease = s.engine.attach_editor("Helix").expect("attached");
+    let lease = s
+        .engine
+        .documents_mut()
+        .attach_editor("Helix")
+        .expect("attached");
     s.prompt("first");
     s.edit("a.txt", "ONE\ntwo\n");
     s.edit("b.txt", "B\n");
@@ -372,19 +392,22 @@ fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
         open: vec![doc("a.txt", Some("ONE\ntwo\nmine\n"))],
         ..s.request("t1")
     };
-    let plan = s.engine.plan(&r).expect("planned");
-    s.engine.begin(&plan).expect("begun");
+    let plan = s.engine.restore_mut().plan(&r).expect("planned");
+    s.engine.restore_mut().begin(&plan).expect("begun");
     let next = Engine::open(&s.workspace()).expect("opens, and finishes it");
-    let pending = next.pending_saves().expect("read");
+    let pending = next.documents().pending_saves().expect("read");
     assert_eq!((pending.len(), &pending[0].path), (1, &path("a.txt")));
     assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
     assert_eq!(s.text("b.txt").as_deref(), Some("b\n"));
-    let head = next.head().expect("read").expect("a head");
-    let unsaved = next.unsaved_at(head).expect("read");
+    let head = next.history().head().expect("read").expect("a head");
+    let unsaved = next.documents().unsaved_at(head).expect("read");
     let kept = next.content(&unsaved[0].content).expect("kept");
     assert_eq!(kept, b"ONE\ntwo\nmine\n");
     assert_eq!(
-        next.verify(&mut |_| {}).expect("verifies").problems,
+        next.verifier()
+            .verify(&mut |_| {})
+            .expect("verifies")
+            .problems,
         Vec::<String>::new()
     );
     s.undo();
@@ -399,13 +422,15 @@ fn a_scope_without_a_plan_is_refused() {
     s.prompt("first");
     s.edit("a.txt", "ONE\n");
     s.user("a.txt", "mine\n");
-    let head = s.engine.head().expect("read");
+    let head = s.engine.history().head().expect("read");
     for scope in [Scope::Conversation, Scope::Both] {
         let r = Request {
             scope,
             ..s.request("t1")
         };
-        for error in [s.engine.plan(&r).map(|_| ()), s.apply(&r)].map(Result::unwrap_err) {
+        for error in
+            [s.engine.restore_mut().plan(&r).map(|_| ()), s.apply(&r)].map(Result::unwrap_err)
+        {
             assert_eq!(error.kind(), ErrorKind::Refused);
             assert_eq!(error.hint(), Some(Hint::Scope));
             let begin = format!("scope {}: ", scope.name());
@@ -413,8 +438,11 @@ fn a_scope_without_a_plan_is_refused() {
         }
         assert_eq!(Scope::from_name(scope.name()), Some(scope));
     }
-    assert_eq!(s.engine.head().expect("read"), head);
+    assert_eq!(s.engine.history().head().expect("read"), head);
     assert_eq!(s.text("a.txt").as_deref(), Some("mine\n"));
     let r = s.request("t1");
-    assert_eq!(s.engine.plan(&r).expect("planned").scope, Scope::Code);
+    assert_eq!(
+        s.engine.restore_mut().plan(&r).expect("planned").scope,
+        Scope::Code
+    );
 }

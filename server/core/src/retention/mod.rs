@@ -8,6 +8,7 @@ mod squash;
 mod sweep;
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
 
@@ -106,15 +107,64 @@ pub fn near(size: u64, most: u64) -> bool {
     size >= most - most / HEADROOM
 }
 
+/// Squashes old checkpoints, and frees disk space. `E` is `&Engine` for questions, `&mut Engine` for the rest.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention<E> {
+    engine: E,
+}
+
 impl Engine {
+    /// Retention of old checkpoints: questions.
+    pub fn retention(&self) -> Retention<&Self> {
+        Retention { engine: self }
+    }
+
+    /// Retention of old checkpoints.
+    pub fn retention_mut(&mut self) -> Retention<&mut Self> {
+        Retention { engine: self }
+    }
+}
+
+impl Retention<&mut Engine> {
+    /// Removes everything beyond these limits.
+    pub fn gc(&mut self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
+        let _gc_lock = self.gc_lock()?;
+        copy::remove_stale(&self.engine.store.dir);
+        // finishes an interrupted rewind of this directory first
+        let lock = self.engine.quiet_lock(Engine::RESTORE_WAIT)?;
+        let lock = lock.ok_or_else(under_way)?;
+        refuse_beside_restores(&self.engine.store.conn)?;
+        drop(lock);
+        // each deleted row would be searched for in tables without an index on it
+        self.engine
+            .store
+            .conn
+            .execute_batch("PRAGMA foreign_keys=OFF")?;
+        let place = CollectIn::Store(self.engine);
+        let done = Collector::new(place, progress).and_then(|gc| gc.run(limits));
+        self.engine
+            .store
+            .conn
+            .execute_batch("PRAGMA foreign_keys=ON")?;
+        let done = done?;
+        // packs that an earlier run replaced
+        if let Some(_scan_lock) = self.engine.store.scan_lock()? {
+            self.engine.store.remove_orphans()?;
+        }
+        self.engine.store.reclaim_space();
+        Ok(done)
+    }
+}
+
+impl<E: Deref<Target = Engine>> Retention<E> {
     /// Limits from the settings: the most generous of all directories that share the history.
     pub fn limits(&self) -> Result<Limits> {
-        let mut limits = Limits::of(&self.config());
-        for (root, path) in root::existing(&self.store.conn)? {
-            if root != self.here.root {
+        let mut limits = Limits::of(&self.engine.config());
+        for (root, path) in root::existing(&self.engine.store.conn)? {
+            if root != self.engine.here.root {
                 let workspace = Workspace {
                     root: path,
-                    store_dir: self.store.dir.clone(),
+                    store_dir: self.engine.store.dir.clone(),
                     shared: true,
                 };
                 limits = limits.or(Limits::of(&Config::read(&workspace)));
@@ -125,43 +175,20 @@ impl Engine {
 
     /// Bytes that the history needs, without free space that it can reuse.
     pub fn live_bytes(&self) -> Result<u64> {
-        sweep::size(&self.store.conn)
-    }
-
-    /// Removes everything beyond these limits.
-    pub fn gc(&mut self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
-        let _gc_lock = self.gc_lock()?;
-        copy::remove_stale(&self.store.dir);
-        // finishes an interrupted rewind of this directory first
-        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
-        let lock = lock.ok_or_else(under_way)?;
-        refuse_beside_restores(&self.store.conn)?;
-        drop(lock);
-        // each deleted row would be searched for in tables without an index on it
-        self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
-        let place = CollectIn::Store(self);
-        let done = Collector::new(place, progress).and_then(|gc| gc.run(limits));
-        self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
-        let done = done?;
-        // packs that an earlier run replaced
-        if let Some(_scan_lock) = self.store.scan_lock()? {
-            self.store.remove_orphans()?;
-        }
-        self.store.reclaim_space();
-        Ok(done)
+        sweep::size(&self.engine.store.conn)
     }
 
     /// Like `gc`, on a copy: reports the outcome and blocks no other process.
     pub fn gc_dry(&self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
         let _gc_lock = self.gc_lock()?;
-        copy::remove_stale(&self.store.dir);
-        refuse_beside_restores(&self.store.conn)?;
-        let copy = Copy::of(&self.store)?;
-        Collector::new(CollectIn::Copy(&copy, self), progress)?.run(limits)
+        copy::remove_stale(&self.engine.store.dir);
+        refuse_beside_restores(&self.engine.store.conn)?;
+        let copy = Copy::of(&self.engine.store)?;
+        Collector::new(CollectIn::Copy(&copy, &self.engine), progress)?.run(limits)
     }
 
     fn gc_lock(&self) -> Result<store::Lock> {
-        self.store.gc_lock()?.ok_or_else(|| {
+        self.engine.store.gc_lock()?.ok_or_else(|| {
             Error::refused(
                 "another gc is running",
                 "`backstitch status` shows the size of the store",
@@ -172,7 +199,7 @@ impl Engine {
     /// True if a background `gc` is due: checkpoints are too old or too many, or the store is near its size limit.
     /// Cheap. True at most once a day; every few minutes if the store is near its limit.
     pub fn gc_is_due(&self) -> Result<bool> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let last: Option<i64> = meta::get(conn, &MetaKey::Gc)?;
         let age = last.map_or(DAY, |last| store::now() - last);
         // a negative age means that the clock was set back
@@ -181,7 +208,7 @@ impl Engine {
         }
         let limits = self.limits()?;
         if let Some(most) = limits.bytes
-            && near(disk_use(&self.store.dir), most)
+            && near(disk_use(&self.engine.store.dir), most)
             && near(self.live_bytes()?, most)
         {
             return Ok(true);
@@ -201,7 +228,8 @@ impl Engine {
 
     /// Notes the time of a `gc`, so that none is due for a while.
     pub fn gc_was_done(&self) -> Result<()> {
-        self.store
+        self.engine
+            .store
             .note(true, |conn| meta::set(conn, &MetaKey::Gc, store::now()))
     }
 }
@@ -248,6 +276,7 @@ impl<'a> Collector<'a> {
         let extra_bytes = match &place {
             CollectIn::Store(_) => 0,
             CollectIn::Copy(copy, engine) => engine
+                .retention()
                 .live_bytes()?
                 .saturating_sub(sweep::size(&copy.conn)?),
         };

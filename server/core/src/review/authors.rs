@@ -1,7 +1,9 @@
 //! The agent's turn that each unreviewed hunk comes from.
 
+use std::ops::Deref;
 use std::ops::Range;
 
+use super::Reviews;
 use super::carry;
 use super::replay::FollowedFile;
 use super::{ReviewAuthor, ReviewHunk};
@@ -13,7 +15,7 @@ use crate::history;
 use crate::model::{FileVersion, NodeId};
 use crate::store::tables::{session, turn};
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Reviews<E> {
     /// Adds lines and authors to hunks.
     pub(super) fn with_authors(
         &self,
@@ -24,7 +26,11 @@ impl Engine {
     ) -> Result<Vec<ReviewHunk>> {
         let blame = match &followed.current() {
             // the authors are a help only: a file that blame refuses is reviewed all the same
-            Some(placed) if !hunks.is_empty() => self.blame(&placed.path, Against::Node(head)).ok(),
+            Some(placed) if !hunks.is_empty() => self
+                .engine
+                .blamer()
+                .blame(&placed.path, Against::Node(head))
+                .ok(),
             _ => None,
         };
         let (old_lines, new_lines) = (lines(old), lines(new));
@@ -71,7 +77,7 @@ impl Engine {
         followed: &FollowedFile,
         removed: &[Vec<u8>],
     ) -> Result<Option<ReviewAuthor>> {
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         for (change, _) in followed.changes.iter().rev() {
             let Some(session) = change.origin.session else {
                 continue;

@@ -2,9 +2,11 @@
 //! comparison with a checkpoint, which has the kept changes since.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
 use rusqlite::Connection;
 
+use super::Reviews;
 use super::carry;
 use crate::content::is_text;
 use crate::engine::Engine;
@@ -119,7 +121,7 @@ impl FollowedFile {
     }
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Reviews<E> {
     /// Returns the reviewed state at the moment of a change.
     pub(super) fn reviewed_at(&self, file: &FollowedFile, upto: ChangeId) -> Result<Reviewed> {
         let (after, start) = match file.reviews.last() {
@@ -149,7 +151,7 @@ impl Engine {
         since: NodeId,
         upto: ChangeId,
     ) -> Result<Reviewed> {
-        let ancestry = Ancestry::new(&self.store.conn);
+        let ancestry = Ancestry::new(&self.engine.store.conn);
         if !self.is_on_chain(&ancestry, since)? {
             let state = history::state_at(&ancestry, file.file, since)?;
             return Ok(Reviewed::recorded(state));
@@ -164,10 +166,10 @@ impl Engine {
     }
 
     pub(super) fn is_on_chain(&self, ancestry: &Ancestry<'_>, node: NodeId) -> Result<bool> {
-        let Some(head) = self.head()? else {
+        let Some(head) = self.engine.history().head()? else {
             return Ok(false);
         };
-        let branch = history::branch_of(&self.store.conn, node)?;
+        let branch = history::branch_of(&self.engine.store.conn, node)?;
         Ok(ancestry.line(head)?.has(branch, node))
     }
 
@@ -203,7 +205,7 @@ impl Engine {
                     reviewed = known.clone();
                     continue;
                 }
-                let (_, put_back) = history::moved_by(&self.store.conn, change.id)?;
+                let (_, put_back) = history::moved_by(&self.engine.store.conn, change.id)?;
                 if !put_back.iter().any(counts) {
                     reviewed = self.carried(reviewed, change, moves)?;
                 }
@@ -227,8 +229,8 @@ impl Engine {
             return Ok(base);
         };
         let (from, to) = (
-            self.store.content(&lines.from)?,
-            self.store.content(&lines.to)?,
+            self.engine.store.content(&lines.from)?,
+            self.engine.store.content(&lines.to)?,
         );
         let mut kept = base;
         kept.set_text(carry::carried(&text, &from, &to));
@@ -291,7 +293,7 @@ impl Engine {
         match image {
             Image::Absent => Ok(Some(Vec::new())),
             Image::File { content, .. } if !image.is_too_long() => {
-                Ok(Some(self.store.content(content)?).filter(|text| is_text(text)))
+                Ok(Some(self.engine.store.content(content)?).filter(|text| is_text(text)))
             }
             _ => Ok(None),
         }

@@ -1,5 +1,6 @@
 //! Changes since a checkpoint that the user kept, for comparisons.
 
+use super::Reviews;
 use super::ShownState;
 use super::replay::{FollowedFile, Reviewed};
 use crate::engine::Engine;
@@ -7,6 +8,7 @@ use crate::error::Result;
 use crate::history::Ancestry;
 use crate::model::{FileVersion, NodeId, RelPath};
 use crate::store::tables::reviewed;
+use std::ops::Deref;
 
 /// A file that changed since a checkpoint.
 #[derive(Clone, Debug)]
@@ -29,21 +31,25 @@ pub struct KeptBase {
     pub is_current: bool,
 }
 
-impl Engine {
+impl<E: Deref<Target = Engine>> Reviews<E> {
     /// Returns the files that changed between a checkpoint and the head, with the changes that the user kept.
     /// `only`: a file, or a directory.
     pub fn kept_since(&self, since: NodeId, only: Option<&RelPath>) -> Result<Vec<KeptSince>> {
-        let _moment = self.store.reading()?;
-        let Some(head) = self.head()? else {
+        let _moment = self.engine.store.reading()?;
+        let Some(head) = self.engine.history().head()? else {
             return Ok(Vec::new());
         };
-        let conn = &self.store.conn;
+        let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let line = ancestry.line(head)?;
         let is_used = reviewed::is_used(conn)? && self.is_on_chain(&ancestry, since)?;
         let mut all = Vec::new();
-        for file in self.files_between(&ancestry, since, head)? {
-            let file = FollowedFile::load(conn, &line, self.here.branch, file)?;
+        for file in self
+            .engine
+            .history()
+            .files_between(&ancestry, since, head)?
+        {
+            let file = FollowedFile::load(conn, &line, self.engine.here.branch, file)?;
             let start = file.newest_at(since);
             let (then, now) = (file.state_after(start), file.current());
             let is_at = |state: &FileVersion, dir: &RelPath| {

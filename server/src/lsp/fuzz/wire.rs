@@ -48,7 +48,7 @@ fn session(input: &[u8], world: &World, store: bool) -> bool {
         .unwrap();
     runtime.block_on(talk(sent, &expected, world));
     if store {
-        let verified = world.engine().verify(&mut |_| {}).unwrap();
+        let verified = world.engine().verifier().verify(&mut |_| {}).unwrap();
         assert_eq!(verified.problems, Vec::<String>::new());
     }
     true

@@ -64,7 +64,7 @@ impl World {
             std::fs::write(path, text).unwrap();
         }
         let mut engine = self.engine();
-        engine.checkpoint(Some("start")).unwrap();
+        engine.capture_mut().checkpoint(Some("start")).unwrap();
         let agent = agents::agent("claude-code").unwrap();
         let mut send = |name: &str, more: Value| {
             let mut payload = json!({
@@ -74,7 +74,7 @@ impl World {
             let more = more.as_object().unwrap().clone();
             payload.as_object_mut().unwrap().extend(more);
             let event = agent.parse(payload.to_string().as_bytes()).unwrap();
-            engine.record(&event).unwrap();
+            engine.capture_mut().record(&event).unwrap();
         };
         let file = self.root().join("a.txt");
         let edit = json!({

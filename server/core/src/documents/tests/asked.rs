@@ -17,18 +17,27 @@ fn another(s: &Scene) -> Engine {
 fn a_command_asks_the_editor_that_holds_unsaved_text() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     let mut server = another(&s);
     let request = s.request("t1");
     let mut command = another(&s);
-    let shown = command.plan(&request).expect("planned");
+    let shown = command.restore_mut().plan(&request).expect("planned");
     assert_eq!(shown.edits[0].to, id(MERGED));
     let fingerprint = shown.fingerprint.clone();
-    let asked =
-        std::thread::spawn(move || command.apply(&request, Some(&fingerprint), &mut |_| {}));
+    let asked = std::thread::spawn(move || {
+        command
+            .restore_mut()
+            .apply(&request, Some(&fingerprint), &mut |_| {})
+    });
     let handed = loop {
-        if let Some(handed) = server.take_requests(&lease).expect("asked").pop() {
+        if let Some(handed) = server
+            .restore_mut()
+            .take_requests(&lease)
+            .expect("asked")
+            .pop()
+        {
             break handed;
         }
         std::thread::yield_now();
@@ -42,9 +51,10 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
             ..plain()
         },
     ];
-    let outcome = server.serve(&handed, open, &mut |_| {});
+    let outcome = server.restore_mut().serve(&handed, open, &mut |_| {});
     assert!(
         server
+            .restore_mut()
             .answer_request(handed.id, &RequestOutcome::of(&outcome))
             .expect("answered")
     );
@@ -58,6 +68,7 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
     );
     assert!(
         !server
+            .restore_mut()
             .answer_request(handed.id, &RequestOutcome::default())
             .expect("asked")
     );
@@ -67,6 +78,7 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
 fn a_request_without_an_answer_is_withdrawn() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     let mut server = another(&s);
@@ -77,11 +89,17 @@ fn a_request_without_an_answer_is_withdrawn() {
         let (editor, request) = (editor.clone(), request.clone());
         let limit = Duration::from_millis(if taken { 300 } else { 50 });
         let asked = std::thread::spawn(move || {
-            command.hand_over(&editor, &request, ("", "a.txt"), limit, &mut |_| {})
+            command
+                .restore_mut()
+                .hand_over(&editor, &request, ("", "a.txt"), limit, &mut |_| {})
         });
         let mut handed = None;
         while taken && handed.is_none() {
-            handed = server.take_requests(&lease).expect("asked").pop();
+            handed = server
+                .restore_mut()
+                .take_requests(&lease)
+                .expect("asked")
+                .pop();
         }
         let refused = asked.join().expect("no panic").expect_err("refused");
         let message = refused.to_string();
@@ -91,9 +109,18 @@ fn a_request_without_an_answer_is_withdrawn() {
         );
         assert!(message.contains("does not answer"), "{message}");
         // it cannot run later
-        assert_eq!(server.take_requests(&lease).expect("asked").len(), 0);
+        assert_eq!(
+            server
+                .restore_mut()
+                .take_requests(&lease)
+                .expect("asked")
+                .len(),
+            0
+        );
         if let Some(handed) = handed {
-            let late = server.serve(&handed, vec![dirty(TYPED, AGENT)], &mut |_| {});
+            let late = server
+                .restore_mut()
+                .serve(&handed, vec![dirty(TYPED, AGENT)], &mut |_| {});
             assert!(late.expect_err("refused").to_string().contains("given up"));
         }
     };
@@ -109,11 +136,13 @@ fn a_request_without_an_answer_is_withdrawn() {
 fn an_editor_that_dies_while_it_is_asked_leaves_nothing_done() {
     let (mut s, lease) = scene();
     s.engine
+        .documents_mut()
         .put_buffer(&lease, &typed(TYPED, AGENT))
         .expect("put");
     let request = s.request("t1");
     let mut command = another(&s);
-    let asked = std::thread::spawn(move || command.apply(&request, None, &mut |_| {}));
+    let asked =
+        std::thread::spawn(move || command.restore_mut().apply(&request, None, &mut |_| {}));
     let waiting = "SELECT 1 FROM request";
     while !s
         .engine
@@ -132,20 +161,32 @@ fn an_editor_that_dies_while_it_is_asked_leaves_nothing_done() {
     // no live editor holds the text now
     s.rewind("t1");
     assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
-    assert_eq!(s.engine.orphan_buffers().expect("read").len(), 1);
+    assert_eq!(
+        s.engine.documents().orphan_buffers().expect("read").len(),
+        1
+    );
 }
 
 #[test]
 fn two_editors_with_unsaved_text_are_both_named() {
     let (mut s, helix) = scene();
-    let emacs = s.engine.attach_editor("Emacs").expect("attached");
+    let emacs = s
+        .engine
+        .documents_mut()
+        .attach_editor("Emacs")
+        .expect("attached");
     for lease in [&helix, &emacs] {
         s.engine
+            .documents_mut()
             .put_buffer(lease, &typed(TYPED, AGENT))
             .expect("put");
     }
     let r = s.request("t1");
-    let refused = s.engine.apply(&r, None, &mut |_| {}).expect_err("refused");
+    let refused = s
+        .engine
+        .restore_mut()
+        .apply(&r, None, &mut |_| {})
+        .expect_err("refused");
     let message = refused.to_string();
     assert!(
         message.contains("Helix") && message.contains("Emacs") && message.contains("a.txt"),
@@ -155,13 +196,17 @@ fn two_editors_with_unsaved_text_are_both_named() {
     let r = rewind(&s, &helix, vec![dirty(TYPED, AGENT)]);
     let message = s
         .engine
+        .restore_mut()
         .apply(&r, None, &mut |_| {})
         .expect_err("refused")
         .to_string();
     assert!(message.contains("Emacs"), "{message}");
     // a checkpoint has the text of both
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 2);
+    let manual = s.engine.capture_mut().checkpoint(None).expect("made");
+    assert_eq!(
+        s.engine.documents().unsaved_at(manual).expect("read").len(),
+        2
+    );
     assert_eq!(
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (AGENT, Some(AGENT))
@@ -172,10 +217,10 @@ fn two_editors_with_unsaved_text_are_both_named() {
 fn news_differs_after_a_commit() {
     let (mut s, _lease) = scene();
     let watcher = another(&s);
-    let before = watcher.news().expect("read");
-    assert_eq!(watcher.news().expect("read"), before);
-    let node = s.engine.checkpoint(None).expect("made");
-    let after = watcher.news().expect("read");
+    let before = watcher.documents().news().expect("read");
+    assert_eq!(watcher.documents().news().expect("read"), before);
+    let node = s.engine.capture_mut().checkpoint(None).expect("made");
+    let after = watcher.documents().news().expect("read");
     assert_eq!(after.node, Some(node));
     assert_ne!(after.data_version, before.data_version);
     assert_eq!(

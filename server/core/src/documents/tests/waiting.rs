@@ -14,14 +14,15 @@ fn a_plain_clients_document_is_changed_in_the_editor_and_saved_later() {
     );
     assert_eq!(
         s.engine
+            .documents()
             .unsaved_at(applied.node.expect("a node"))
             .expect("read"),
         []
     );
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     s.user("a.txt", BASE);
-    s.engine.record_changes().expect("looked");
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    s.engine.capture_mut().record_changes().expect("looked");
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     // a save is not an edit
     assert_eq!(Some(newest(&s).0), applied.node);
     assert_eq!(recorded(&s), BASE);
@@ -39,7 +40,7 @@ fn a_client_that_reloads_gets_its_file_written() {
     let applied = apply(&mut s, &r);
     assert_eq!(applied.plan.edits, []);
     assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
 }
 
 #[test]
@@ -64,12 +65,12 @@ fn undo_during_a_pending_save_restores_the_text_on_disk() {
             let edit = &applied.plan.edits[0];
             assert_eq!((edit.to, edit.pending), (id(TYPED), false));
         }
-        assert_eq!(s.engine.pending_saves().expect("read"), []);
+        assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
         assert_eq!(
             (recorded(&s).as_str(), s.text("a.txt").as_deref()),
             (AGENT, Some(AGENT))
         );
-        s.engine.record_changes().expect("looked");
+        s.engine.capture_mut().record_changes().expect("looked");
         assert_eq!(Some(newest(&s).0), applied.node);
         let redo = apply(&mut s, &Request::new(Goal::Redo));
         assert_eq!(
@@ -86,7 +87,7 @@ fn a_restore_over_a_pending_save() {
     let (mut s, lease) = scene();
     s.edit("a.txt", &AGENT.replace("four", "FOUR"));
     let disk = AGENT.replace("four", "FOUR");
-    let step = s.engine.resolve("@~1").expect("the first step");
+    let step = s.engine.history().resolve("@~1").expect("the first step");
     let first = Request {
         goal: Goal::Rewind(step),
         ..rewind(&s, &lease, vec![plain()])
@@ -96,7 +97,7 @@ fn a_restore_over_a_pending_save() {
     let r = rewind(&s, &lease, vec![dirty(AGENT, &disk)]);
     let applied = apply(&mut s, &r);
     assert_eq!(applied.plan.edits[0].to, id(BASE));
-    let pending = s.engine.pending_saves().expect("read");
+    let pending = s.engine.documents().pending_saves().expect("read");
     assert_eq!(
         (pending.len(), pending[0].operation),
         (1, applied.operation)
@@ -109,7 +110,7 @@ fn a_restore_over_a_pending_save() {
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (AGENT, Some(AGENT))
     );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
 }
 
 #[test]
@@ -124,15 +125,16 @@ fn an_edit_call_starts_from_the_disk_if_the_outcome_was_not_saved() {
         (before.as_str(), after, users),
         (AGENT, theirs.clone(), false)
     );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     let parent = s
         .engine
+        .history()
         .entry(step)
         .expect("read")
         .node
         .parent
         .expect("one");
-    let between = s.engine.entry(parent).expect("read");
+    let between = s.engine.history().entry(parent).expect("read");
     assert_eq!(between.node.kind, crate::model::Kind::External);
     assert!(between.changes[0].change.origin.session.is_none());
     assert_eq!(recorded(&s), theirs);
@@ -173,7 +175,7 @@ fn a_shell_starts_from_the_disk() {
     let (_, before, after, users) = newest(&s);
     assert_eq!((before.as_str(), users), (AGENT, false));
     assert_eq!(after, AGENT.replace("four", "FOUR"));
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     assert_consistent(&s);
 }
 
@@ -184,6 +186,7 @@ fn closing_without_saving_writes_it_after_all() {
     let op = apply(&mut s, &r).operation.expect("one");
     let resolved = s
         .engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(
         resolved.expect("resolved"),
@@ -193,12 +196,13 @@ fn closing_without_saving_writes_it_after_all() {
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (BASE, Some(BASE))
     );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     let again = s
         .engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
-    let newest = s.engine.operations().expect("read").remove(0);
+    let newest = s.engine.history().operations().expect("read").remove(0);
     assert_eq!(
         (newest.kind.name(), newest.target),
         ("save", op.to_string())
@@ -221,6 +225,7 @@ fn closing_without_saving_can_keep_the_typed_text() {
     let how = PendingChoice::WriteNow(Some(MERGED.into()));
     let resolved = s
         .engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &how)
         .expect("resolved");
     let (node, before, after, users) = newest(&s);
@@ -240,6 +245,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     apply(&mut s, &r);
     let resolved = s
         .engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("resolved");
     let (node, before, after, users) = newest(&s);
@@ -251,6 +257,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     let again = s
         .engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget);
     assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     assert_consistent(&s);
@@ -262,22 +269,23 @@ fn a_pending_save_of_a_dead_editor_can_be_undone() {
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
     apply(&mut s, &r);
     kill(lease);
-    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    s.engine.record_changes().expect("looked");
+    assert_eq!(s.engine.documents().pending_saves().expect("read").len(), 1);
+    s.engine.capture_mut().record_changes().expect("looked");
     assert_eq!(recorded(&s), BASE);
     s.undo();
     assert_eq!(
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (AGENT, Some(AGENT))
     );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
 }
 
 #[test]
 fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
     let (mut s, lease) = scene();
-    let start = s.engine.resolve("t1").expect("a turn");
+    let start = s.engine.history().resolve("t1").expect("a turn");
     s.engine
+        .forks_mut()
         .create_branch("other", start, None)
         .expect("forked");
     let goal = Goal::Switch {
@@ -295,10 +303,10 @@ fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (BASE, Some(AGENT))
     );
-    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    let main = s.engine.resolve("main").expect("a branch");
+    assert_eq!(s.engine.documents().pending_saves().expect("read").len(), 1);
+    let main = s.engine.history().resolve("main").expect("a branch");
     assert_eq!(
-        s.engine.unsaved_at(main).expect("read")[0].content,
+        s.engine.documents().unsaved_at(main).expect("read")[0].content,
         id(TYPED)
     );
     s.undo();
@@ -306,7 +314,7 @@ fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (AGENT, Some(AGENT))
     );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
 }
 
 /// A withdrawn rewind puts back in force the edits it had taken out, so that they can be taken out
@@ -316,7 +324,7 @@ fn an_unsaved_rewind_keeps_the_authors() {
     let (mut s, lease) = scene();
     s.edit("a.txt", &AGENT.replace("four", "FOUR"));
     let disk = AGENT.replace("four", "FOUR");
-    let step = s.engine.resolve("@~1").expect("the first step");
+    let step = s.engine.history().resolve("@~1").expect("the first step");
     let first = Request {
         goal: Goal::Rewind(step),
         ..rewind(&s, &lease, vec![plain()])
@@ -327,10 +335,15 @@ fn an_unsaved_rewind_keeps_the_authors() {
     apply(&mut s, &r);
     assert_eq!(recorded(&s), BASE);
     s.engine
+        .documents_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("resolved");
     assert_eq!(recorded(&s), disk);
-    let newest = s.engine.log(&crate::LogFilter::default()).expect("read");
+    let newest = s
+        .engine
+        .history()
+        .log(&crate::LogFilter::default())
+        .expect("read");
     assert_eq!(newest[0].node.label.as_deref(), Some("not saved"));
     assert_consistent(&s);
     let again = s.request("t1");
@@ -357,16 +370,24 @@ fn a_save_ends_the_wait() {
         let (mut s, lease) = scene();
         let r = rewind(&s, &lease, vec![plain()]);
         apply(&mut s, &r);
-        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
+        let waits = s
+            .engine
+            .documents_mut()
+            .check_pending(&path("a.txt"))
+            .expect("looked");
         assert!(waits.is_some());
         s.user("a.txt", &saved);
-        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
+        let waits = s
+            .engine
+            .documents_mut()
+            .check_pending(&path("a.txt"))
+            .expect("looked");
         assert_eq!(waits, None);
         assert_eq!(recorded(&s), saved);
         assert_consistent(&s);
         // the user's part stays; the agent's part can be taken out if present
         let again = s.request("t1");
-        let plan = s.engine.plan(&again).expect("planned");
+        let plan = s.engine.restore_mut().plan(&again).expect("planned");
         assert_eq!(!plan.is_empty(), agents, "{saved}");
         apply(&mut s, &again);
         assert_eq!(s.text("a.txt"), Some(waits_for));
