@@ -468,6 +468,40 @@ fn git_need_not_be_on_the_search_path() {
     without.ok(["verify"]);
 }
 
+/// S4-055: a read that fails while git works is repeated: the content is not given up.
+#[test]
+fn a_git_that_fails_now_and_then_loses_nothing() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 2);
+    let before = world.tree();
+    let bin = world.root.with_file_name("bin");
+    let real = finish(world.command("sh").args(["-c", "command -v git"]), b"").expect_code(0);
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *--batch\\ --buffer)\n  [ -e {0} ] || {{ touch {0}; exit 128; }};; esac\nexec {1} \"$@\"\n",
+        bin.join("failed").display(),
+        real.stdout.trim()
+    );
+    std::fs::create_dir(&bin).expect("a directory");
+    std::fs::write(bin.join("git"), script).expect("a script");
+    std::fs::set_permissions(
+        bin.join("git"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .expect("its mode");
+    let path = std::env::var("PATH").expect("a path");
+    let failing = world
+        .beside("work")
+        .with("PATH", &format!("{}:{path}", bin.display()));
+    shell(&world, "echo changed > a.txt");
+    failing.ok(["scan"]);
+    assert!(bin.join("failed").exists(), "git was never asked");
+    assert_eq!(lent(&world), 1);
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["verify"]);
+}
+
 /// S4-055: a missing git loses nothing: contents are requested once it is there again.
 #[test]
 fn a_temporarily_missing_git_loses_nothing() {

@@ -510,7 +510,7 @@ fn the_user_decides_about_a_document_closed_without_saving() {
         };
         let settled = editor
             .engine
-            .documents_mut()
+            .restore_mut()
             .resolve_pending(&path("a.txt"), &how);
         settled.expect("settled");
         let expected = if write { START } else { AGENT };

@@ -173,7 +173,7 @@ impl Blamer<'_> {
                 self.answer(path, text, &runs)
             }
             Against::Disk => {
-                let mut entry = self.engine.documents().look_at(path)?;
+                let mut entry = self.engine.capture().expected_entry(path)?;
                 let text = text_of(path, &mut entry)?;
                 let recorded = self.recorded_now(path, &entry)?;
                 if recorded.is_none() {
@@ -184,7 +184,7 @@ impl Blamer<'_> {
             }
             Against::Text(text) => {
                 refuse_binary(path, text)?;
-                let entry = self.engine.documents().look_at(path)?;
+                let entry = self.engine.capture().expected_entry(path)?;
                 if entry.is_dir {
                     return Err(directory(path));
                 }

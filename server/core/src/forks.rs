@@ -144,7 +144,7 @@ impl Forks<&mut Engine> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
         // refuse before writing anything
-        let target = self.target_of_fork(into)?;
+        let target = target::target_of_fork(self.engine, into)?;
         branches::check_name(&self.engine.store.conn, name)?;
         let shared = workspace::may_share(&target.path, &self.engine.store.dir)?;
         let pending = PendingFork::begin(&self.engine.store.dir, &target, shared)?;
@@ -197,7 +197,7 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<WrittenTree> {
-        let target = self.target(into)?;
+        let target = target::target(&self.engine, into)?;
         std::fs::create_dir_all(&target.path).at("make", into)?;
         self.write_tree(
             id,

@@ -20,7 +20,10 @@ impl LineRange {
                 .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from line 10 to the end")
         };
         let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
-        let (from, to) = typed.split_once([',', '-']).unwrap_or((typed, ""));
+        let dash = typed.split_once('-').filter(|(from, _)| !from.is_empty());
+        let (from, to) = dash
+            .or_else(|| typed.split_once(','))
+            .unwrap_or((typed, ""));
         let from = match from {
             "" if !to.is_empty() => 1,
             from => number(from).ok_or_else(wrong)?,

@@ -30,7 +30,7 @@ pub async fn on_closed(
                 PendingChoice::Forget
             };
             engine
-                .documents_mut()
+                .restore_mut()
                 .resolve_pending(&path, &how)
                 .map(|_| ())
         });
@@ -149,11 +149,11 @@ async fn offer_pending(
             });
             let text = kept.transpose()?.flatten().map(|open| open.text);
             engine
-                .documents_mut()
+                .restore_mut()
                 .resolve_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
             engine
-                .documents_mut()
+                .restore_mut()
                 .resolve_pending(&waits.path, &PendingChoice::Forget)?;
             // nothing was typed: the orphaned text is the outcome that the user does not want
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {

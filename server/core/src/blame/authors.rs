@@ -9,7 +9,6 @@ use super::Blamer;
 use super::runs::{Owner, Runs};
 use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
 use crate::capture::calls::{self, Observation, Writers, by_open_edit};
-use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
 use crate::store::tables::{call, changed_files, session, turn};

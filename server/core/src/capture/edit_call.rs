@@ -168,6 +168,22 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         )
     }
 
+    /// Reads a path as the record expects it, with pending saves applied.
+    pub(crate) fn expected_entry(&self, path: &RelPath) -> Result<DiskEntry> {
+        let mut entry = self.disk_entry_with_text(path)?;
+        let pending = pending_saves::Pending::of(&self.engine.store.conn, self.engine.here.root)?;
+        if let Some(p) = pending.get(path)
+            && pending.overlay(path, p.wanted, &mut entry)
+        {
+            entry.bytes = p
+                .wanted
+                .content()
+                .map(|c| self.engine.content(&c))
+                .transpose()?;
+        }
+        Ok(entry)
+    }
+
     /// Reads the disk entry with its text, also of a large file, unless it is too long to compare.
     pub(crate) fn disk_entry_with_text(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;

@@ -2,7 +2,7 @@
 //! history, which are kept.
 
 use super::EditorDocuments;
-use super::{EditorLease, PendingChoice};
+use super::EditorLease;
 use crate::config::Setting;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -83,7 +83,7 @@ impl EditorDocuments<&mut Engine> {
             return Ok(());
         }
         if saved || held.is_some_and(|time| time > pending.time) {
-            self.resolve_pending(path, &PendingChoice::Forget)?;
+            self.forget_pending(path)?;
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ pub use buffers::Orphan;
 pub use edits::InEditor;
 pub use follow::Followed;
 pub use pending::{PendingChoice, PendingOutcome};
+pub(crate) use pending::{busy, closer};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};

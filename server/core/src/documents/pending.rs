@@ -8,15 +8,13 @@ use rusqlite::Connection;
 
 use super::EditorDocuments;
 use crate::capture::calls::{self, Attribution};
-use crate::capture::write_txn::{AFTER, BEFORE, WriteTxn};
+use crate::capture::write_txn::{BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, NewChange, SetHash};
-use crate::merge::{Favor, merge3};
 use crate::model::{
-    ChangeId, ContentId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed,
-    RelPath,
+    ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
 use crate::store::tables::file;
 use crate::store::tables::root::scan;
@@ -206,19 +204,8 @@ impl EditorDocuments<&mut Engine> {
         self.waiting(path)
     }
 
-    /// Resolves a pending save that will not happen: the document was closed, or its editor died.
-    pub fn resolve_pending(
-        &mut self,
-        path: &RelPath,
-        how: &PendingChoice,
-    ) -> Result<PendingOutcome> {
-        match how {
-            PendingChoice::WriteNow(text) => self.write_pending(path, text.as_deref()),
-            PendingChoice::Forget => self.forget_pending(path),
-        }
-    }
-
-    fn forget_pending(&mut self, path: &RelPath) -> Result<PendingOutcome> {
+    /// Takes the outcome of a pending save back: it will not happen.
+    pub(crate) fn forget_pending(&mut self, path: &RelPath) -> Result<PendingOutcome> {
         let lock = self.engine.quiet_lock(Engine::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         let entry = self.engine.capture().disk_entry(path)?;
@@ -251,71 +238,12 @@ impl EditorDocuments<&mut Engine> {
         }
         Ok(())
     }
-
-    fn write_pending(&mut self, path: &RelPath, text: Option<&[u8]>) -> Result<PendingOutcome> {
-        let lock = self.engine.store.restore_lock(true, Engine::RESTORE_WAIT)?;
-        let _lock = lock.ok_or_else(busy)?;
-        self.engine.refresh()?;
-        self.engine.restore_mut().recover_locked()?;
-        self.engine.capture_mut().record_changes_unlocked()?;
-        let Some(p) = self.waiting(path)? else {
-            return Ok(PendingOutcome::Nothing);
-        };
-        let before = self.engine.history().head()?;
-        let text = text.map(|text| self.with_outcome(&p, text)).transpose()?;
-        let (content, size) = match (text.as_deref(), p.wanted) {
-            (Some(text), _) => {
-                let id = ContentId::of(text);
-                let like = p.wanted.content();
-                let dir = self.engine.store.dir.clone();
-                self.engine
-                    .store
-                    .write(AFTER, |conn| crate::store::put(conn, &dir, text, like))?;
-                (id, text.len() as u64)
-            }
-            (None, Image::File { content, size, .. }) => (content, size),
-            (None, _) => return Ok(PendingOutcome::Nothing),
-        };
-        let mode = match p.disk {
-            Image::File { mode, .. } => mode,
-            _ => 0o644,
-        };
-        let to = Image::File {
-            mode,
-            content,
-            size,
-        };
-        self.engine.restore_mut().save_now(&p, to)?;
-        self.engine.capture_mut().record_changes_unlocked()?;
-        let node = self
-            .engine
-            .history()
-            .head()?
-            .filter(|head| before != Some(*head));
-        Ok(PendingOutcome::Done { node })
-    }
 }
 
 impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// Returns the files that wait for a save, oldest first.
     pub fn pending_saves(&self) -> Result<Vec<PendingSave>> {
         all(&self.engine.store.conn, self.engine.here.root)
-    }
-
-    /// Reads a path as the record expects it, with pending saves applied.
-    pub(crate) fn look_at(&self, path: &RelPath) -> Result<DiskEntry> {
-        let mut entry = self.engine.capture().disk_entry_with_text(path)?;
-        let pending = Pending::of(&self.engine.store.conn, self.engine.here.root)?;
-        if let Some(p) = pending.get(path)
-            && pending.overlay(path, p.wanted, &mut entry)
-        {
-            entry.bytes = p
-                .wanted
-                .content()
-                .map(|c| self.engine.content(&c))
-                .transpose()?;
-        }
-        Ok(entry)
     }
 
     /// Returns the files that wait for an editor that is gone, oldest first.
@@ -333,28 +261,8 @@ impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     }
 }
 
-impl<E: Deref<Target = Engine>> EditorDocuments<E> {
-    /// Returns the text to write for an editor's text while a restore waits for its save. If the
-    /// text does not include the outcome yet, the outcome is merged in. On conflict the typed text
-    /// wins.
-    fn with_outcome(&self, p: &PendingSave, text: &[u8]) -> Result<Vec<u8>> {
-        let bytes = |image: Image| -> Result<Vec<u8>> {
-            let content = image.content();
-            let read = content
-                .map(|content| self.engine.content(&content))
-                .transpose()?;
-            Ok(read.unwrap_or_default())
-        };
-        let (disk, wanted) = (bytes(p.disk)?, bytes(p.wanted)?);
-        if closer(text, &disk, &wanted) {
-            return Ok(merge3(&disk, text, &wanted, Favor::Ours).bytes);
-        }
-        Ok(text.to_vec())
-    }
-}
-
 /// True if a text is closer to `to` than to `than`, by lines.
-fn closer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
+pub(crate) fn closer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
     let distance = |from: &[u8]| {
         let (added, removed, _) = crate::diff::count(from, text);
         added + removed
@@ -362,7 +270,7 @@ fn closer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
     distance(to) < distance(than)
 }
 
-pub(super) fn busy() -> Error {
+pub(crate) fn busy() -> Error {
     Error::refused(
         "another rewind or a long capture is under way",
         "try again in a moment",

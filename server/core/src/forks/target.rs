@@ -1,9 +1,7 @@
 //! Checks where a tree may be written, before anything is created.
 
-use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
-use super::Forks;
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};
 use crate::places::Workspace;
@@ -71,48 +69,46 @@ pub(super) fn not_empty(into: &Path) -> Error {
     )
 }
 
-impl<E: Deref<Target = Engine>> Forks<E> {
-    /// Checks that a directory is empty or new, and outside of all directories of this history.
-    pub(super) fn target(&self, into: &Path) -> Result<ForkTarget> {
-        let target = ForkTarget::find(into);
-        // its path, also if it is not a valid target
-        let place = if let Ok(target) = &target {
-            target.path.clone()
-        } else {
-            let full = std::path::absolute(into).at("find", into)?;
-            let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
-            real.unwrap_or(full)
-        };
-        if place.starts_with(&self.engine.root.path) {
-            return Err(inside(into, "the workspace"));
-        }
-        for (_, root) in root::existing(&self.engine.store.conn)? {
-            if place.starts_with(&root) && place != root {
-                return Err(inside(
-                    into,
-                    &format!("{}, which was forked", root.display()),
-                ));
-            }
-            if root.starts_with(&place) && place != root {
-                return Err(Error::refused(
-                    format!("{} lies inside {}", root.display(), into.display()),
-                    "name another directory: each has its own files",
-                ));
-            }
-        }
-        target
+/// Checks that a directory is empty or new, and outside of all directories of this history.
+pub(super) fn target(engine: &Engine, into: &Path) -> Result<ForkTarget> {
+    let found = ForkTarget::find(into);
+    // its path, also if it is not a valid target
+    let place = if let Ok(found) = &found {
+        found.path.clone()
+    } else {
+        let full = std::path::absolute(into).at("find", into)?;
+        let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
+        real.unwrap_or(full)
+    };
+    if place.starts_with(&engine.root.path) {
+        return Err(inside(into, "the workspace"));
     }
-
-    /// Like `target`, for a directory with a history: it may not be in another workspace either.
-    pub(super) fn target_of_fork(&self, into: &Path) -> Result<ForkTarget> {
-        let target = self.target(into)?;
-        match Workspace::enclosing(&target.path, &self.engine.store.dir) {
-            Some(other) => Err(inside(
+    for (_, root) in root::existing(&engine.store.conn)? {
+        if place.starts_with(&root) && place != root {
+            return Err(inside(
                 into,
-                &format!("the workspace {}", other.root.display()),
-            )),
-            None => Ok(target),
+                &format!("{}, which was forked", root.display()),
+            ));
         }
+        if root.starts_with(&place) && place != root {
+            return Err(Error::refused(
+                format!("{} lies inside {}", root.display(), into.display()),
+                "name another directory: each has its own files",
+            ));
+        }
+    }
+    found
+}
+
+/// Like `target`, for a directory with a history: it may not be in another workspace either.
+pub(super) fn target_of_fork(engine: &Engine, into: &Path) -> Result<ForkTarget> {
+    let found = target(engine, into)?;
+    match Workspace::enclosing(&found.path, &engine.store.dir) {
+        Some(other) => Err(inside(
+            into,
+            &format!("the workspace {}", other.root.display()),
+        )),
+        None => Ok(found),
     }
 }
 

@@ -98,7 +98,7 @@ impl Repository {
         objects: &[ObjectId],
         mut each: impl FnMut(usize, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
-        let mut done = 0;
+        let (mut done, mut read_again) = (0, None);
         while done < objects.len() {
             let start = done;
             let mut failed = None;
@@ -130,6 +130,11 @@ impl Repository {
             // git exits at a damaged object; or it does not work at all, which says nothing about any object
             if !self.output(&["rev-parse", "--git-dir"], Vec::new())?.1 {
                 return Err(cannot_run(std::io::Error::other("it failed")));
+            }
+            // git may have failed at the first read for another reason, which is gone by now
+            if read_again != Some(done) {
+                read_again = Some(done);
+                continue;
             }
             each(done, None)?;
             done += 1;

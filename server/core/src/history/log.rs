@@ -8,7 +8,6 @@ use super::queries::History;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
 use super::{Ancestry, branches, full_text, head};
-use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Here, Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;

@@ -6,7 +6,6 @@ use rusqlite::Connection;
 
 use super::Ancestry;
 use super::queries::History;
-use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
 use crate::model::{FileId, FileVersion, Image, NodeId, Placed, RelPath};

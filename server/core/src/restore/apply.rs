@@ -2,7 +2,7 @@
 //! record the node. Also recovers from the journal alone, forwards or backwards.
 
 use std::ops::Deref;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Restore;
 use super::exchange::{Exchange, ExchangeStep, remove_temps};
@@ -326,7 +326,7 @@ impl Restore<&mut Engine> {
     }
 
     /// Writes a pending save to disk, as an operation of its own.
-    pub(crate) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
+    pub(super) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
         let (here, line) = (
             self.engine.here,
             JournalEntry {

@@ -1,8 +1,6 @@
 //! Restore: planning a rewind, revert, undo, redo or switch as a value, applying it so that it may be interrupted
 //! at any point, and finishing it after an interruption.
 
-use crate::engine::Engine;
-
 mod apply;
 mod collisions;
 mod exchange;
@@ -11,6 +9,7 @@ mod goal;
 mod hand_over;
 mod journal;
 mod line_check;
+mod pending_save;
 mod plan;
 mod record;
 mod replay;
@@ -20,6 +19,7 @@ pub(crate) mod tests;
 mod types;
 mod unsaved;
 
+use crate::engine::Engine;
 pub use hand_over::{Handed, RequestOutcome};
 pub(crate) use plan::gap_of;
 pub use types::{

@@ -186,7 +186,7 @@ fn closing_without_saving_writes_it_after_all() {
     let op = apply(&mut s, &r).operation.expect("one");
     let resolved = s
         .engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(
         resolved.expect("resolved"),
@@ -199,7 +199,7 @@ fn closing_without_saving_writes_it_after_all() {
     assert_eq!(s.engine.documents().pending_saves().expect("read"), []);
     let again = s
         .engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     let newest = s.engine.history().operations().expect("read").remove(0);
@@ -225,7 +225,7 @@ fn closing_without_saving_can_keep_the_typed_text() {
     let how = PendingChoice::WriteNow(Some(MERGED.into()));
     let resolved = s
         .engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &how)
         .expect("resolved");
     let (node, before, after, users) = newest(&s);
@@ -245,7 +245,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     apply(&mut s, &r);
     let resolved = s
         .engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("resolved");
     let (node, before, after, users) = newest(&s);
@@ -257,7 +257,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     let again = s
         .engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget);
     assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     assert_consistent(&s);
@@ -335,7 +335,7 @@ fn an_unsaved_rewind_keeps_the_authors() {
     apply(&mut s, &r);
     assert_eq!(recorded(&s), BASE);
     s.engine
-        .documents_mut()
+        .restore_mut()
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("resolved");
     assert_eq!(recorded(&s), disk);
