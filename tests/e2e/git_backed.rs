@@ -493,8 +493,7 @@ fn a_git_that_fails_now_and_then_loses_nothing() {
     let failing = world
         .beside("work")
         .with("PATH", &format!("{}:{path}", bin.display()));
-    shell(&world, "echo changed > a.txt");
-    failing.ok(["scan"]);
+    shell(&failing, "echo changed > a.txt");
     assert!(bin.join("failed").exists(), "git was never asked");
     assert_eq!(lent(&world), 1);
     world.ok(["rewind", "t1", "--exact"]);

@@ -165,12 +165,12 @@ pub enum CliCommand {
     Blame(BlameArgs),
     /// Show the work of agents that you have not reviewed yet, and mark it as reviewed
     #[command(after_help = "Examples:\n  \
-            backstitch review                       files that agents changed since you last looked\n  \
-            backstitch review src/main.rs           its hunks, with turn and prompt\n  \
-            backstitch review src/main.rs --keep    mark it as reviewed\n  \
-            backstitch review --keep                mark everything as reviewed\n  \
-            backstitch review src/main.rs --keep -L 10,20  only its hunks at these lines; also 10-20\n  \
-            backstitch review src/main.rs --unkeep  take the last --keep back; again: the one before\n\n\
+            backstitch review                               files that agents changed since you last looked\n  \
+            backstitch review src/main.rs                   its hunks, with turn and prompt\n  \
+            backstitch review src/main.rs --keep            mark it as reviewed\n  \
+            backstitch review src/main.rs --keep -L 10,20   only its hunks at these lines\n  \
+            backstitch review --keep                        mark everything as reviewed\n  \
+            backstitch review src/main.rs --unkeep          take the last --keep back; again: the one before\n\n\
             Your own edits and rewound changes are never listed. A file that was never kept is compared with its \
             state before the first recorded change.\n\n\
             JSON: `files`, each with path, kind, from, added, removed, binary, unreviewed (the number of hunks), \
