@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { opened } from "./documents/open.ts";
-import { type Found, type Missing, find } from "./server/binary.ts";
+import { type FoundBinary, type Missing, find } from "./server/binary.ts";
 import type { ClientState } from "./server/client.ts";
 import type {
   CommandName,
@@ -86,7 +86,7 @@ export class Ctx implements vscode.Disposable {
     });
   }
 
-  binary(): Found | Missing {
+  binary(): FoundBinary | Missing {
     const setting = vscode.workspace.getConfiguration("backstitch").get<string>("server.path", "");
     return find(setting, this.extension.extensionPath, {
       platform: process.platform,

@@ -21,7 +21,7 @@ import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 
-export type Parts = {
+export type Features = {
   review: Review;
   quickDiff: QuickDiff;
   timeline: TimelineView;
@@ -30,11 +30,11 @@ export type Parts = {
 };
 type Run = (...given: unknown[]) => unknown;
 
-export function registerCommands(ctx: Ctx, parts: Parts): void {
+export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Nothing());
-  ctx.register(new Files(ctx, parts.review));
+  ctx.register(new Files(ctx, features.review));
   const restores = new Restores(ctx, ctx.register(new Merges()), ctx.register(new Planned()));
-  for (const [name, run] of Object.entries(table(ctx, parts, restores))) {
+  for (const [name, run] of Object.entries(table(ctx, features, restores))) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
         withErrors(() => Promise.resolve(run(...given))),
@@ -47,7 +47,11 @@ export function registerCommands(ctx: Ctx, parts: Parts): void {
  * Maps ids to functions; every command of the server has one. Their argument comes from a lens or a row of the timeline,
  * or is undefined.
  */
-function table(ctx: Ctx, parts: Parts, restores: Restores): Record<CommandName, Run> & Record<string, Run> {
+function table(
+  ctx: Ctx,
+  features: Features,
+  restores: Restores,
+): Record<CommandName, Run> & Record<string, Run> {
   const say = vscode.l10n.t;
   const restore =
     <V extends Verb>(
@@ -149,52 +153,55 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<CommandName, 
       const typed = await ctx.about(pointOf<Commands["backstitch.diff"]["params"]>(argument));
       if (typeof typed.turn === "string") return compare.turn(ctx, typed, typed.turn);
       const chosen = await rev(typed, say("Compare with…"));
-      return chosen === undefined ? undefined : compare.since(ctx, parts.review, chosen);
+      return chosen === undefined ? undefined : compare.since(ctx, features.review, chosen);
     },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
       const older = await pick.checkpoint(ctx, where, say("Compare from…"));
       const newer =
         older && (await pick.checkpoint(ctx, where, say("Compare {0} with…", point(older.rev, say))));
-      return newer && compare.since(ctx, parts.review, { ...where, rev: older.rev, rev2: newer.rev });
+      return newer && compare.since(ctx, features.review, { ...where, rev: older.rev, rev2: newer.rev });
     },
     "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(seenAt(argument))),
     "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
-    "backstitch.timeline": async (argument) => parts.timeline.reveal(asArguments<Where>(argument).uri),
+    "backstitch.timeline": async (argument) => features.timeline.reveal(asArguments<Where>(argument).uri),
     "backstitch.timeline.refresh": () => {
-      parts.timeline.refresh();
+      features.timeline.refresh();
     },
     "backstitch.timeline.more": (branch) => {
-      if (typeof branch === "string") parts.timeline.more(branch);
+      if (typeof branch === "string") features.timeline.more(branch);
     },
     // from the title of the view: ignore the focused row
     "backstitch.timeline.switch": () => vscode.commands.executeCommand("backstitch.switch"),
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
-    "backstitch.timeline.filter": () => parts.timeline.ask(),
-    "backstitch.timeline.clearFilter": () => parts.timeline.filterBy({}),
-    "backstitch.timeline.only": (argument) => parts.timeline.filterBy(filterOf(argument)),
+    "backstitch.timeline.filter": () => features.timeline.ask(),
+    "backstitch.timeline.clearFilter": () => features.timeline.filterBy({}),
+    "backstitch.timeline.only": (argument) => features.timeline.filterBy(filterOf(argument)),
     "backstitch.graph": () => {
-      parts.graph.show();
+      features.graph.show();
     },
     "backstitch.quickDiff.choose": async (argument) => {
       const typed = await rev<Where & { rev?: string | null }>(
         await ctx.about(pointOf(argument)),
         say("Show changes since…"),
       );
-      if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
+      if (typeof typed?.rev === "string") await features.quickDiff.compareWith(typed, typed.rev);
     },
     // changes from the gutter's peek, from rows of the list, or at the cursor of a comparison
     "backstitch.change.takeBack": async (...given) => {
-      const pointed = parts.quickDiff.pointed(given);
-      await parts.review.takeBack(restores, pointed.length > 0 ? pointed : await parts.review.atCursor());
+      const pointed = features.quickDiff.pointed(given);
+      await features.review.takeBack(
+        restores,
+        pointed.length > 0 ? pointed : await features.review.atCursor(),
+      );
     },
     "backstitch.change.keep": async (...given) => {
-      const pointed = parts.quickDiff.pointed(given);
-      await parts.review.keep(pointed.length > 0 ? pointed : await parts.review.atCursor());
+      const pointed = features.quickDiff.pointed(given);
+      await features.review.keep(pointed.length > 0 ? pointed : await features.review.atCursor());
     },
-    "backstitch.change.takeBackAll": () => parts.review.takeBack(restores, parts.quickDiff.all(), true),
-    "backstitch.change.keepAll": () => parts.review.keep(parts.quickDiff.all()),
-    "backstitch.change.forget": () => parts.quickDiff.forget(),
+    "backstitch.change.takeBackAll": () => features.review.takeBack(restores, features.quickDiff.all(), true),
+    "backstitch.change.keepAll": () => features.review.keep(features.quickDiff.all()),
+    "backstitch.change.forget": () => features.quickDiff.forget(),
     "backstitch.openFile": (given) => {
       const uri =
         (given as vscode.SourceControlResourceState | undefined)?.resourceUri ??
@@ -202,7 +209,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<CommandName, 
       return vscode.commands.executeCommand("vscode.open", uri);
     },
     "backstitch.quickDiff.off": () => {
-      parts.quickDiff.off();
+      features.quickDiff.off();
     },
     // the same command for a row, under another title
     "backstitch.undoThis": (argument) =>
@@ -223,9 +230,9 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<CommandName, 
     "backstitch.server.choose": () => setup.choose(ctx),
     "backstitch.setup": async () => {
       await setup.agents(ctx);
-      await parts.recording.check();
+      await features.recording.check();
     },
-    "backstitch.repair": () => parts.recording.repair(),
+    "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
   };
 }

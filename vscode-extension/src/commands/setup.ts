@@ -63,9 +63,9 @@ export async function agents(ctx: Ctx): Promise<void> {
 
 /** Agents on this machine, with the evidence by which they were found. */
 async function found(program: string): Promise<Map<string, string>> {
-  type Found = { agents: { agent: string; found: string | null }[] };
+  type SetupReport = { agents: { agent: string; found: string | null }[] };
   try {
-    const { agents } = JSON.parse(await run(program, ["--json", "setup", "--print"])) as Found;
+    const { agents } = JSON.parse(await run(program, ["--json", "setup", "--print"])) as SetupReport;
     return new Map(agents.flatMap(({ agent, found }) => (found === null ? [] : [[agent, found]])));
   } catch {
     // the command fails if there is none

@@ -14,7 +14,7 @@ import {
 } from "../server/protocol.ts";
 import { about, counts } from "../show/words.ts";
 import type { Review } from "./review.ts";
-import { type Pair, oldestFirst, spans, together } from "./spans.ts";
+import { type StepPair, oldestFirst, spans, together } from "./spans.ts";
 
 export type Since = Where & { rev?: string | null; rev2?: string | null };
 
@@ -85,7 +85,7 @@ export async function changed(
 }
 
 /** Returns pairs of consecutive steps on the same file between which others changed that file, too. */
-async function interrupted(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<Pair[]> {
+async function interrupted(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<StepPair[]> {
   const pairs = together(steps);
   const others = await Promise.all(
     pairs.map(async ({ path, last, next }) => {

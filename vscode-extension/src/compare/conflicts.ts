@@ -1,6 +1,6 @@
 // Conflict markers of a file, as three texts for VS Code's merge editor. Pure.
 
-export type Sides = {
+export type ConflictSides = {
   /** Common text, without the conflicting lines. */
   base: string;
   current: string;
@@ -15,7 +15,7 @@ export type Size = { target: number; current: number };
  * Splits a text with conflict markers. Returns undefined without a complete conflict. `sizes` are those of the conflicts in
  * their order: a line of either side may look like a marker.
  */
-export function sides(text: string, sizes: readonly Size[] = []): Sides | undefined {
+export function sides(text: string, sizes: readonly Size[] = []): ConflictSides | undefined {
   const lines = text.split(/(?<=\n)/);
   const out = { base: [] as string[], current: [] as string[], target: [] as string[] };
   const conflicts: Size[] = [];

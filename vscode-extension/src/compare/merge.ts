@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 
 import type { Conflict } from "../server/protocol.ts";
-import { type Sides, type Size, hasAll, sides } from "./conflicts.ts";
+import { type ConflictSides, type Size, hasAll, sides } from "./conflicts.ts";
 
 const SCHEME = "backstitch-merge";
 
@@ -13,7 +13,7 @@ const SCHEME = "backstitch-merge";
 const PATIENCE = 5000;
 
 /** Returns the conflicts of a document once it shows the text that the restore wrote. */
-function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<Sides | undefined> {
+function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<ConflictSides | undefined> {
   return new Promise((resolve) => {
     const listener = vscode.workspace.onDidChangeTextDocument((change) => {
       if (change.document === document) look(false);

@@ -11,11 +11,11 @@ export type Span = {
 };
 
 /** Two checkpoints that changed the same file, consecutive among the given ones. */
-export type Pair = { path: string; last: string; next: Checkpoint };
+export type StepPair = { path: string; last: string; next: Checkpoint };
 
-export function together(checkpoints: readonly Checkpoint[]): Pair[] {
+export function together(checkpoints: readonly Checkpoint[]): StepPair[] {
   const newest = new Map<string, string>();
-  const pairs: Pair[] = [];
+  const pairs: StepPair[] = [];
   for (const next of checkpoints) {
     for (const change of next.changes) {
       const path = shown(change.from ?? change.path);
@@ -32,7 +32,7 @@ export function together(checkpoints: readonly Checkpoint[]): Pair[] {
  * Spans of each file from the first of these checkpoints that changed it to the last. A pair in `apart`, between which
  * others changed the file, splits the span.
  */
-export function spans(checkpoints: readonly Checkpoint[], apart: readonly Pair[] = []): Span[] {
+export function spans(checkpoints: readonly Checkpoint[], apart: readonly StepPair[] = []): Span[] {
   const all: Span[] = [];
   for (const checkpoint of checkpoints) {
     for (const change of checkpoint.changes) {

@@ -2,7 +2,7 @@
 
 import * as path from "node:path";
 
-export type Found = { path: string; from: "setting" | "bundled" | "path" };
+export type FoundBinary = { path: string; from: "setting" | "bundled" | "path" };
 export type Missing = { path: undefined; tried: string[]; setting: string | undefined };
 
 export type Machine = {
@@ -17,7 +17,7 @@ export type Machine = {
  * Looks for the server in this order: the setting (a bare name on the PATH), the bundled program, the PATH, cargo's
  * directory.
  */
-export function find(setting: string, extension: string, machine: Machine): Found | Missing {
+export function find(setting: string, extension: string, machine: Machine): FoundBinary | Missing {
   const name = machine.platform === "win32" ? "backstitch.exe" : "backstitch";
   const wanted = setting.trim();
   const separator = machine.platform === "win32" ? ";" : ":";

@@ -19,7 +19,7 @@ import { about, ago, counts, files, line } from "./words.ts";
 const PAGE = 200;
 
 export type Rev = { rev: string; checkpoint: Checkpoint };
-type Row = vscode.QuickPickItem & { chosen?: Rev; more?: true };
+type CheckpointItem = vscode.QuickPickItem & { chosen?: Rev; more?: true };
 
 /** Icon of a checkpoint's kind, also for the timeline. */
 export function icon(checkpoint: Checkpoint): string {
@@ -42,7 +42,7 @@ export function icon(checkpoint: Checkpoint): string {
 }
 
 /** `changed`: changes of the checkpoint, or of all steps of a turn. */
-function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): Row {
+function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): CheckpointItem {
   const say = vscode.l10n.t;
   return {
     // escape icon syntax in prompts
@@ -69,7 +69,7 @@ export async function checkpoint(
   title: string,
   wanted: (checkpoint: Checkpoint) => boolean = () => true,
 ): Promise<Rev | undefined> {
-  const pick = vscode.window.createQuickPick<Row>();
+  const pick = vscode.window.createQuickPick<CheckpointItem>();
   pick.title = title;
   pick.placeholder = vscode.l10n.t("A prompt, a file, an age");
   pick.matchOnDescription = true;
@@ -91,7 +91,7 @@ export async function checkpoint(
       .filter(wanted)
       .map((checkpoint) => row(checkpoint, changed.get(checkpoint.id) ?? checkpoint.changes, now));
     older = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
-    const more: Row = {
+    const more: CheckpointItem = {
       label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,
       alwaysShow: true,
       more: true,

@@ -18,14 +18,14 @@ export type Looks = {
   all: () => Promise<void>;
 };
 
-type Row = vscode.QuickPickItem & {
+type PlanItem = vscode.QuickPickItem & {
   decision?: () => Promise<Decision | undefined>;
   look?: () => Promise<void>;
 };
 
 /** Asks for a decision; undefined if the user cancels. */
 export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promise<Decision | undefined> {
-  const pick = vscode.window.createQuickPick<Row>();
+  const pick = vscode.window.createQuickPick<PlanItem>();
   pick.title = sentence(plan.title);
   pick.placeholder = summary(plan, vscode.l10n.t);
   pick.ignoreFocusOut = true;
@@ -54,10 +54,10 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
+function rows(plan: PlanResult, looks: Looks, ways: Way[]): PlanItem[] {
   const say = vscode.l10n.t;
   const open = conflicts(plan.conflicts);
-  const decide = (icon: string, label: string, onConflict: OnConflict, detail?: string): Row => ({
+  const decide = (icon: string, label: string, onConflict: OnConflict, detail?: string): PlanItem => ({
     label: `$(${icon}) ${label}`,
     ...(detail === undefined ? {} : { detail }),
     alwaysShow: true,
@@ -77,7 +77,7 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
           decide("person", say("{0}, and keep your lines in conflicts", title), "current"),
           decide("history", say("{0}, and take the older lines in conflicts", title), "target"),
         ];
-  const all: Row = {
+  const all: PlanItem = {
     label: `$(diff-multiple) ${say("Show all changes")}`,
     alwaysShow: true,
     look: looks.all,
@@ -127,7 +127,7 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
   ];
 }
 
-function file(action: Action, conflicting: Set<string>, looks: Looks): Row {
+function file(action: Action, conflicting: Set<string>, looks: Looks): PlanItem {
   const path = shown(action.path);
   const isConflicting = conflicting.has(path);
   const icon = isConflicting
@@ -145,6 +145,6 @@ function file(action: Action, conflicting: Set<string>, looks: Looks): Row {
   };
 }
 
-function section(label: string, rows: Row[]): Row[] {
+function section(label: string, rows: PlanItem[]): PlanItem[] {
   return rows.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...rows];
 }

@@ -6,7 +6,7 @@ import type { AgentSession } from "../server/protocol.ts";
 import { sessionRow } from "../show/pick.ts";
 import { type Filter, isEmpty, parse, written } from "./model.ts";
 
-type Row = vscode.QuickPickItem & { choose?: () => Promise<Filter | undefined> };
+type FilterItem = vscode.QuickPickItem & { choose?: () => Promise<Filter | undefined> };
 
 export async function chooseFilter(
   now: Filter,
@@ -20,11 +20,11 @@ export async function chooseFilter(
   return chosen?.choose?.();
 }
 
-function rows(now: Filter, sessions: readonly AgentSession[], file: string | undefined): Row[] {
+function rows(now: Filter, sessions: readonly AgentSession[], file: string | undefined): FilterItem[] {
   const say = vscode.l10n.t;
   const agents = [...new Set(sessions.map(({ agent }) => agent))].filter((agent) => agent !== "");
   const by = (filter: Filter) => () => Promise.resolve(filter);
-  const section = (label: string, below: Row[]): Row[] =>
+  const section = (label: string, below: FilterItem[]): FilterItem[] =>
     below.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...below];
   return [
     {
