@@ -1,4 +1,4 @@
-//! Runs engines for the faces: the worker threads of a workspace, the watcher of its store, progress and cancellation.
+//! Runs engines for the front ends: the worker threads of a workspace, the watcher of its store, progress and cancellation.
 //! Knows no editor protocol.
 
 mod messages;

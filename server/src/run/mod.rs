@@ -1,4 +1,4 @@
-//! Dispatch of a parsed command to its face. Prints the results of `setup`, `doctor` and `demo`.
+//! Dispatch of a parsed command to its front end. Prints the results of `setup`, `doctor` and `demo`.
 
 mod doctor;
 mod setup;
