@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::damage::{InRow, read_all};
 use crate::error::Result;
 use crate::model::{BranchId, Here, NodeId, RelPath, RootId, bytes_path, os_bytes};
+use crate::store::to_json;
 use crate::system::DirIdentity;
 
 /// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
@@ -239,7 +240,7 @@ pub(crate) fn insert_fork<E: Serialize>(conn: &Connection, new: &NewFork<'_, E>)
             os_bytes(new.path.as_os_str()),
             new.branch,
             crate::store::now(),
-            serde_json::to_string(new.excludes).unwrap_or_default(),
+            to_json(new.excludes)?,
             new.identity.map(|i| i.inode),
             new.identity.map(|i| i.btime),
         ],
