@@ -137,12 +137,12 @@ impl Part {
 
 /// Gap files that were moved aside, and the reserve, with their contents. A file that cannot be read is left out, so
 /// that it stays until it can.
-struct Sources {
+struct GapFiles {
     files: Vec<(PathBuf, Vec<u8>)>,
     reserved: Option<Vec<u8>>,
 }
 
-impl Sources {
+impl GapFiles {
     /// Moves the log aside, so that a concurrent gap is in one file or the other, and reads all files. The
     /// caller holds the lock.
     fn read(dir: &Path) -> Self {
@@ -188,7 +188,7 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     let row = || "the note of the gaps that were taken".to_owned();
     let noted = noted.map(|text| json(conn, row, &text)).transpose()?;
     let noted: BTreeMap<String, Part> = noted.unwrap_or_default();
-    let sources = Sources::read(dir);
+    let found = GapFiles::read(dir);
     let mut taken = BTreeMap::new();
     let mut gaps = Vec::new();
     let mut source = |path: &Path, bytes: &[u8]| {
@@ -197,10 +197,10 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
         gaps.extend(lines(rest));
         taken.insert(name.into_owned(), Part::of(bytes));
     };
-    for (path, bytes) in &sources.files {
+    for (path, bytes) in &found.files {
         source(path, bytes);
     }
-    if let Some(used) = &sources.reserved {
+    if let Some(used) = &found.reserved {
         source(&reserve_path(dir), used);
     }
     // a file that was noted before and cannot be read now may be readable again
@@ -210,7 +210,7 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
         }
     }
     meta::set(conn, &MetaKey::GapsTaken, to_json(&taken)?)?;
-    Ok(Some(sources.taken(dir, gaps)))
+    Ok(Some(found.taken(dir, gaps)))
 }
 
 /// Reads all gaps, to remove them with the history.
@@ -219,7 +219,7 @@ pub(crate) fn take_all(dir: &Path) -> Option<TakenGaps> {
         return None;
     }
     let _lock = lock(dir);
-    Some(Sources::read(dir).taken(dir, Vec::new()))
+    Some(GapFiles::read(dir).taken(dir, Vec::new()))
 }
 
 /// Returns the gaps that are not in the history yet. A file that cannot be read is a gap, too.

@@ -162,9 +162,8 @@ impl RootRow {
         }
         let mut select =
             conn.prepare_cached("SELECT path FROM file_state WHERE root = ?1 LIMIT ?2")?;
-        let files = select
-            .query_map(params![self.id, SAMPLE_FILES], |r| r.get::<_, RelPath>(0))?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let rows = select.query(params![self.id, SAMPLE_FILES])?;
+        let files: Vec<RelPath> = read_all(conn, "file_state", rows, |r| r.get(0))?;
         let is_there = |file: &&RelPath| self.path.join(file.to_path()).symlink_metadata().is_ok();
         Ok(files.iter().filter(is_there).count() * 2 >= files.len())
     }
@@ -305,8 +304,8 @@ pub(crate) fn detach(conn: &Connection, except: Option<RootId>, branch: BranchId
 /// Returns the last nodes of roots without a branch.
 pub(crate) fn last_nodes(conn: &Connection) -> Result<Vec<NodeId>> {
     let mut select = conn.prepare_cached("SELECT stood FROM root WHERE stood IS NOT NULL")?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "root", rows, |r| r.get(0))
 }
 
 /// Records that the directory was moved to this path.
