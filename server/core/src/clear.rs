@@ -79,7 +79,7 @@ impl Engine {
         })?;
         self.refresh()?;
         let removed = self.clearing()?;
-        let gaps = gaps::take(&self.store.conn, &self.store.dir)?;
+        let gaps = gaps::take_all(&self.store.dir);
         let here = self.here;
         // every reference is removed with its target
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;

@@ -55,7 +55,6 @@ impl Engine {
         self.count_lines(progress)?;
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
-        let _one = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
         let (oldest, newest) = node::time_span(conn)?;
         Ok(Stats {
             checkpoints: node::count_by_kind(conn)?,

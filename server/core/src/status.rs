@@ -78,7 +78,6 @@ impl Engine {
     pub fn status(&self) -> Result<Status> {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
-        let _count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
         let last = root::scan::last(conn, self.here.root)?;
         Ok(Status {
             root: self.root.path.clone(),

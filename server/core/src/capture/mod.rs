@@ -15,6 +15,7 @@ mod renames;
 mod snapshot;
 pub(crate) mod transition;
 mod visibility;
+pub(crate) mod withdraw;
 pub(crate) mod write_txn;
 
 #[cfg(test)]

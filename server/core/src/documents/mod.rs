@@ -24,8 +24,8 @@ pub use crate::store::tables::pending_save::PendingSave;
 pub use buffers::Orphan;
 pub use edits::InEditor;
 pub use follow::Followed;
+pub(crate) use pending::busy;
 pub use pending::{PendingChoice, PendingOutcome};
-pub(crate) use pending::{busy, closer};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -148,9 +148,6 @@ impl<E: Deref<Target = Engine>> EditorDocuments<E> {
     /// for every notification.
     pub fn news(&self) -> Result<News> {
         let conn = &self.engine.store.conn;
-        let _newest = |sql: &str| -> Result<Option<i64>> {
-            Ok(conn.prepare_cached(sql)?.query_row([], |r| r.get(0))?)
-        };
         Ok(News {
             data_version: conn.query_row("PRAGMA data_version", [], |r| r.get(0))?,
             node: node::newest(conn)?,

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 
 use super::EditorDocuments;
 use crate::capture::calls::Attribution;
+use crate::capture::withdraw::NOT_SAVED;
 use crate::capture::write_txn::{BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -18,8 +19,7 @@ use crate::store::tables::{change, file};
 use crate::worktree::disk::{DiskEntry, NO_STAT};
 use crate::worktree::file_state::{self, FileState};
 
-/// Label of a node that withdraws an outcome.
-pub(super) const NOT_SAVED: &str = "not saved";
+/// Label of a node that puts a withdrawn outcome back in force.
 const SAVED_AGAIN: &str = "saved after all";
 
 /// The moves of such a node.

@@ -1,5 +1,6 @@
 //! Contents that only git has and that a reader without write access asked for: where each can be read again.
-//! A cache by hash for the whole process; it decides nothing.
+//! A map by hash for the whole process. A change is recorded with contents that only this map leads to
+//! (`worktree/backed_content.rs`, `store_shown`), so no entry may be dropped while a plan may still be carried out.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

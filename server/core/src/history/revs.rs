@@ -1,6 +1,6 @@
 //! References that a user may type: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{Ancestry, head};
 use crate::error::{Error, Result};
@@ -69,13 +69,6 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     if rev == "@" {
         return head(conn, here.branch);
     }
-    let _one = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<Option<NodeId>> {
-        Ok(conn
-            .prepare_cached(sql)?
-            .query_row([key], |r| r.get(0))
-            .optional()?
-            .flatten())
-    };
     let number = |prefix: char| rev.strip_prefix(prefix).and_then(digits);
     if let Some(node) = number('c').map(NodeId)
         && node::is_there(conn, node)?

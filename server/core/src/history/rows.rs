@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::ancestry::Lineage;
 use super::timeline::{Entry, EntryChange};
-use super::{Ancestry, head, node};
+use super::{Ancestry, damaged, head, node};
 use crate::error::Result;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Here, Kind, Node, NodeId, OpId, Role,
@@ -18,7 +18,7 @@ use crate::store::tables::counted::{self, LineCounts};
 use crate::store::tables::moved::{self, Move};
 use crate::store::tables::node_text::{self, Unsaved};
 use crate::store::tables::{branch, call, change, changed_files, operation, session, tag, turn};
-use crate::store::{ContentReader, Store};
+use crate::store::{self, ContentReader, Store};
 
 /// Line counts that are not in the store yet.
 #[derive(Debug, Default)]
@@ -89,8 +89,10 @@ impl<'a> Rows<'a> {
         } else {
             None
         };
+        let branch = self.branches.get(&node.branch).cloned();
+        let branch = branch.ok_or_else(|| damaged(&format!("the branch of {id}")))?;
         Ok(Entry {
-            branch: self.branches.get(&node.branch).cloned().unwrap_or_default(),
+            branch,
             tags: self.tags.get(&id).cloned().unwrap_or_default(),
             pinned: self.pins.contains(&id),
             session: node.session.map(|s| self.session(s)).transpose()?,
@@ -122,12 +124,13 @@ impl<'a> Rows<'a> {
         }
         let mut all = node_text::of_node(self.conn, id)?;
         for unsaved in &mut all {
-            let mut bytes = |content: Option<ContentId>| {
-                let read = content.and_then(|content| self.reader.get(&content).ok());
-                // the base may never have been recorded
-                read.unwrap_or_default()
+            // the base may never have been recorded
+            let base = match unsaved.base {
+                Some(base) if store::has(self.conn, &base)? => Some(base),
+                _ => None,
             };
-            let (old, new) = (bytes(unsaved.base), bytes(Some(unsaved.content)));
+            let old = base.map(|base| self.reader.get(&base)).transpose()?;
+            let (old, new) = (old.unwrap_or_default(), self.reader.get(&unsaved.content)?);
             (unsaved.added, unsaved.removed, _) = crate::diff::count(&old, &new);
         }
         Ok(all)

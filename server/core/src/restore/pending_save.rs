@@ -3,8 +3,9 @@
 use std::ops::Deref;
 
 use super::Restore;
+use crate::capture::withdraw::closer;
 use crate::capture::write_txn::AFTER;
-use crate::documents::{PendingChoice, PendingOutcome, PendingSave, busy, closer};
+use crate::documents::{PendingChoice, PendingOutcome, PendingSave, busy};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::merge::{Favor, merge3};

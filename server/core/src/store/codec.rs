@@ -170,6 +170,12 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(
     })
 }
 
+/// Returns a value as JSON, for a column that `json` reads.
+pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string(value);
+    text.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)).into())
+}
+
 /// Returns the two columns of a file's state.
 pub(crate) fn state_columns(state: &FileVersion) -> (Option<&RelPath>, Option<&Image>) {
     (

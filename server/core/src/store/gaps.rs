@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::private_file;
 use super::tables::meta::{self, MetaKey};
+use super::{json, private_file, to_json};
 use crate::error::Result;
 use crate::model::ContentId;
 
@@ -41,15 +41,23 @@ pub(crate) fn reserve(dir: &Path) {
         .ok();
 }
 
+/// Returns the content of a file. A missing file is empty.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    match std::fs::read(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
 /// Returns the used part of the reserve.
-fn reserved(dir: &Path) -> Vec<u8> {
-    let mut bytes = std::fs::read(reserve_path(dir)).unwrap_or_default();
+fn reserved(dir: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = read(&reserve_path(dir))?;
     let used = bytes
         .iter()
         .rposition(|b| *b != b'\n')
         .map_or(0, |at| at + 2);
     bytes.truncate(used);
-    bytes
+    Ok(bytes)
 }
 
 /// Overwrites this part of the reserve. `false`: there is no reserve or not enough of it.
@@ -76,7 +84,7 @@ pub(crate) fn append(dir: &Path, what: &str) -> bool {
             .open(log(dir))
             .and_then(|mut f| f.write_all(line.as_bytes()))
             .is_ok();
-    logged || fill_reserve(dir, reserved(dir).len(), line.as_bytes())
+    logged || reserved(dir).is_ok_and(|used| fill_reserve(dir, used.len(), line.as_bytes()))
 }
 
 /// Returns the files moved aside by `take`, oldest first.
@@ -103,10 +111,6 @@ fn lines(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-fn read(path: &Path) -> Vec<String> {
-    lines(&std::fs::read(path).unwrap_or_default())
-}
-
 /// Part of a source that is already in the history.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Part {
@@ -131,25 +135,60 @@ impl Part {
     }
 }
 
-/// Reads the gaps within the store's write transaction. The log is moved aside first, so that a concurrent gap is in
-/// one file or the other. After the commit, `done` removes what was read. If the process dies before that, the
-/// transaction's note keeps the next one from taking a gap twice.
+/// Gap files that were moved aside, and the reserve, with their contents. A file that cannot be read is left out, so
+/// that it stays until it can.
+struct GapFiles {
+    files: Vec<(PathBuf, Vec<u8>)>,
+    reserved: Option<Vec<u8>>,
+}
+
+impl GapFiles {
+    /// Moves the log aside, so that a concurrent gap is in one file or the other, and reads all files. The
+    /// caller holds the lock.
+    fn read(dir: &Path) -> Self {
+        let from = log(dir);
+        if from.exists() {
+            let name = format!("gaps.{}.{}", super::now(), std::process::id());
+            std::fs::rename(&from, dir.join(name)).ok();
+        }
+        let files = moved_aside(dir).into_iter();
+        Self {
+            files: files
+                .filter_map(|path| std::fs::read(&path).ok().map(|bytes| (path, bytes)))
+                .collect(),
+            reserved: reserved(dir).ok(),
+        }
+    }
+
+    fn taken(self, dir: &Path, gaps: Vec<String>) -> TakenGaps {
+        TakenGaps {
+            gaps,
+            files: self.files.into_iter().map(|(path, _)| path).collect(),
+            reserved: (
+                dir.to_path_buf(),
+                self.reserved.map_or(0, |used| used.len()),
+            ),
+        }
+    }
+}
+
+fn is_any(dir: &Path) -> bool {
+    let is_reserve_used = || reserved(dir).is_ok_and(|used| !used.is_empty());
+    log(dir).exists() || !moved_aside(dir).is_empty() || is_reserve_used()
+}
+
+/// Reads the gaps within the store's write transaction. After the commit, `done` removes what was read. If the process
+/// dies before that, the transaction's note keeps the next one from taking a gap twice.
 pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
-    if !log(dir).exists() && moved_aside(dir).is_empty() && reserved(dir).is_empty() {
+    if !is_any(dir) {
         return Ok(None);
     }
     let _lock = lock(dir);
-    let from = log(dir);
-    if from.exists() {
-        let name = format!("gaps.{}.{}", super::now(), std::process::id());
-        std::fs::rename(&from, dir.join(name)).ok();
-    }
-    let files = moved_aside(dir);
-    let reserved = reserved(dir);
     let noted: Option<String> = meta::get(conn, &MetaKey::GapsTaken)?;
-    let noted: BTreeMap<String, Part> = noted
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default();
+    let row = || "the note of the gaps that were taken".to_owned();
+    let noted = noted.map(|text| json(conn, row, &text)).transpose()?;
+    let noted: BTreeMap<String, Part> = noted.unwrap_or_default();
+    let found = GapFiles::read(dir);
     let mut taken = BTreeMap::new();
     let mut gaps = Vec::new();
     let mut source = |path: &Path, bytes: &[u8]| {
@@ -158,29 +197,47 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
         gaps.extend(lines(rest));
         taken.insert(name.into_owned(), Part::of(bytes));
     };
-    for path in &files {
-        source(path, &std::fs::read(path).unwrap_or_default());
+    for (path, bytes) in &found.files {
+        source(path, bytes);
     }
-    source(&reserve_path(dir), &reserved);
-    meta::set(
-        conn,
-        &MetaKey::GapsTaken,
-        serde_json::to_string(&taken).unwrap_or_default(),
-    )?;
-    Ok(Some(TakenGaps {
-        gaps,
-        files,
-        reserved: (dir.to_path_buf(), reserved.len()),
-    }))
+    if let Some(used) = &found.reserved {
+        source(&reserve_path(dir), used);
+    }
+    // a file that was noted before and cannot be read now may be readable again
+    for (name, part) in noted {
+        if !taken.contains_key(&name) && dir.join(&name).symlink_metadata().is_ok() {
+            taken.insert(name, part);
+        }
+    }
+    meta::set(conn, &MetaKey::GapsTaken, to_json(&taken)?)?;
+    Ok(Some(found.taken(dir, gaps)))
 }
 
-/// Returns the gaps that are not in the history yet.
+/// Reads all gaps, to remove them with the history.
+pub(crate) fn take_all(dir: &Path) -> Option<TakenGaps> {
+    if !is_any(dir) {
+        return None;
+    }
+    let _lock = lock(dir);
+    Some(GapFiles::read(dir).taken(dir, Vec::new()))
+}
+
+/// Returns the gaps that are not in the history yet. A file that cannot be read is a gap, too.
 pub(crate) fn peek(dir: &Path) -> Vec<String> {
     let mut files = moved_aside(dir);
     files.push(log(dir));
-    let mut gaps: Vec<String> = files.iter().flat_map(|path| read(path)).collect();
-    gaps.extend(lines(&reserved(dir)));
-    gaps
+    let contents = files.into_iter().map(|path| (read(&path), path));
+    let reserved = (reserved(dir), reserve_path(dir));
+    contents
+        .chain([reserved])
+        .flat_map(|(content, path)| match content {
+            Ok(bytes) => lines(&bytes),
+            Err(e) => vec![format!(
+                "{} cannot be read ({e}): check the file and its permissions",
+                path.display()
+            )],
+        })
+        .collect()
 }
 
 pub(crate) struct TakenGaps {
@@ -236,5 +293,63 @@ mod tests {
         assert_eq!(peek(dir.path()), [""; 0]);
         assert!(append(dir.path(), "five"));
         assert_eq!(taken(&mut store, true), ["five"]);
+    }
+
+    #[test]
+    fn a_damaged_note_is_an_error_and_no_gap_is_taken_twice() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(dir.path()).expect("opens");
+        assert!(append(dir.path(), "one"));
+        assert_eq!(taken(&mut store, false), ["one"]);
+        let damage = |conn: &Connection| meta::set(conn, &MetaKey::GapsTaken, "{");
+        store.write(Durable::Process, damage).expect("written");
+        let said = store.write(Durable::Process, |conn| take(conn, dir.path()).map(|_| ()));
+        let said = said.expect_err("damage").to_string();
+        assert!(said.contains("gaps that were taken is damaged"), "{said}");
+        assert_eq!(peek(dir.path()), ["one"]);
+        take_all(dir.path()).expect("gaps").done();
+        assert_eq!(peek(dir.path()), [""; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_cannot_be_read_is_kept() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(dir.path()).expect("opens");
+        let [odd, aside] = ["gaps.1.1", "aside"].map(|name| dir.path().join(name));
+        std::fs::write(&odd, "1 odd\n").expect("written");
+        assert_eq!(taken(&mut store, false), ["odd"]);
+        // a link to itself cannot be read by anyone
+        std::fs::rename(&odd, &aside).expect("renamed");
+        std::os::unix::fs::symlink(&odd, &odd).expect("linked");
+        assert!(append(dir.path(), "one"));
+        assert_eq!(peek(dir.path()).len(), 2);
+        assert_eq!(taken(&mut store, true), ["one"]);
+        assert!(odd.symlink_metadata().is_ok());
+        let left = peek(dir.path());
+        assert!(
+            left.len() == 1 && left[0].contains("gaps.1.1 cannot be read"),
+            "{left:?}"
+        );
+        // readable again: the note of what was taken is still there
+        let mut text = std::fs::read(&aside).expect("read");
+        text.extend(b"2 new\n");
+        std::fs::remove_file(&odd).expect("removed");
+        std::fs::write(&odd, text).expect("written");
+        assert_eq!(taken(&mut store, true), ["new"]);
+        assert_eq!(peek(dir.path()), [""; 0]);
+    }
+
+    /// The note of the reserve goes with what it held: the same gap may come again.
+    #[test]
+    fn the_reserve_is_used_again() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(dir.path()).expect("opens");
+        for _ in 0..2 {
+            assert!(fill_reserve(dir.path(), 0, b"1 one\n"));
+            assert_eq!(taken(&mut store, true), ["one"]);
+            assert!(append(dir.path(), "two"));
+            assert_eq!(taken(&mut store, true), ["two"]);
+        }
     }
 }

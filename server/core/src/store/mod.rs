@@ -25,7 +25,7 @@ pub(crate) use blobs::{
     ContentReader, PackWriter, Packed, Repacked, SealedPack, get, has, number, packs, put,
     put_alone,
 };
-pub(crate) use codec::{json, state_columns, state_from};
+pub(crate) use codec::{json, state_columns, state_from, to_json};
 pub(crate) use pieces::{named as pieces, put_stream, read};
 pub(crate) use set_hash::SetHash;
 

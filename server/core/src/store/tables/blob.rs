@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use super::damage::{InRow, stored_as};
+use super::damage::{InRow, read_all, stored_as};
 use crate::error::{Error, Result};
 use crate::model::ContentId;
 
@@ -186,8 +186,8 @@ pub(crate) fn set_alone(conn: &Connection, n: i64, coding: Coding, data: &[u8]) 
 pub(crate) fn packs(conn: &Connection) -> Result<HashSet<String>> {
     let mut select =
         conn.prepare("SELECT DISTINCT pack FROM blob WHERE data IS NULL AND pack IS NOT NULL")?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "blob", rows, |r| r.get(0))
 }
 
 /// Returns the bytes in use of each pack.
@@ -195,8 +195,8 @@ pub(crate) fn bytes_by_pack(conn: &Connection) -> Result<HashMap<String, u64>> {
     let mut select = conn.prepare(
         "SELECT pack, SUM(len) FROM blob WHERE data IS NULL AND pack IS NOT NULL GROUP BY pack",
     )?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "blob", rows, |r| Ok((r.get(0)?, r.get(1)?)))
 }
 
 /// Returns the bytes of all packs that are in use.
@@ -219,7 +219,7 @@ pub(crate) fn in_pack(conn: &Connection, pack: &str) -> Result<Vec<PackPlace>> {
     let mut select =
         conn.prepare("SELECT n, at, len FROM blob WHERE data IS NULL AND pack = ?1 ORDER BY at")?;
     let rows = select.query([pack])?;
-    super::damage::read_all(conn, "blob", rows, |r| {
+    read_all(conn, "blob", rows, |r| {
         Ok((r.get(0)?, r.get(1)?, r.get(2)?))
     })
 }
@@ -284,7 +284,7 @@ pub(crate) fn sizes(conn: &Connection) -> Result<Vec<StoredSize>> {
     let mut select = conn
         .prepare_cached("SELECT n, hash, base, size, COALESCE(LENGTH(data), len, 0) FROM blob")?;
     let rows = select.query([])?;
-    super::damage::read_all(conn, "blob", rows, |r| {
+    read_all(conn, "blob", rows, |r| {
         Ok(StoredSize {
             n: r.get(0)?,
             hash: r.get(1)?,

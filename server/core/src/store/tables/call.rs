@@ -225,8 +225,8 @@ pub(crate) fn writers_since(
          UNION SELECT id, session FROM call INDEXED BY call_closed
          WHERE effect > 0 AND closed_seq > ?1 AND effect = 2 AND root = ?3",
     )?;
-    let rows = select.query_map(params![seq, opened, root], read_writer)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(params![seq, opened, root])?;
+    read_all(conn, "call", rows, read_writer)
 }
 
 /// True if a call is open that may write anything.
@@ -284,10 +284,8 @@ pub(crate) fn concurrent_sessions(
            AND (effect = 2 OR EXISTS (SELECT 1 FROM reserved r WHERE r.call = b.id AND r.path = ?3))
          UNION SELECT id FROM session WHERE background > 0 AND seen > ?4 AND root = ?5",
     )?;
-    let rows = select.query_map(params![call.id, call.opened_seq, path, opened, root], |r| {
-        r.get(0)
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(params![call.id, call.opened_seq, path, opened, root])?;
+    read_all(conn, "call", rows, |r| r.get(0))
 }
 
 /// Returns the directories, except one, in which calls of a session are open.
@@ -300,8 +298,8 @@ pub(crate) fn open_roots(
         "SELECT DISTINCT c.root FROM session s JOIN call c ON c.session = s.id
          WHERE s.agent = ?1 AND s.native = ?2 AND c.closed IS NULL AND c.root <> ?3",
     )?;
-    let rows = select.query_map(params![agent, native, except], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(params![agent, native, except])?;
+    read_all(conn, "call", rows, |r| r.get(0))
 }
 
 pub(crate) fn count(conn: &Connection) -> Result<i64> {
@@ -342,16 +340,16 @@ pub(crate) fn damaged(conn: &Connection) -> Result<Vec<Error>> {
 /// Returns the row numbers of all inputs in the table `blob`.
 pub(crate) fn inputs(conn: &Connection) -> Result<HashSet<i64>> {
     let mut select = conn.prepare_cached("SELECT input FROM call WHERE input IS NOT NULL")?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "call", rows, |r| r.get(0))
 }
 
 /// Returns the contents of all inputs, with the tools.
 pub(crate) fn input_contents(conn: &Connection) -> Result<Vec<(ContentId, String)>> {
     let mut select = conn
         .prepare("SELECT b.hash, c.tool FROM call c JOIN blob b ON b.n = c.input ORDER BY c.id")?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "call", rows, |r| Ok((r.get(0)?, r.get(1)?)))
 }
 
 /// Returns the nodes of open calls, and those at which their turns start.
@@ -362,8 +360,8 @@ pub(crate) fn nodes_of_open(conn: &Connection, opened: i64) -> Result<HashSet<No
          UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call
            WHERE c.closed IS NULL AND c.opened > ?1",
     )?;
-    let rows = select.query_map([opened], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([opened])?;
+    read_all(conn, "call", rows, |r| r.get(0))
 }
 
 /// Lists the calls of squashed nodes, and the calls of squashed turns that no node or change names.

@@ -6,7 +6,7 @@ use super::damage::{InRow, read_all, stored_as};
 use super::id_list::IdList;
 use crate::error::{Error, Result};
 use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, NodeId, OpId, RelPath};
-use crate::store::{json, state_columns, state_from};
+use crate::store::{json, state_columns, state_from, to_json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LineState {
@@ -182,8 +182,8 @@ pub(crate) fn insert_file(
         after_path,
         after_image,
         file.as_user,
-        serde_json::to_string(&file.taken_out).unwrap_or_default(),
-        serde_json::to_string(&file.put_back).unwrap_or_default()
+        to_json(&file.taken_out)?,
+        to_json(&file.put_back)?
     ])?;
     Ok(())
 }

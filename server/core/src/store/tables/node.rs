@@ -9,7 +9,7 @@ use crate::model::{
     BranchId, CallId, Coverage, GitHead, Here, Kind, Node, NodeId, RootId, SessionId, Squashed,
     TurnId,
 };
-use crate::store::{self, now};
+use crate::store::{self, now, to_json};
 
 pub(super) const NODE: Table = Table("node");
 
@@ -51,15 +51,16 @@ pub(crate) fn insert(
         now(),
         new.git.head,
         new.git.branch,
-        coverage_column(new.coverage)
+        coverage_column(new.coverage)?
     ];
     execute(conn, sql, values)?;
     Ok(NodeId(conn.last_insert_rowid()))
 }
 
 /// The default is stored as NULL.
-fn coverage_column(coverage: &Coverage) -> Option<String> {
-    (*coverage != Coverage::default()).then(|| serde_json::to_string(coverage).unwrap_or_default())
+fn coverage_column(coverage: &Coverage) -> Result<Option<String>> {
+    let is_incomplete = *coverage != Coverage::default();
+    is_incomplete.then(|| to_json(coverage)).transpose()
 }
 
 pub(crate) fn set_description(conn: &Connection, id: NodeId, description: &str) -> Result<()> {
@@ -299,12 +300,12 @@ pub(crate) fn squash_into(
     let sql =
         "UPDATE node SET kind = ?5, label = NULL, description = NULL, squashed = ?3, coverage = ?4,
            parent = (SELECT parent FROM node WHERE id = ?2) WHERE id = ?1";
-    let summary = serde_json::to_string(summary).unwrap_or_default();
+    let summary = to_json(summary)?;
     let values = params![
         into,
         first,
         summary,
-        coverage_column(coverage),
+        coverage_column(coverage)?,
         Kind::Squash
     ];
     execute(conn, sql, values)?;

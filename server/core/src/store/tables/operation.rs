@@ -388,8 +388,8 @@ pub(crate) fn retained_nodes(conn: &Connection) -> Result<HashSet<NodeId>> {
            OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))"
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "operation", rows, |r| r.get(0))
 }
 
 /// Returns pairs of nodes that belong together: of an operation and its undo or redo, and the two of a switch.
@@ -399,8 +399,8 @@ pub(crate) fn paired_nodes(conn: &Connection) -> Result<Vec<(NodeId, NodeId)>> {
            WHERE a.node IS NOT NULL AND b.node IS NOT NULL
          UNION SELECT node, made FROM operation WHERE node IS NOT NULL AND made IS NOT NULL",
     )?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "operation", rows, |r| Ok((r.get(0)?, r.get(1)?)))
 }
 
 /// Lists the operations of squashed nodes.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::damage::{InRow, read_all, stored_as};
 use crate::error::Result;
 use crate::model::EditorId;
-use crate::store::now;
+use crate::store::{now, to_json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestState {
@@ -46,7 +46,7 @@ pub(crate) fn insert<A: Serialize>(conn: &Connection, new: &NewRequest<'_, A>) -
         params![
             new.editor,
             KIND,
-            serde_json::to_string(new.args).unwrap_or_default(),
+            to_json(new.args)?,
             new.fingerprint,
             now(),
             new.expires,
@@ -111,7 +111,7 @@ pub(crate) fn run(conn: &Connection, id: i64) -> Result<bool> {
 
 /// Answers a request. Returns false if nobody waits for the answer any more.
 pub(crate) fn answer(conn: &Connection, id: i64, answer: &impl Serialize) -> Result<bool> {
-    let answer = serde_json::to_string(answer).unwrap_or_default();
+    let answer = to_json(answer)?;
     let changed = conn.execute(
         "UPDATE request SET state = ?3, answer = ?2 WHERE id = ?1 AND state IN (?4, ?5)",
         params![

@@ -1,7 +1,7 @@
 //! Table `reviewed`: the state of each file that the user has reviewed. Rows are only added; the newest one on the chain
 //! of a node counts there.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::query::Table;
 use crate::error::Result;
@@ -64,15 +64,12 @@ fn read(r: &Row<'_>) -> rusqlite::Result<ReviewedRow> {
 /// Returns the rows of a file, newest first.
 pub(crate) fn rows(conn: &Connection, file: FileId) -> Result<Vec<ReviewedRow>> {
     let sql = format!("SELECT {COLUMNS} FROM reviewed WHERE file = ?1 ORDER BY id DESC");
-    let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map([file], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    REVIEWED.all(conn, &sql, [file], read)
 }
 
 pub(crate) fn row(conn: &Connection, id: i64) -> Result<Option<ReviewedRow>> {
     let sql = format!("SELECT {COLUMNS} FROM reviewed WHERE id = ?1");
-    let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_row([id], read).optional()?)
+    REVIEWED.first(conn, &sql, [id], read)
 }
 
 /// Passes all contents on, each at least once.
@@ -104,12 +101,9 @@ pub(crate) fn insert(conn: &Connection, new: &NewReviewed<'_>) -> Result<()> {
 
 /// Returns the contents that the kept lines of all rows need.
 pub(crate) fn kept_contents(conn: &Connection) -> Result<Vec<ContentId>> {
-    let mut select = conn.prepare_cached(
-        "SELECT kept_from FROM reviewed WHERE kept_from IS NOT NULL
-         UNION SELECT kept_to FROM reviewed WHERE kept_to IS NOT NULL",
-    )?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT kept_from FROM reviewed WHERE kept_from IS NOT NULL
+         UNION SELECT kept_to FROM reviewed WHERE kept_to IS NOT NULL";
+    REVIEWED.column(conn, sql, [])
 }
 
 /// True if the user has reviewed anything.

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::damage::{InRow, read_all};
 use crate::error::Result;
 use crate::model::{BranchId, Here, NodeId, RelPath, RootId, bytes_path, os_bytes};
+use crate::store::to_json;
 use crate::system::DirIdentity;
 
 /// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
@@ -161,9 +162,8 @@ impl RootRow {
         }
         let mut select =
             conn.prepare_cached("SELECT path FROM file_state WHERE root = ?1 LIMIT ?2")?;
-        let files = select
-            .query_map(params![self.id, SAMPLE_FILES], |r| r.get::<_, RelPath>(0))?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let rows = select.query(params![self.id, SAMPLE_FILES])?;
+        let files: Vec<RelPath> = read_all(conn, "file_state", rows, |r| r.get(0))?;
         let is_there = |file: &&RelPath| self.path.join(file.to_path()).symlink_metadata().is_ok();
         Ok(files.iter().filter(is_there).count() * 2 >= files.len())
     }
@@ -239,7 +239,7 @@ pub(crate) fn insert_fork<E: Serialize>(conn: &Connection, new: &NewFork<'_, E>)
             os_bytes(new.path.as_os_str()),
             new.branch,
             crate::store::now(),
-            serde_json::to_string(new.excludes).unwrap_or_default(),
+            to_json(new.excludes)?,
             new.identity.map(|i| i.inode),
             new.identity.map(|i| i.btime),
         ],
@@ -304,8 +304,8 @@ pub(crate) fn detach(conn: &Connection, except: Option<RootId>, branch: BranchId
 /// Returns the last nodes of roots without a branch.
 pub(crate) fn last_nodes(conn: &Connection) -> Result<Vec<NodeId>> {
     let mut select = conn.prepare_cached("SELECT stood FROM root WHERE stood IS NOT NULL")?;
-    let rows = select.query_map([], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "root", rows, |r| r.get(0))
 }
 
 /// Records that the directory was moved to this path.

@@ -66,8 +66,8 @@ pub(crate) fn with_prefix(conn: &Connection, native: &str) -> Result<Vec<(Sessio
 
 pub(crate) fn of_agent(conn: &Connection, agent: &str) -> Result<Vec<SessionId>> {
     let mut select = conn.prepare_cached("SELECT id FROM session WHERE agent = ?1")?;
-    let rows = select.query_map([agent], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([agent])?;
+    read_all(conn, "session", rows, |r| r.get(0))
 }
 
 /// Returns the next number of a call within the session.
@@ -103,8 +103,8 @@ pub(crate) fn in_background(
     let mut select = conn.prepare_cached(
         "SELECT id FROM session WHERE background > 0 AND seen > ?1 AND root = ?2",
     )?;
-    let rows = select.query_map(params![seen, root], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query(params![seen, root])?;
+    read_all(conn, "session", rows, |r| r.get(0))
 }
 
 pub(crate) fn count(conn: &Connection) -> Result<i64> {
@@ -115,6 +115,6 @@ pub(crate) fn count(conn: &Connection) -> Result<i64> {
 pub(crate) fn count_by_agent(conn: &Connection) -> Result<Vec<(String, i64)>> {
     let mut select =
         conn.prepare("SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent")?;
-    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([])?;
+    read_all(conn, "session", rows, |r| Ok((r.get(0)?, r.get(1)?)))
 }

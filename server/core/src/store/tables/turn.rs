@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::damage::InRow;
+use super::damage::{InRow, read_all};
 use super::id_list::IdList;
 use crate::error::Result;
 use crate::model::{NodeId, SessionId, Turn, TurnId};
@@ -122,8 +122,8 @@ pub(crate) fn current_starts(conn: &Connection, seen: i64) -> Result<HashSet<Nod
          UNION SELECT node FROM turn WHERE id IN (SELECT MAX(t.id) FROM turn t
            JOIN session s ON s.id = t.session WHERE s.seen > ?1 GROUP BY t.session)",
     )?;
-    let rows = select.query_map([seen], |r| r.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = select.query([seen])?;
+    read_all(conn, "turn", rows, |r| r.get(0))
 }
 
 pub(crate) fn count(conn: &Connection) -> Result<i64> {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::error::Result;
 use crate::model::{Coverage, RootId, SessionId};
 use crate::store::tables::damage::{InRow, unknown_value};
-use crate::store::{json, now};
+use crate::store::{json, now, to_json};
 
 /// A scan that ran out of time and goes on elsewhere, with the author of the changes that it finds late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub(crate) fn set_excludes(
     root: RootId,
     excludes: &impl Serialize,
 ) -> Result<()> {
-    let text = serde_json::to_string(excludes).unwrap_or_default();
+    let text = to_json(excludes)?;
     conn.prepare_cached("UPDATE root SET excludes = ?2 WHERE id = ?1")?
         .execute(params![root, text])?;
     Ok(())
@@ -180,7 +180,7 @@ pub(crate) fn record<E: Serialize>(
     root: RootId,
     new: &NewScan<'_, E>,
 ) -> Result<()> {
-    let excludes = new.excludes.map(serde_json::to_string);
+    let excludes = new.excludes.map(to_json).transpose()?;
     conn.execute(
         "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
            excludes = COALESCE(?5, excludes),
@@ -189,8 +189,8 @@ pub(crate) fn record<E: Serialize>(
             root,
             new.is_finished.then(now),
             new.unfinished,
-            serde_json::to_string(new.coverage).unwrap_or_default(),
-            excludes.map(Result::unwrap_or_default),
+            to_json(new.coverage)?,
+            excludes,
             new.bare_dirs,
             new.git_index
         ],
