@@ -1027,6 +1027,8 @@ export interface Commands {
   "backstitch.diff": { params: ShowDiffParams; result: DiffResult | CommandFailed };
   /** Show the Timeline */
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };
+  /** Review What Agents Did */
+  "backstitch.review": { params: Where; result: ReviewResult | CommandFailed };
 }
 
 /** From the server, by method, with their parameters. */

@@ -90,6 +90,29 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
 });
 
+test('what agents did since the last review is listed, and compared', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('and six', () => agent.edit('a.txt', 'six', '6'));
+  const window = await code.open('a.txt');
+  const { diff, notifications, quick } = window;
+  await window.run('Backstitch: Review What Agents Did');
+  const { description, detail } = await quick.shown('a.txt');
+  expect(description).toBe('+2 −2');
+  expect(detail).toBe('make it two · and six');
+  await quick.pick('a.txt');
+  await diff.expectTexts(TEXT, TEXT.replace('two', '2').replace('six', '6'));
+  for (const line of [2, 6]) {
+    await diff.modified.goto(line);
+    await window.titleAction('Keep This Change').click();
+    const kept = line === 2 ? TEXT.replace('two', '2') : TEXT.replace('two', '2').replace('six', '6');
+    await diff.expectTexts(kept, TEXT.replace('two', '2').replace('six', '6'));
+  }
+  await window.run('Backstitch: Review What Agents Did');
+  await expect(notifications.toast('Nothing to review.')).toBeVisible();
+});
+
 test('below what is not saved', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

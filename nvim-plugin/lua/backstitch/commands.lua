@@ -211,6 +211,17 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'review',
+    usage = '',
+    desc = 'Lists in the quickfix window the changes of agents that you have not reviewed, each with its prompt.'
+      .. ' `:Backstitch diff {turn}` marks them in a file, and `:Backstitch keep` takes them off the list. Changes that'
+      .. ' `backstitch review` or another editor has kept are not listed.',
+    max_args = 0,
+    ask = function(client, at)
+      require('backstitch.unreviewed').open(client, at)
+    end,
+  },
+  {
     name = 'next',
     usage = '',
     desc = 'In an inline diff: goes to the next change.',
@@ -495,6 +506,8 @@ function M.from_server(name, arguments, ctx)
     elseif name == 'timeline' then
       local at = workspace(client, ctx.bufnr or 0)
       return require('backstitch.timeline').open(client, at, arguments.uri and { uri = arguments.uri } or {})
+    elseif name == 'review' then
+      return require('backstitch.unreviewed').open(client, workspace(client, ctx.bufnr or 0))
     end
     local result = server.execute(client, 'backstitch.' .. name, arguments)
     if name == 'checkpoint' and type(result) == 'table' and result.id then

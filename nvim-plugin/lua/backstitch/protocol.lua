@@ -702,6 +702,7 @@
 ---@field ["backstitch.checkpoint"] { params: backstitch.NewCheckpointParams, result: backstitch.Checkpoint|backstitch.CommandFailed }
 ---@field ["backstitch.diff"] { params: backstitch.ShowDiffParams, result: backstitch.DiffResult|backstitch.CommandFailed }
 ---@field ["backstitch.timeline"] { params: backstitch.ShowTimelineParams, result: backstitch.ShowTimelineResult|backstitch.CommandFailed }
+---@field ["backstitch.review"] { params: backstitch.Where, result: backstitch.ReviewResult|backstitch.CommandFailed }
 
 ---@class backstitch.Notifications
 ---@field ["backstitch/didCheckpoint"] backstitch.DidCheckpoint
@@ -723,6 +724,7 @@ return {
     'backstitch.checkpoint',
     'backstitch.diff',
     'backstitch.timeline',
+    'backstitch.review',
   },
   --- Notifications from the server.
   notifications = {

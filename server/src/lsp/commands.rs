@@ -73,6 +73,7 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
         Command::Timeline(typed) => {
             to_protocol::value(&views::timeline(server, handle, typed.uri.as_deref()).await?)
         }
+        Command::Review(_) => to_protocol::value(&views::review(server, handle).await?),
     })
 }
 

@@ -270,6 +270,8 @@ pub fn nothing_between(from: &str, to: &str) -> String {
     format!("Nothing changed between {from} and {to}.")
 }
 
+pub const NOTHING_TO_REVIEW: &str = "Nothing to review.";
+
 pub fn nothing_of(turn: &str) -> String {
     format!("{turn} itself changed nothing here.")
 }

@@ -1,13 +1,14 @@
-//! Documents that the server shows: diffs, plans and timelines. A client that supports virtual documents gets one;
+//! Documents that the server shows: diffs, plans, timelines and reviews. A client that supports virtual documents gets one;
 //! others get a read-only file in the user's temporary directory, which is deleted when the server ends.
 
 use std::sync::Arc;
 
 use backstitch_core::model::{FileId, FileVersion, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
-use backstitch_core::{Delta, Engine, KeptBase, LogFilter};
+use backstitch_core::{Delta, Engine, KeptBase, LogFilter, ReviewSelection};
 use backstitch_protocol::{
-    ContentResult, DiffResult, FailureKind, PlannedText, ShowDiffParams, ShowTimelineResult,
+    ContentResult, DiffResult, FailureKind, PlannedText, ReviewResult, ShowDiffParams,
+    ShowTimelineResult,
 };
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
@@ -125,6 +126,41 @@ pub async fn timeline(
     Ok(ShowTimelineResult {
         checkpoints: checkpoints.collect(),
     })
+}
+
+/// Shows the work of agents that the user has not reviewed: files and their hunks.
+pub async fn review(
+    server: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
+) -> Reply<ReviewResult> {
+    let now = Now::read();
+    let listed = handle.act(false, move |WriteAccess { engine, .. }| {
+        let files = engine.reviews_mut().review(&ReviewSelection::default())?;
+        let mut text = String::new();
+        for file in &files {
+            text.push_str(&view::review_file(file));
+            for hunk in &file.hunks {
+                let node = hunk.author.as_ref().map(|author| author.node);
+                let entry = node.map(|node| engine.history().entry(node)).transpose()?;
+                let age = entry.map(|entry| now.ago(entry.node.time));
+                text.push_str(&view::review_hunk(hunk, age.as_deref()));
+            }
+        }
+        let files = files.iter();
+        let files = files.map(|file| to_protocol::review_file(file, true));
+        Ok((text, files.collect::<Vec<_>>()))
+    });
+    let (text, files) = match listed.await {
+        Err(backstitch_core::Error::NoStore(_)) => (String::new(), Vec::new()),
+        listed => listed?,
+    };
+    if files.is_empty() {
+        server.say(MessageType::Info, messages::NOTHING_TO_REVIEW.to_owned());
+    } else {
+        let text = format!("{}{text}", view::REVIEW_HEAD);
+        show(server, view::REVIEW_NAME, text.as_bytes()).await?;
+    }
+    Ok(ReviewResult { files })
 }
 
 /// Returns the files that differ between two revisions, or between one and the disk.

@@ -285,6 +285,7 @@ fn every_answer_matches_its_types() {
     client.command("backstitch.checkpoint", json!({"label": "now"}));
     client.command("backstitch.diff", json!({"rev": "t1"}));
     client.command("backstitch.timeline", json!({}));
+    client.command("backstitch.review", json!({}));
     let at_work = json!({"agent": "helper", "session": "s1", "prompt": "go on"});
     client.ok("backstitch/turnBegin", at_work);
     client.reload("a.txt");

@@ -258,6 +258,42 @@ fn what_was_shown_is_kept_and_other_editors_hear_of_it() {
     other.leave();
 }
 
+/// A plain client gets the list as a document.
+#[test]
+fn the_command_shows_files_and_hunks() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.edit("b.txt", "two\n", "");
+    agent.prompt("second");
+    agent.edit("a.txt", "eight", "8\n8½");
+    agent.stop();
+    world.write("b.txt", world.read("b.txt").replace("nine", "mine"));
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let listed = client.command("backstitch.review", json!({}));
+    assert_eq!(hunks(&listed), ["t1 first: 2", "t2 second: 8"]);
+    let shown = client.shown.last().expect("a document");
+    let shown = shown.strip_prefix("file://").expect("a file");
+    let text = std::fs::read_to_string(shown).expect("a text");
+    for row in [
+        "\nM a.txt  +3 -2\n     2  +1 -1  t1 first · claude-code  ",
+        "\n     8  +2 -1  t2 second · claude-code  ",
+        // the user's own line is not listed
+        "\n\nM b.txt  +0 -1\n     2  +0 -1  t1 first · claude-code  ",
+    ] {
+        assert!(text.contains(row), "{row}\n{text}");
+    }
+    let count = client.shown.len();
+    client.ok("backstitch/review", json!({ "action": "keep" }));
+    let listed = client.command("backstitch.review", json!({}));
+    assert_eq!(listed["files"], json!([]));
+    client.until(|client| client.said.iter().any(|said| said == "Nothing to review."));
+    assert_eq!(client.shown.len(), count);
+    client.leave();
+}
+
 #[test]
 fn wrong_arguments_are_refused() {
     let world = World::committed(&[("a.txt", TEXT)]);

@@ -94,6 +94,32 @@ fn a_change_kept_elsewhere_is_not_marked() {
 }
 
 #[test]
+fn unreviewed_changes_are_in_the_quickfix_list() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-unreviewed", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch review");
+    nvim.screen.shows("src/a.txt|2| t1 make it two  +1 -1");
+    nvim.screen.shows("src/a.txt|5| t2 and five  +1 -1");
+    nvim.screen.shows("gone.txt|1| t1 make it two  +0 -1");
+    nvim.screen.shows("new.txt|1| t1 make it two  +1 -0");
+    nvim.ex("clast");
+    nvim.waits("vim.fn.line('.') == 5 and vim.fn.expand('%:t') == 'a.txt'");
+    nvim.ex("Backstitch diff t1");
+    nvim.waits(&format!("#{MARKS} > 0"));
+    nvim.ex("Backstitch keep");
+    nvim.waits("require('backstitch.review').of().hidden == 1");
+    world.ok(["review", "gone.txt", "new.txt", "--keep"]);
+    nvim.ex("Backstitch review");
+    nvim.waits("#vim.fn.getqflist() == 1");
+    world.ok(["review", "--keep"]);
+    nvim.ex("Backstitch review");
+    nvim.screen.shows("nothing to review");
+}
+
+#[test]
 fn the_older_file_opens_beside_the_buffer() {
     let world = two_turns_in_neovim();
     // ages in truncated lines differ between runs

@@ -79,6 +79,8 @@ fn questions_and_documents() {
     client.save("a.txt");
     client.run(&json!({ "command": "backstitch.timeline", "arguments": [{}] }));
     check("editor-timeline", &document(&client));
+    client.run(&json!({ "command": "backstitch.review", "arguments": [{}] }));
+    check("editor-review", &document(&client));
     let mut text = "questions\n".to_owned();
     for question in &client.asked {
         writeln!(text, "  {question}").expect("a text");

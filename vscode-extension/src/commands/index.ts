@@ -155,6 +155,14 @@ function table(
       const chosen = await rev(typed, say("Compare with…"));
       return chosen === undefined ? undefined : compare.since(ctx, features.review, chosen);
     },
+    "backstitch.review": async (argument) => {
+      const root = await compare.rootOf(ctx, place(await ctx.about(asArguments<Where>(argument))));
+      const chosen = await pick.unreviewed(ctx, root, say("Review what agents did"));
+      if (chosen === undefined) return undefined;
+      const { uri, rev } = chosen;
+      if (rev === undefined) return vscode.commands.executeCommand("vscode.open", uri);
+      return compare.since(ctx, parts.review, { uri: uri.toString(), rev });
+    },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
       const older = await pick.checkpoint(ctx, where, say("Compare from…"));

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
+import { onDisk } from "../documents/open.ts";
 import {
   type AgentSession,
   type Branch,
@@ -12,6 +13,7 @@ import {
   type Where,
   before,
   rev,
+  shown,
 } from "../server/protocol.ts";
 import { changes, entries } from "../timeline/model.ts";
 import { about, ago, counts, files, line } from "./words.ts";
@@ -139,6 +141,45 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
     matchOnDetail: true,
   });
   return chosen?.branch;
+}
+
+/** A file, and the oldest turn whose changes in it are not reviewed. */
+export type Unreviewed = { uri: vscode.Uri; rev: string | undefined };
+
+/** Asks for a file with work of agents that is not reviewed. */
+export async function unreviewed(ctx: Ctx, root: string, title: string): Promise<Unreviewed | undefined> {
+  const say = vscode.l10n.t;
+  const { files: listed } = await ctx.request("backstitch/review", { workspace: root });
+  // the list has no hunks
+  const answers = await Promise.all(
+    listed.map(({ path }) =>
+      ctx.request("backstitch/review", { workspace: root, uri: onDisk(root, path).toString() }),
+    ),
+  );
+  const found = answers.flatMap((answer) => answer.files);
+  if (found.length === 0) {
+    void vscode.window.showInformationMessage(say("Nothing to review."));
+    return undefined;
+  }
+  const items = found.map((file) => {
+    const hunks = file.hunks ?? [];
+    const prompts = new Set(hunks.flatMap(({ prompt }) => line(prompt ?? "") || []));
+    const turns = hunks
+      .flatMap(({ turn }) => turn ?? [])
+      .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+    return {
+      label: `$(file) ${shown(file.path)}`,
+      description: file.binary ? say("binary") : `+${file.added} −${file.removed}`,
+      detail: [...prompts].join(" · ").replaceAll("$(", "\\$("),
+      chosen: { uri: onDisk(root, file.path), rev: turns[0] },
+    };
+  });
+  const chosen = await vscode.window.showQuickPick(items, {
+    title,
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  return chosen?.chosen;
 }
 
 /** Asks for the session of an agent. */

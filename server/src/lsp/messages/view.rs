@@ -1,10 +1,10 @@
-//! Texts of shown documents: their names, and the rows of a plan and of the timeline.
+//! Texts of shown documents: their names, and the rows of a plan, of the timeline and of a review.
 
 use std::fmt::Write as _;
 
-use backstitch_core::Entry;
 use backstitch_core::model::Kind;
 use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind};
+use backstitch_core::{Entry, ReviewFile, ReviewHunk};
 
 use super::Now;
 use crate::file_changes::Difference;
@@ -12,6 +12,8 @@ use crate::render;
 
 pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` undoes everything after one of these; tN is the state before turn N.\n\n";
 pub const PLAN_NAME: &str = "plan.txt";
+pub const REVIEW_HEAD: &str = "Work of agents that you have not reviewed. `backstitch review PATH --keep` in a terminal marks a file as reviewed.\n";
+pub const REVIEW_NAME: &str = "review.txt";
 const CONFLICTS: &str = "Conflicts with your edits";
 const NOT_REACHED: &str = "Not reached";
 
@@ -141,4 +143,45 @@ pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
         .ok();
     }
     text
+}
+
+/// Formats a file with unreviewed work, without its hunks.
+pub fn review_file(file: &ReviewFile) -> String {
+    let (path, from) = render::place(&file.delta.old, &file.delta.new);
+    let from = from.map(|from| format!("{} → ", render::path(from)));
+    let count = |lines: fn(&ReviewHunk) -> usize| file.hunks.iter().map(lines).sum::<usize>();
+    let lines = if file.binary {
+        "binary".to_owned()
+    } else if file.line_ends {
+        "line ends".to_owned()
+    } else {
+        let (added, removed) = (count(|h| h.added.len()), count(|h| h.removed.len()));
+        format!("+{added} -{removed}")
+    };
+    format!(
+        "\n{} {}{}  {lines}\n",
+        render::PathChange::of(&file.delta.old, &file.delta.new).letter(),
+        from.unwrap_or_default(),
+        render::path(path),
+    )
+}
+
+/// Formats an unreviewed hunk: its first line, the turn that it comes from, and its age.
+pub fn review_hunk(hunk: &ReviewHunk, age: Option<&str>) -> String {
+    let by = hunk.author.as_ref().map(|author| match &author.turn {
+        Some((number, prompt)) => {
+            let prompt = render::cut(&render::clean(prompt), 60);
+            format!("t{number} {prompt} · {}", render::clean(&author.agent))
+        }
+        None => render::clean(&author.agent),
+    });
+    let text = format!(
+        "{:>6}  +{} -{}  {}  {}",
+        hunk.new.start + 1,
+        hunk.added.len(),
+        hunk.removed.len(),
+        by.as_deref().unwrap_or("unknown author"),
+        age.unwrap_or_default(),
+    );
+    format!("{}\n", text.trim_end())
 }
