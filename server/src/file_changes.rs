@@ -242,15 +242,17 @@ impl FileChange {
                     left.new.start < lines.end && lines.start < left.new.end
                 }
             };
-            hunk.kept = match has_lines {
-                true => !left.iter().any(touches),
-                false => base.is_current,
+            hunk.kept = if has_lines {
+                !left.iter().any(touches)
+            } else {
+                base.is_current
             };
         }
         let is_moved = !matches!(self.what, PathChange::Create | PathChange::Modify);
-        shape.kept = match shape.hunks.is_empty() {
-            true => base.is_current,
-            false => shape.hunks.iter().all(|h| h.kept) && (base.is_current || !is_moved),
+        shape.kept = if shape.hunks.is_empty() {
+            base.is_current
+        } else {
+            shape.hunks.iter().all(|h| h.kept) && (base.is_current || !is_moved)
         };
     }
 

@@ -140,7 +140,7 @@ impl Engine {
 
 impl Blamer<'_> {
     /// Returns the author of each line of the file at `path`.
-    pub fn blame(&self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
+    pub fn blame(self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
         let cache = Cache {
             used: true,
             updates: RefCell::default(),
@@ -154,7 +154,7 @@ impl Blamer<'_> {
 
     /// Like `blame`, without the cache of earlier queries. For tests of the cache.
     #[doc(hidden)]
-    pub fn blame_uncached(&self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
+    pub fn blame_uncached(self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
         let cache = Cache {
             used: false,
             updates: RefCell::default(),
@@ -162,7 +162,7 @@ impl Blamer<'_> {
         self.annotate_text(path, target, &cache)
     }
 
-    fn annotate_text(&self, path: &RelPath, target: Against<'_>, cache: &Cache) -> Result<Blame> {
+    fn annotate_text(self, path: &RelPath, target: Against<'_>, cache: &Cache) -> Result<Blame> {
         let _moment = self.engine.store.reading()?;
         match target {
             Against::Node(node) => {
@@ -209,7 +209,7 @@ impl Blamer<'_> {
 
     /// Returns the owners of the file on disk: `image`, with this text.
     fn on_disk(
-        &self,
+        self,
         recorded: Option<&RecordedState>,
         image: &Image,
         text: &[u8],
@@ -226,7 +226,7 @@ impl Blamer<'_> {
         Ok(runs.carried(&line_changes(&recorded_text, text), ON_DISK))
     }
 
-    fn owners(&self, recorded: &RecordedState, text: &[u8], cache: &Cache) -> Result<Runs> {
+    fn owners(self, recorded: &RecordedState, text: &[u8], cache: &Cache) -> Result<Runs> {
         let (set, content) = (recorded.set, recorded.content);
         let lines = count_lines(text);
         let Some(file) = recorded.file else {
@@ -250,7 +250,7 @@ impl Blamer<'_> {
     }
 
     /// Returns the recorded state of the file at this path now; None: nothing is recorded.
-    fn recorded_now(&self, path: &RelPath, entry: &DiskEntry) -> Result<Option<RecordedState>> {
+    fn recorded_now(self, path: &RelPath, entry: &DiskEntry) -> Result<Option<RecordedState>> {
         let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
         let mut row = file_state::get(conn, root, path)?;
         if row.is_none()
@@ -275,11 +275,11 @@ impl Blamer<'_> {
     }
 
     /// Returns the head, even if another process has switched branches meanwhile.
-    fn head_now(&self) -> Result<Option<NodeId>> {
+    fn head_now(self) -> Result<Option<NodeId>> {
         root::head(&self.engine.store.conn, self.engine.here.root)
     }
 
-    fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {
+    fn recorded_at(self, path: &RelPath, node: NodeId) -> Result<RecordedState> {
         let (conn, ancestry) = (
             &self.engine.store.conn,
             Ancestry::new(&self.engine.store.conn),
@@ -332,7 +332,7 @@ impl Blamer<'_> {
     }
 
     /// True if the current rules hide a path.
-    pub(crate) fn is_hidden(&self, path: &RelPath) -> bool {
+    pub(crate) fn is_hidden(self, path: &RelPath) -> bool {
         let base = Rules::base(&self.engine.root.excludes());
         let mut text =
             |file: &RelPath| read_small(&self.engine.root.path.join(file.to_path()), false);
@@ -341,7 +341,7 @@ impl Blamer<'_> {
 
     /// Returns an error for an ignored file: without a record, its lines must not count as the
     /// user's.
-    fn refuse_ignored(&self, path: &RelPath) -> Result<()> {
+    fn refuse_ignored(self, path: &RelPath) -> Result<()> {
         if self.is_hidden(path) {
             return Err(Error::refused(
                 format!(
@@ -354,7 +354,7 @@ impl Blamer<'_> {
         Ok(())
     }
 
-    fn answer(&self, path: &RelPath, text: Vec<u8>, runs: &Runs) -> Result<Blame> {
+    fn answer(self, path: &RelPath, text: Vec<u8>, runs: &Runs) -> Result<Blame> {
         let mut authors = self.authors(path, runs)?;
         let unknown = || Arc::new(Author::unrecorded(By::Before));
         let mut start = 1;

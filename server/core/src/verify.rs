@@ -47,7 +47,7 @@ impl Engine {
 
 impl Verifier<'_> {
     /// Reads everything once. Lists problems without repairing them. Everything not listed is readable.
-    pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
+    pub fn verify(self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
         let mut out = Verified::default();
         // before the read transaction, since another process may commit meanwhile
         let lost = out.note("the newest checkpoint", self.engine.store.lost());
@@ -66,7 +66,7 @@ impl Verifier<'_> {
         Ok(out)
     }
 
-    fn verify_database(&self, out: &mut Verified) -> Result<()> {
+    fn verify_database(self, out: &mut Verified) -> Result<()> {
         let conn = &self.engine.store.conn;
         let mut select = conn.prepare("PRAGMA integrity_check")?;
         for line in select.query_map([], |r| r.get::<_, String>(0))? {
@@ -90,11 +90,7 @@ impl Verifier<'_> {
     }
 
     /// Reads all contents and counts the readable ones.
-    fn verify_contents(
-        &self,
-        out: &mut Verified,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<()> {
+    fn verify_contents(self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let conn = &self.engine.store.conn;
         let total: Option<u64> = out.note("contents", blob::count(conn));
         let mut lost = Vec::new();
@@ -131,7 +127,7 @@ impl Verifier<'_> {
     }
 
     /// Adds to each of these contents the files and checkpoints it belongs to.
-    fn places(&self, of: &mut HashMap<ContentId, Vec<String>>) -> Result<()> {
+    fn places(self, of: &mut HashMap<ContentId, Vec<String>>) -> Result<()> {
         let conn = &self.engine.store.conn;
         let mut add = |content: Option<ContentId>, place: &dyn Fn() -> String| {
             if let Some(places) = content.and_then(|id| of.get_mut(&id)) {
@@ -166,7 +162,7 @@ impl Verifier<'_> {
     }
 
     /// Reads all nodes and counts the readable ones.
-    fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
+    fn verify_nodes(self, out: &mut Verified) -> Result<()> {
         let conn = &self.engine.store.conn;
         for kind in node_checks::kinds(conn)? {
             if out.note("a node", kind).is_some() {
@@ -191,7 +187,7 @@ impl Verifier<'_> {
     }
 
     /// Checks that all JSON in rows can be read.
-    fn verify_lists(&self, out: &mut Verified) -> Result<()> {
+    fn verify_lists(self, out: &mut Verified) -> Result<()> {
         let conn = &self.engine.store.conn;
         for id in node_checks::ids(conn)? {
             out.note("a node", id.and_then(|id| history::node(conn, id)));
@@ -213,7 +209,7 @@ impl Verifier<'_> {
     }
 
     /// Checks that every change begins where the one before it ended, and that its set is consistent.
-    fn verify_changes(&self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn verify_changes(self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         let total = out.note("changes", change::count(conn));
@@ -226,7 +222,7 @@ impl Verifier<'_> {
     }
 
     fn verify_file(
-        &self,
+        self,
         ancestry: &Ancestry<'_>,
         file: FileId,
         total: Option<u64>,
@@ -283,7 +279,7 @@ impl Verifier<'_> {
     }
 
     /// Checks that the file states match the head.
-    fn verify_heads(&self, out: &mut Verified) -> Result<()> {
+    fn verify_heads(self, out: &mut Verified) -> Result<()> {
         let conn = &self.engine.store.conn;
         let Some(head) = self.engine.history().head()? else {
             return Ok(());

@@ -240,13 +240,15 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     }
 }
 
+/// What a review does with the selected work.
+type ReviewWork = fn(&mut Engine, &ReviewSelection) -> backstitch_core::Result<Vec<ReviewFile>>;
+
 /// Returns the work that is not reviewed, or marks it as reviewed.
 pub async fn review(server: &ServerState, params: ReviewParams) -> Reply<ReviewResult> {
     let handle = targets::workspace_handle(server, &params.place())?;
     let path = params.uri.as_deref().map(|uri| targets::path(&handle, uri));
     let path = path.transpose()?;
-    type Work = fn(&mut Engine, &ReviewSelection) -> backstitch_core::Result<Vec<ReviewFile>>;
-    let work: Work = match params.action.as_deref() {
+    let work: ReviewWork = match params.action.as_deref() {
         None | Some("none") => |engine, selection| engine.reviews_mut().review(selection),
         Some("keep") => |engine, selection| engine.reviews_mut().keep_reviewed(selection),
         Some("unkeep") => |engine, selection| engine.reviews_mut().unkeep_reviewed(selection),

@@ -15,7 +15,7 @@ use crate::store::tables::{call, changed_files, session, turn};
 
 impl Blamer<'_> {
     pub(super) fn authors(
-        &self,
+        self,
         path: &RelPath,
         runs: &Runs,
     ) -> Result<HashMap<Owner, Arc<Author>>> {
@@ -60,7 +60,7 @@ impl Blamer<'_> {
     }
 
     /// Returns the origin that a scan would record for a change at this path now.
-    fn current_origin(&self, path: &RelPath) -> Result<Origin> {
+    fn current_origin(self, path: &RelPath) -> Result<Origin> {
         let conn = &self.engine.store.conn;
         if let Some(writer) = calls::reserved(conn, self.engine.here.root, path)? {
             return Ok(by_open_edit(writer).origin);

@@ -55,20 +55,20 @@ impl History<'_> {
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
         if filter.text.is_some() {
-            history::full_text::update(&self.store, &mut |_, _| {})?;
+            history::full_text::update(self.store, &mut |_, _| {})?;
         }
         let moment = self.store.reading()?;
-        let (entries, counts) = history::log(&self.store, self.here, filter)?;
+        let (entries, counts) = history::log(self.store, self.here, filter)?;
         drop(moment);
-        counts.keep(&self.store);
+        counts.keep(self.store);
         Ok(entries)
     }
 
     pub fn entry(&self, id: NodeId) -> Result<Entry> {
         let moment = self.store.reading()?;
-        let (entry, counts) = history::entry(&self.store, self.here, id)?;
+        let (entry, counts) = history::entry(self.store, self.here, id)?;
         drop(moment);
-        counts.keep(&self.store);
+        counts.keep(self.store);
         Ok(entry)
     }
 

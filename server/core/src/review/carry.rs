@@ -130,6 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use std::slice::from_ref as one;
 
     fn text(lines: &str) -> Vec<u8> {
         lines.chars().flat_map(|c| [c as u8, b'\n']).collect()
@@ -184,12 +185,12 @@ mod tests {
         assert_eq!(accept(4..5), "abcdxe");
         assert_eq!(accept(0..6), "aBcdxe");
         assert_eq!(accept(2..3), "abcde", "no hunk is there");
-        assert_eq!(shown(&accepted(&old, &text("abde"), &[2..3])), "abde");
+        assert_eq!(shown(&accepted(&old, &text("abde"), one(&(2..3)))), "abde");
     }
 
     #[test]
     fn a_line_behind_one_without_newline_stays_a_line() {
-        assert_eq!(accepted(b"a\nb", b"A\nb\nc", &[2..3]), b"a\nb\nc");
+        assert_eq!(accepted(b"a\nb", b"A\nb\nc", one(&(2..3))), b"a\nb\nc");
     }
 
     #[test]
@@ -212,10 +213,10 @@ mod tests {
             prop_assert_eq!(&carried(&b, &b, &a), &a);
             prop_assert_eq!(&carried(&r, &b, &b), &r);
             prop_assert_eq!(&by_lines(&b, &b, &a), &a);
-            prop_assert_eq!(&accepted(&r, &b, &[0..usize::MAX]), &b);
+            prop_assert_eq!(&accepted(&r, &b, one(&(0..usize::MAX))), &b);
             prop_assert_eq!(&without(&r, &b, &pending(&r, &b)), &r);
             prop_assert_eq!(&without(&r, &b, &[]), &b);
-            prop_assert_eq!(&accepted(&r, &b, &[99..99]), &r);
+            prop_assert_eq!(&accepted(&r, &b, one(&(99..99))), &r);
         }
     }
 }

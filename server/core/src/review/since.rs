@@ -60,12 +60,11 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
                 continue;
             }
             let is_kept = is_used && !file.reviews_after(start, file.newest()).is_empty();
-            let base = match is_kept {
-                true => {
-                    let base = self.base_since(&file, since, file.newest())?;
-                    Some(self.kept_base(base, &now)?)
-                }
-                false => None,
+            let base = if is_kept {
+                let base = self.base_since(&file, since, file.newest())?;
+                Some(self.kept_base(base, &now)?)
+            } else {
+                None
             };
             all.push(KeptSince {
                 then,
