@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::tables::meta::{self, MetaKey};
-use super::{json, private_file, to_json};
+use super::{private_file, to_json};
 use crate::error::Result;
 use crate::model::ContentId;
 
@@ -185,9 +185,10 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     }
     let _lock = lock(dir);
     let noted: Option<String> = meta::get(conn, &MetaKey::GapsTaken)?;
-    let row = || "the note of the gaps that were taken".to_owned();
-    let noted = noted.map(|text| json(conn, row, &text)).transpose()?;
-    let noted: BTreeMap<String, Part> = noted.unwrap_or_default();
+    // with a damaged note a gap may be taken twice, which is better than a capture that fails until somebody mends it
+    let noted: BTreeMap<String, Part> = noted
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
     let found = GapFiles::read(dir);
     let mut taken = BTreeMap::new();
     let mut gaps = Vec::new();
@@ -296,18 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_note_is_an_error_and_no_gap_is_taken_twice() {
+    fn a_damaged_note_loses_no_gap_and_stops_no_capture() {
         let dir = tempfile::tempdir().expect("a directory");
         let mut store = Store::open(dir.path()).expect("opens");
         assert!(append(dir.path(), "one"));
         assert_eq!(taken(&mut store, false), ["one"]);
         let damage = |conn: &Connection| meta::set(conn, &MetaKey::GapsTaken, "{");
         store.write(Durable::Process, damage).expect("written");
-        let said = store.write(Durable::Process, |conn| take(conn, dir.path()).map(|_| ()));
-        let said = said.expect_err("damage").to_string();
-        assert!(said.contains("gaps that were taken is damaged"), "{said}");
-        assert_eq!(peek(dir.path()), ["one"]);
-        take_all(dir.path()).expect("gaps").done();
+        assert!(append(dir.path(), "two"));
+        assert_eq!(taken(&mut store, true), ["one", "two"]);
         assert_eq!(peek(dir.path()), [""; 0]);
     }
 
