@@ -7,7 +7,7 @@ use backstitch_core::{Against, By, Engine, Locate, Workspace};
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::patience::at_most;
+use crate::support::limits::at_most;
 use crate::support::scenarios::{FIVE_LINES, one_file, two_turns_around_an_own_edit};
 
 /// Returns `text: author` for each line: the turn and tool, the user, or nobody. `?` marks an uncertain author, `new`

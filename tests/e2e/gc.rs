@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::rng::Rng;
 use crate::support::scenarios::{NINE_LINES, six_turns_and_an_own_edit};
 
@@ -208,7 +208,7 @@ fn gc_runs_automatically_when_something_is_old() {
     agent.prompt("old things go");
     let stopped = agent.stop();
     assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + EVENT_TIMEOUT;
     let is_one = || {
         rows(&world)
             .iter()
@@ -293,7 +293,7 @@ fn gc_runs_automatically_near_the_limit() {
     agent.prompt("another");
     let stopped = agent.stop();
     assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + EVENT_TIMEOUT;
     while kinds("squash") == 0 || is_near() {
         assert!(Instant::now() < until, "it is not smaller");
         std::thread::sleep(Duration::from_millis(20));

@@ -12,10 +12,10 @@ use rusqlite::Connection;
 use crate::robustness::broken_stores::Small;
 use crate::support::tree::{Kind, Tree, assert_same, difference};
 use crate::support::{World, binary, finish};
-use traps::{lending, repository};
+use traps::{always_git_backed, repository};
 
 /// Number of files recorded as a git blob (git-backed).
-pub fn lent(world: &World) -> i64 {
+pub fn git_backed_count(world: &World) -> i64 {
     let store = Connection::open(world.store().join("store.db")).expect("the store");
     let count = "SELECT COUNT(*) FROM file_state WHERE substr(image, 1, 1) = x'04'";
     store.query_row(count, [], |r| r.get(0)).expect("a count")
@@ -29,7 +29,7 @@ fn contents(world: &World) -> i64 {
 }
 
 /// Rewrites the index once all files are old enough for their timestamps to be trusted.
-pub fn settle(world: &World) {
+pub fn age_files_and_refresh_index(world: &World) {
     loop {
         let newest = world.sh("find . -path ./.git -prune -o -type f -printf '%T@ %C@\\n'");
         let newest = newest
@@ -48,8 +48,8 @@ pub fn settle(world: &World) {
 
 /// A repository of clean files that are old enough.
 fn clean(files: &[(&str, &str)]) -> World {
-    let world = World::committed(files).with("BACKSTITCH_LEND_ALWAYS", "1");
-    settle(&world);
+    let world = World::committed(files).with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
+    age_files_and_refresh_index(&world);
     world
 }
 
@@ -78,12 +78,12 @@ fn clean_files_are_not_copied() {
     world.write("new.txt", "not in git\n");
     let before = world.tree();
     world.ok(["init"]);
-    assert_eq!(lent(&world), 3, "all that is clean");
+    assert_eq!(git_backed_count(&world), 3, "all that is clean");
     assert_eq!(contents(&world), 1, "what is not in git");
     assert_eq!(world.ok(["cat", "c1", "a.txt"]).stdout, "one\n");
     assert!(world.ok(["blame", "sub/b.txt"]).stdout.contains("two"));
     assert_eq!(
-        (lent(&world), contents(&world)),
+        (git_backed_count(&world), contents(&world)),
         (3, 1),
         "reading copies nothing"
     );
@@ -94,7 +94,7 @@ fn clean_files_are_not_copied() {
     agent.edit("a.txt", "one", "uno");
     agent.bash("echo due > sub/b.txt; rm c.txt").expect_code(0);
     agent.stop();
-    assert_eq!(lent(&world), 0, "what changed is the store's");
+    assert_eq!(git_backed_count(&world), 0, "what changed is the store's");
     world.ok(["rewind", "t1"]);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
@@ -112,7 +112,7 @@ fn moved_and_deleted_files_keep_their_content() {
         ("dir.txt", "a directory soon\n"),
     ]);
     world.ok(["init"]);
-    assert_eq!(lent(&world), 6);
+    assert_eq!(git_backed_count(&world), 6);
     let before = world.tree();
     shell(
         &world,
@@ -124,7 +124,7 @@ fn moved_and_deleted_files_keep_their_content() {
         shown.contains("moved.txt") && shown.contains("there.txt"),
         "{shown}"
     );
-    assert_eq!(lent(&world), 1, "touched.txt is what git has");
+    assert_eq!(git_backed_count(&world), 1, "touched.txt is what git has");
     world.ok(["rewind", "t1"]);
     assert_same(&world.tree(), &before);
     world.ok(["undo"]);
@@ -145,7 +145,7 @@ fn git_gc_takes_nothing_that_a_rewind_needs() {
         &world,
         "git rm -q --cached a.txt && git commit -qm less --amend && git reflog expire --expire=all --all",
     );
-    assert_eq!(lent(&world), 2, "a.txt is the store's own");
+    assert_eq!(git_backed_count(&world), 2, "a.txt is the store's own");
     shell(&world, "git gc -q --prune=now; echo changed > a.txt");
     world.ok(["rewind", "t1", "--exact"]);
     assert_same(&world.tree(), &before);
@@ -154,7 +154,7 @@ fn git_gc_takes_nothing_that_a_rewind_needs() {
     // the whole repository is removed
     fs::remove_dir_all(world.path(".git")).expect("removed");
     shell(&world, "true");
-    assert_eq!(lent(&world), 0, "all is the store's own");
+    assert_eq!(git_backed_count(&world), 0, "all is the store's own");
     shell(&world, "echo changed > b.txt; rm c.txt");
     world.ok(["rewind", "t1", "--exact"]);
     let now = world.tree();
@@ -198,7 +198,7 @@ fn a_temporary_git_failure_loses_nothing() {
     agent.let_complain();
     agent.prompt("a turn");
     agent.bash("cp .git/config ../saved; echo '[broken' > .git/config; echo changed > a.txt; echo new > c.txt");
-    assert_eq!(lent(&world), 2, "nothing is given up");
+    assert_eq!(git_backed_count(&world), 2, "nothing is given up");
     // a gap is recorded once, and not by each scan
     let checkpoints = || {
         let log = world.json(["log", "--all"]);
@@ -212,7 +212,7 @@ fn a_temporary_git_failure_loses_nothing() {
     agent.bash("mv ../saved .git/config");
     agent.stop();
     world.ok(["scan"]);
-    assert_eq!(lent(&world), 1);
+    assert_eq!(git_backed_count(&world), 1);
     world.ok(["rewind", "t1", "--exact"]);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
@@ -237,14 +237,14 @@ fn a_full_disk_is_not_a_git_failure() {
         return;
     };
     world.ok(["init"]);
-    assert_eq!(lent(&world), 3);
+    assert_eq!(git_backed_count(&world), 3);
     let before = world.tree();
     let mut agent = world.agent();
     agent.let_complain();
     agent.prompt("a turn");
     small.fill();
     agent.bash("for f in a b c; do echo changed >> $f.txt; done");
-    assert_eq!(lent(&world), 3, "nothing is given up");
+    assert_eq!(git_backed_count(&world), 3, "nothing is given up");
     let failed = world.run(["scan"]);
     assert!(
         failed.code != 0 && failed.stderr.contains("space"),
@@ -254,7 +254,7 @@ fn a_full_disk_is_not_a_git_failure() {
     small.empty();
     agent.stop();
     world.ok(["scan"]);
-    assert_eq!(lent(&world), 0);
+    assert_eq!(git_backed_count(&world), 0);
     world.ok(["rewind", "t1", "--exact"]);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
@@ -264,9 +264,9 @@ fn a_full_disk_is_not_a_git_failure() {
 #[test]
 fn a_project_removed_with_its_repository_comes_back() {
     let world = World::committed(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
-    settle(&world);
+    age_files_and_refresh_index(&world);
     world.ok(["init"]);
-    assert_eq!(lent(&world), 0);
+    assert_eq!(git_backed_count(&world), 0);
     shell(&world, "rm -rf ./* .git");
     world.ok(["rewind", "t1", "--exact"]);
     assert_eq!(world.read("a.txt"), "one\n");
@@ -348,10 +348,10 @@ fn git_operations_between_turns_keep_the_start_of_each_turn() {
     ];
     for within in [false, true] {
         let plain = repository("sha1");
-        settle(&plain);
-        let world = lending(&plain);
+        age_files_and_refresh_index(&plain);
+        let world = always_git_backed(&plain);
         world.ok(["init"]);
-        assert_eq!(lent(&world), 32);
+        assert_eq!(git_backed_count(&world), 32);
         let mut starts = Vec::new();
         for step in steps {
             let mut agent = world.agent();
@@ -382,7 +382,7 @@ fn git_operations_between_turns_keep_the_start_of_each_turn() {
 /// No file of a partial clone is git-backed, and content that it fetched can be restored after its origin is gone.
 #[test]
 fn files_of_a_partial_clone_are_copied() {
-    let world = World::in_memory().with("BACKSTITCH_LEND_ALWAYS", "1");
+    let world = World::in_memory().with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
     world
         .sh("git init -q -b main ../origin && cd ../origin && git config uploadpack.allowFilter true &&
              for n in 1 2 3; do echo old $n > $n.txt; done && git add . && git commit -qm old &&
@@ -390,10 +390,10 @@ fn files_of_a_partial_clone_are_copied() {
              git clone -q --filter=blob:none file://$PWD/../origin . && mv ../origin ../away &&
              ! GIT_NO_LAZY_FETCH=1 git cat-file -e HEAD~:1.txt")
         .expect_code(0);
-    settle(&world);
+    age_files_and_refresh_index(&world);
     let before = world.tree();
     world.ok(["init"]);
-    assert_eq!((lent(&world), contents(&world)), (0, 3));
+    assert_eq!((git_backed_count(&world), contents(&world)), (0, 3));
     shell(&world, "rm 1.txt; echo changed > 2.txt");
     world.ok(["rewind", "t1"]);
     assert_same(&world.tree(), &before);
@@ -408,7 +408,7 @@ fn files_of_a_partial_clone_are_copied() {
 fn lost_objects_are_not_fetched() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
     world.ok(["init"]);
-    assert_eq!(lent(&world), 2);
+    assert_eq!(git_backed_count(&world), 2);
     let object = world.git_ok(["rev-parse", ":a.txt"]).trim().to_owned();
     let fetched = world.home.join("fetched");
     let url = format!("ext::touch {}", fetched.display());
@@ -450,7 +450,7 @@ fn git_need_not_be_on_the_search_path() {
         return;
     }
     world.ok(["init"]);
-    assert_eq!(lent(&world), 3);
+    assert_eq!(git_backed_count(&world), 3);
     let before = world.tree();
     let without = world.beside("work").with("PATH", "/nonexistent");
     let mut agent = without.agent();
@@ -462,7 +462,7 @@ fn git_need_not_be_on_the_search_path() {
     without.remove("c.txt");
     agent.post(&call, &serde_json::json!({"stdout": ""}));
     agent.stop();
-    assert_eq!(lent(&world), 0);
+    assert_eq!(git_backed_count(&world), 0);
     without.ok(["rewind", "t1"]);
     assert_same(&without.tree(), &before);
     without.ok(["verify"]);
@@ -473,7 +473,7 @@ fn git_need_not_be_on_the_search_path() {
 fn a_git_that_fails_now_and_then_loses_nothing() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
     world.ok(["init"]);
-    assert_eq!(lent(&world), 2);
+    assert_eq!(git_backed_count(&world), 2);
     let before = world.tree();
     let bin = world.root.with_file_name("bin");
     let real = finish(world.command("sh").args(["-c", "command -v git"]), b"").expect_code(0);
@@ -495,7 +495,7 @@ fn a_git_that_fails_now_and_then_loses_nothing() {
         .with("PATH", &format!("{}:{path}", bin.display()));
     shell(&failing, "echo changed > a.txt");
     assert!(bin.join("failed").exists(), "git was never asked");
-    assert_eq!(lent(&world), 1);
+    assert_eq!(git_backed_count(&world), 1);
     world.ok(["rewind", "t1", "--exact"]);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
@@ -518,7 +518,7 @@ fn a_temporarily_missing_git_loses_nothing() {
         return;
     }
     world.ok(["init"]);
-    assert_eq!(lent(&world), 2);
+    assert_eq!(git_backed_count(&world), 2);
     world.write("a.txt", "changed\n");
     let binary = binary::path();
     let binary = binary.to_str().expect("UTF-8");
@@ -527,9 +527,9 @@ fn a_temporarily_missing_git_loses_nothing() {
         scan.stderr.contains("git") || scan.stdout.contains("git"),
         "{scan}"
     );
-    assert_eq!(lent(&world), 2, "nothing is given up");
+    assert_eq!(git_backed_count(&world), 2, "nothing is given up");
     world.ok(["scan"]);
-    assert_eq!(lent(&world), 1);
+    assert_eq!(git_backed_count(&world), 1);
     assert_eq!(world.ok(["cat", "c1", "a.txt"]).stdout, "one\n");
     world.ok(["verify"]);
 }

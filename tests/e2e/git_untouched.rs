@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::git_backed::{lent, settle};
+use crate::git_backed::{age_files_and_refresh_index, git_backed_count};
 use crate::support::agent::Agent;
 use crate::support::tree::{Kind, Tree, assert_same, git_digest};
 use crate::support::{World, finish};
@@ -84,9 +84,9 @@ fn a_repository_with_staged_changes_stays_as_it_is() {
 /// S3-002: the same where git has the contents, which are read from it.
 #[test]
 fn a_repository_that_backs_files_stays_as_it_is() {
-    let world = repository().with("BACKSTITCH_LEND_ALWAYS", "1");
+    let world = repository().with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
     staged_changes(&world);
-    assert!(lent(&world) > 0, "what never changed");
+    assert!(git_backed_count(&world) > 0, "what never changed");
 }
 
 fn repository() -> World {
@@ -108,7 +108,7 @@ fn staged_changes(world: &World) {
     world.git_ok(["add", "-N", "new.txt"]);
     world.write("notes.txt", "staged\nand more\n");
     world.write("out/ignored.o", "object\n");
-    settle(world);
+    age_files_and_refresh_index(world);
     let (status, before) = (world.git_ok(["status", "--porcelain"]), world.git_digest());
     a_day(world, "");
     assert_eq!(world.git_digest(), before);
@@ -147,9 +147,9 @@ fn a_linked_work_tree_stays_as_it_is() {
 /// S3-002, U-22: the same with git-backed files.
 #[test]
 fn a_linked_work_tree_that_backs_files_stays_as_it_is() {
-    let world = World::new().with("BACKSTITCH_LEND_ALWAYS", "1");
+    let world = World::new().with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
     linked(&world);
-    assert_eq!(lent(&world), 1, "what never changed");
+    assert_eq!(git_backed_count(&world), 1, "what never changed");
 }
 
 fn linked(world: &World) {
@@ -164,7 +164,7 @@ fn linked(world: &World) {
         "-C", main_text, "worktree", "add", "-q", "-b", "linked", root,
     ]);
     world.git_ok(["status"]);
-    settle(world);
+    age_files_and_refresh_index(world);
     let (before, link) = (git_digest(&main.join(".git")), world.read(".git"));
     a_day(world, "");
     assert_eq!(git_digest(&main.join(".git")), before);

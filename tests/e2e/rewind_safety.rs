@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::git_backed::{lent, settle};
+use crate::git_backed::{age_files_and_refresh_index, git_backed_count};
 use crate::support::history::{actions, conflicts, gaps, path};
 use crate::support::scenarios::{one_turn_in_a_directory, work_in_a_directory};
 use crate::support::tree::{assert_same, tree};
@@ -232,12 +232,12 @@ fn s3_002_git_that_backs_files_is_left_alone() {
         ("src/gone.txt", "gone\n"),
         ("stays.txt", "as it was\n"),
     ])
-    .with("BACKSTITCH_LEND_ALWAYS", "1");
-    settle(&world);
+    .with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
+    age_files_and_refresh_index(&world);
     let git = world.git_digest();
     work_in_a_directory(&world);
     assert_eq!(world.git_digest(), git);
-    assert_eq!(lent(&world), 1, "what did not change");
+    assert_eq!(git_backed_count(&world), 1, "what did not change");
     left_alone(&world);
 }
 

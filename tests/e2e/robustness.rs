@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::agent::Agent;
-use crate::support::patience::at_most;
+use crate::support::limits::at_most;
 use crate::support::{Output, World, finish};
 
 /// Longest time that an agent may wait, whatever it sends (an optimised build is far below).

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
@@ -61,7 +61,7 @@ impl Terminal {
     /// Waits until this text is shown.
     #[track_caller]
     fn expect(&mut self, text: &str) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + EVENT_TIMEOUT;
         while !self.seen.contains(text) {
             assert!(self.take(until), "ended without {text:?}: {}", self.seen);
         }
@@ -76,7 +76,7 @@ impl Terminal {
     /// Waits for the end. Returns the exit status, and all output.
     #[track_caller]
     fn end(mut self) -> (i32, String) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + EVENT_TIMEOUT;
         while self.take(until) {}
         let status = self.child.wait().expect("an end");
         let code = status.code().or(status.signal().map(|n| 128 + n));

@@ -30,11 +30,11 @@ pub(crate) fn no_exchange() -> bool {
     false
 }
 
-/// With `BACKSTITCH_LEND_ALWAYS` in a debug build, clean files are left to git however small they are in total.
+/// With `BACKSTITCH_GIT_BACKED_ALWAYS` in a debug build, clean files are left to git however small they are in total.
 #[cfg(debug_assertions)]
 pub(crate) fn always_git_backed() -> bool {
     static SET: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *SET.get_or_init(|| std::env::var_os("BACKSTITCH_LEND_ALWAYS").is_some())
+    *SET.get_or_init(|| std::env::var_os("BACKSTITCH_GIT_BACKED_ALWAYS").is_some())
 }
 
 #[cfg(not(debug_assertions))]

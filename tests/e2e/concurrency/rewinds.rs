@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{checkpoints, quiet};
 use crate::support::agent::Agent;
-use crate::support::patience::at_most;
+use crate::support::limits::at_most;
 use crate::support::{Over, World};
 
 /// U-20, S4-037: rewinds while agents work: every edit is in the history, and no process hangs.

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::{changes, checkpoints, database};
 use crate::support::World;
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::rng::Rng;
 use crate::support::tree;
 
@@ -136,7 +136,7 @@ fn scan_that_waits(world: &World, db: &Connection) -> Child {
         .stderr(Stdio::null());
     let mut child = command.spawn().expect("a scan");
     // it scans under its lock, and its first visible effect is a pack
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + EVENT_TIMEOUT;
     while count() == before {
         let ended = child.try_wait().expect("a child");
         assert!(

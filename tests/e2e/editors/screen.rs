@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use vt100::{Callbacks, Color, Parser, Screen};
 
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::{World, pty, skip};
 
 const ROWS: u16 = 20;
@@ -136,8 +136,8 @@ impl Editor {
 
     /// Reads what the editor draws next; false if there was nothing within this time.
     #[track_caller]
-    fn draw(&mut self, patience: Duration) -> bool {
-        match self.output.recv_timeout(patience) {
+    fn draw(&mut self, timeout: Duration) -> bool {
+        match self.output.recv_timeout(timeout) {
             Ok(bytes) => {
                 self.terminal.process(&bytes);
                 let answers = std::mem::take(&mut self.terminal.callbacks_mut().0);
@@ -153,7 +153,7 @@ impl Editor {
 
     #[track_caller]
     pub fn until(&mut self, what: &str, seen: impl Fn(&str) -> bool) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + EVENT_TIMEOUT;
         while !seen(&self.screen()) {
             let left = until.saturating_duration_since(Instant::now());
             assert!(

@@ -1,10 +1,10 @@
 //! Tests every trap in every kind of repository; then generated repositories with several traps at once:
-//! `BACKSTITCH_LENT_CASES` is their number, `BACKSTITCH_LENT_SEED` the first seed.
+//! `BACKSTITCH_GIT_BACKED_CASES` is their number, `BACKSTITCH_GIT_BACKED_SEED` the first seed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use super::{files, lent, settle, shell};
+use super::{age_files_and_refresh_index, files, git_backed_count, shell};
 use crate::support::World;
 use crate::support::rng::{Rng, cases, is_long};
 use crate::support::tree::{Tree, difference};
@@ -224,7 +224,7 @@ const KINDS: [&str; 5] = ["sha1", "sha256", "worktree", "shared", "no commits"];
 const IMPOSSIBLE: [(&str, &str, &str); 1] = [("no commits", "a conflict", "it takes two commits")];
 
 /// With filters, or with attributes at the top that are newer than all files, no file is git-backed.
-const LENDS_NOTHING: [&str; 3] = [
+const NEVER_GIT_BACKED: [&str; 3] = [
     "a filter of equal size",
     "a filter that was taken away",
     "a filter by a macro",
@@ -278,8 +278,10 @@ pub(super) fn repository(kind: &str) -> World {
 }
 
 /// The same workspace, with git-backed files even in a small repository.
-pub(super) fn lending(plain: &World) -> World {
-    plain.beside("work").with("BACKSTITCH_LEND_ALWAYS", "1")
+pub(super) fn always_git_backed(plain: &World) -> World {
+    plain
+        .beside("work")
+        .with("BACKSTITCH_GIT_BACKED_ALWAYS", "1")
 }
 
 /// Output of the commands that show the first scan and later changes.
@@ -294,14 +296,14 @@ fn shown(world: &World) -> Vec<Vec<u8>> {
 
 /// Asserts that git-backed files are restored in every way, and are shown like copied ones.
 fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
-    let world = lending(plain);
+    let world = always_git_backed(plain);
     let (before, git) = (files(&world), world.git_digest());
     world.ok(["init"]);
     assert!(
         world.git_digest() == git,
         "{about}: git's files were changed"
     );
-    let borrowed = lent(&world);
+    let backed = git_backed_count(&world);
     let is = |expected: &Tree, args: &[&str]| {
         let run = world.run(args);
         let now = files(&world);
@@ -331,17 +333,17 @@ fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
 
     fs::remove_dir_all(world.state.join("backstitch")).expect("removed");
     plain.ok(["init"]);
-    assert_eq!(lent(plain), 0, "{about}");
+    assert_eq!(git_backed_count(plain), 0, "{about}");
     shell(plain, EDIT_ALL);
     let without = shown(plain);
     let text = |all: &[Vec<u8>]| String::from_utf8_lossy(&all.concat()).into_owned();
     assert!(
         with == without,
-        "{about}: lent\n{}\ncopied\n{}",
+        "{about}: git-backed\n{}\ncopied\n{}",
         text(&with),
         text(&without)
     );
-    borrowed
+    backed
 }
 
 /// Runs every trap in a kind of repository. The command differs by kind.
@@ -360,15 +362,15 @@ fn every_trap(kind: &str) {
         }
         let about = format!("{kind}, {}", trap.name);
         let plain = repository(kind);
-        settle(&plain);
+        age_files_and_refresh_index(&plain);
         let sets = plain.sh(&format!("{WORDS}{}", trap.script));
         assert_eq!(sets.code, 0, "{about}: {sets}");
-        settle(&plain);
+        age_files_and_refresh_index(&plain);
         let holds = plain.sh(&format!("{WORDS}{}", trap.holds));
         assert_eq!(holds.code, 0, "{about}: {holds}");
-        let borrowed = it_comes_back(&plain, DEEDS[(n + 2 * nth) % DEEDS.len()], &about);
-        let lends = !LENDS_NOTHING.contains(&trap.name);
-        assert_eq!(borrowed > 0, lends, "{about}: {borrowed} lent");
+        let backed = it_comes_back(&plain, DEEDS[(n + 2 * nth) % DEEDS.len()], &about);
+        let is_backed = !NEVER_GIT_BACKED.contains(&trap.name);
+        assert_eq!(backed > 0, is_backed, "{about}: {backed} git-backed");
     }
 }
 
@@ -400,8 +402,8 @@ fn every_trap_before_the_first_commit() {
 /// In any state of a repository, the files of the first scan are restored to the byte.
 #[test]
 fn whatever_git_did_it_comes_back() {
-    let count = cases("BACKSTITCH_LENT_CASES", 4, 12);
-    let first = Rng::seed("BACKSTITCH_LENT_SEED", 1);
+    let count = cases("BACKSTITCH_GIT_BACKED_CASES", 4, 12);
+    let first = Rng::seed("BACKSTITCH_GIT_BACKED_SEED", 1);
     for seed in first..first + count {
         let mut rng = Rng::new(seed);
         let kind = *rng.pick(&KINDS);
@@ -409,18 +411,19 @@ fn whatever_git_did_it_comes_back() {
         traps.dedup_by_key(|trap| trap.name);
         let plain = repository(kind);
         if !rng.once_in(4) {
-            settle(&plain);
+            age_files_and_refresh_index(&plain);
         }
         for trap in &traps {
             // one trap may prevent another
             plain.sh(&format!("{WORDS}{}", trap.script));
         }
         if !rng.once_in(3) {
-            settle(&plain);
+            age_files_and_refresh_index(&plain);
         }
         let names: Vec<&str> = traps.iter().map(|trap| trap.name).collect();
-        let about =
-            format!("BACKSTITCH_LENT_SEED={seed} BACKSTITCH_LENT_CASES=1: {kind}, {names:?}");
+        let about = format!(
+            "BACKSTITCH_GIT_BACKED_SEED={seed} BACKSTITCH_GIT_BACKED_CASES=1: {kind}, {names:?}"
+        );
         let git = fs::metadata(plain.path(".git")).map(|m| m.ino());
         let deed = *rng.pick(&DEEDS);
         it_comes_back(&plain, deed, &about);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::message_types::Shapes;
 use crate::support::World;
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 
 /// A real editor, whose client capabilities were recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,7 +285,7 @@ impl<'w> Client<'w> {
 
     /// Handles messages until a condition holds.
     pub fn until(&mut self, mut holds: impl FnMut(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + EVENT_TIMEOUT;
         while !holds(self) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.incoming.recv_timeout(left) {

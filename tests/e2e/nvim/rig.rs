@@ -8,7 +8,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 use crate::editors::screen::{Editor, installed};
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::{World, binary, finish};
 
 const SIZE: (u16, u16) = (30, 110);
@@ -87,7 +87,7 @@ impl<'w> Neovim<'w> {
         // a Neovim that shows a question answers no requests
         let mut command = self.world.command("timeout");
         command
-            .arg((PATIENCE.as_secs() + 10).to_string())
+            .arg((EVENT_TIMEOUT.as_secs() + 10).to_string())
             .arg(&self.program)
             .args(["--clean", "--headless", "--server"])
             .arg(&self.socket)
@@ -109,7 +109,7 @@ impl<'w> Neovim<'w> {
         // Neovim reads no typed keys during one wait
         let wait = format!("vim.wait(200, function() return {condition} end, 10)");
         while self.lua(&wait) != true {
-            assert!(start.elapsed() < PATIENCE, "{condition}");
+            assert!(start.elapsed() < EVENT_TIMEOUT, "{condition}");
         }
     }
 

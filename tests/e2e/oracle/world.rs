@@ -15,7 +15,7 @@ use super::model::{
     Entry, Files, Sure, Token, Who, differences, hides, is_token, tokens_in, unlike,
 };
 use super::ops::Mix;
-use crate::support::patience::PATIENCE;
+use crate::support::limits::EVENT_TIMEOUT;
 
 /// Result of a check, with the reason why a law does not hold.
 pub type Checked<T = ()> = Result<T, String>;
@@ -185,13 +185,13 @@ impl World {
         let recorder = Recorder::start(&self.workspace, recording, tell);
         self.recorder = Some(recorder.map_err(|e| format!("recorder: {e}"))?);
         loop {
-            match hear.recv_timeout(PATIENCE) {
+            match hear.recv_timeout(EVENT_TIMEOUT) {
                 Ok(RecorderStatus::Waiting) => {}
                 Ok(RecorderStatus::Watching { .. }) => break,
                 other => return Err(format!("the recorder: {other:?}")),
             }
         }
-        self.engine.wait_for_recorder(PATIENCE);
+        self.engine.wait_for_recorder(EVENT_TIMEOUT);
         Ok(())
     }
 

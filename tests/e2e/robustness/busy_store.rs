@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{begun, checkpoints, gaps, harmless};
 use crate::support::World;
 use crate::support::history::Checkpoint;
-use crate::support::patience::at_most;
+use crate::support::limits::at_most;
 
 /// Checkpoints that report gaps, with their gaps.
 fn not_recorded(world: &World) -> Vec<(String, Vec<String>)> {

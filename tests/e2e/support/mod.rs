@@ -7,7 +7,7 @@
 pub mod agent;
 pub mod binary;
 pub mod history;
-pub mod patience;
+pub mod limits;
 pub mod pty;
 pub mod rng;
 pub mod scenarios;

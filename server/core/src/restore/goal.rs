@@ -113,7 +113,7 @@ fn contradiction(
         .find(has)
         .map_or("?", |(o, _)| o.name.as_str());
     Error::Usage(format!(
-        "{other} and {} contradict each other: reverting the one takes out what reverting the other puts back; name one of them",
+        "{other} and {} contradict each other: reverting the one undoes what reverting the other redoes; name one of them",
         one.name
     ))
 }

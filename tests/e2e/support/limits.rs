@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 /// The longest wait for an event. Every such wait ends with the event; this limit only turns a hang into a failure.
-pub const PATIENCE: Duration = Duration::from_mins(4);
+pub const EVENT_TIMEOUT: Duration = Duration::from_mins(4);
 
 /// An upper limit of a duration that the product promises: the limit on an idle machine, and as many times that as there
 /// are processes that compete for each processor.
@@ -34,5 +34,5 @@ fn the_load_is_read() {
     assert_eq!(runnable("1.50 0.90 0.20 3/412 9133\n"), Some(3.0));
     assert_eq!(runnable("7.25 0.90 0.20 3/412 9133\n"), Some(7.25));
     assert_eq!(runnable(""), None);
-    assert!(at_most(PATIENCE) >= PATIENCE);
+    assert!(at_most(EVENT_TIMEOUT) >= EVENT_TIMEOUT);
 }
