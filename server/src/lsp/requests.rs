@@ -240,7 +240,7 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     }
 }
 
-/// What a review does with the selected work.
+/// One of the actions of a review.
 type ReviewWork = fn(&mut Engine, &ReviewSelection) -> backstitch_core::Result<Vec<ReviewFile>>;
 
 /// Returns the work that is not reviewed, or marks it as reviewed.
