@@ -161,7 +161,7 @@ function table(
       if (chosen === undefined) return undefined;
       const { uri, rev } = chosen;
       if (rev === undefined) return vscode.commands.executeCommand("vscode.open", uri);
-      return compare.since(ctx, parts.review, { uri: uri.toString(), rev });
+      return compare.since(ctx, features.review, { uri: uri.toString(), rev });
     },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
