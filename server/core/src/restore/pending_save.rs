@@ -57,7 +57,7 @@ impl Restore<&mut Engine> {
             content,
             size,
         };
-        self.engine.restore_mut().save_now(&p, to)?;
+        self.save_now(&p, to)?;
         self.engine.capture_mut().record_changes_unlocked()?;
         let node = self
             .engine
