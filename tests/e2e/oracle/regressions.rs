@@ -566,3 +566,88 @@ fn gc_keeps_the_rules_of_the_last_scan() {
         ],
     );
 }
+
+/// S3-036, U-23: an exact rewind to another branch restores the files that were first captured there, also those that
+/// no edit on that branch changed.
+#[test]
+fn an_exact_rewind_to_another_branch_restores_what_came_into_sight_there() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+            Op::User(vec![Edit::Rules { rules: 22 }]),
+            Op::Name {
+                node: 0,
+                tag: false,
+            },
+            Op::User(vec![Edit::Rename { file: 0, to: 194 }]),
+            Op::RevertMany {
+                nodes: vec![2509],
+                back: false,
+            },
+            Op::Switch {
+                branch: 11,
+                carry: false,
+                choice: Choice::Fail,
+                back: true,
+            },
+            shell(vec![Edit::Rename { file: 31, to: 54 }]),
+        ],
+    );
+}
+
+/// U-19, U-23: a rewind names a file that an agent wrote where rules hid it, and changed once it was in sight.
+#[test]
+fn a_rewind_names_what_was_written_where_rules_hid_it() {
+    holds(&[
+        Op::User(vec![Edit::Rules { rules: 22 }]),
+        shell(vec![Edit::Create { path: 84, lines: 2 }]),
+        Op::User(vec![Edit::Rules { rules: 60 }]),
+        Op::Undo { op: None },
+        named(Edit::Replace {
+            file: 101,
+            at: 1,
+            lines: 1,
+        }),
+        default_rewind(23592),
+    ]);
+}
+
+/// U-23: a plan after a restore of the rules names the files that come into sight with it.
+#[test]
+fn a_plan_names_what_a_restore_of_the_rules_reveals() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![Edit::Replaced { file: 0, to: 1 }]),
+            shell(vec![
+                Edit::Rules { rules: 226 },
+                Edit::Link {
+                    path: 150,
+                    target: 0,
+                },
+            ]),
+            Op::RevertMany {
+                nodes: vec![1301],
+                back: false,
+            },
+            default_rewind(19976),
+        ],
+    );
+}
+
+fn default_rewind(node: u16) -> Op {
+    Op::Rewind(Ask {
+        node,
+        exact: false,
+        session: None,
+        path: None,
+        choice: Choice::Fail,
+        uncertain: false,
+        back: false,
+    })
+}

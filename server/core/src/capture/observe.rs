@@ -335,6 +335,12 @@ impl<E: Deref<Target = Engine>> Capture<E> {
             && store::gaps::peek(&self.engine.store.dir).is_empty())
     }
 
+    /// True if a .gitignore has another content in the record than when the last scan read it.
+    pub(crate) fn rules_changed_since_scan(&self) -> Result<bool> {
+        let rules = file_state::excludes(&self.engine.store.conn, self.engine.here.root)?;
+        Ok(rules.is_some_and(|rules| !rules.moved.is_empty()))
+    }
+
     /// True if these paths are on disk as recorded, and none of them waits for a save.
     pub(crate) fn match_record(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
         let (conn, root) = (&self.engine.store.conn, self.engine.here.root);

@@ -12,7 +12,9 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, OpKind, Operation, branches};
-use crate::model::{BranchId, Change, ChangeId, FileId, Here, Kind, NodeId, OpId, Role, SessionId};
+use crate::model::{
+    BranchId, Change, ChangeId, FileId, Here, Kind, NodeId, OpId, Placed, Role, SessionId,
+};
 use crate::store::tables::moved::{self, Move};
 use crate::store::tables::{node, session, turn};
 
@@ -21,6 +23,15 @@ use crate::store::tables::{node, session, turn};
 pub(super) struct SetDelta {
     pub take_out: BTreeSet<ChangeId>,
     pub put_back: BTreeSet<ChangeId>,
+    /// State at the target of a file that is known there without an edit, and that was first captured on another
+    /// branch than the current one. No edit in force gives it, so it is recorded as an edit of the user.
+    pub arrives: Option<Placed>,
+}
+
+impl SetDelta {
+    pub(super) fn is_empty(&self) -> bool {
+        self.take_out.is_empty() && self.put_back.is_empty() && self.arrives.is_none()
+    }
 }
 
 /// A goal resolved to sets of edits.
@@ -248,14 +259,17 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let mut moves = BTreeMap::new();
         let mut gaps = Vec::new();
         let on_other_branch = !ancestry.is_ancestor(target, head)?;
-        for file in self
-            .engine
-            .history()
-            .files_between(ancestry, head, target)?
-        {
+        let is_whole_state = r.exact && r.session.is_none();
+        let known = self.engine.history();
+        let mut files = known.files_between(ancestry, head, target)?;
+        if on_other_branch && is_whole_state {
+            files.extend(known.adopted_between(ancestry, head, target)?);
+        }
+        for file in files {
             // a file known only on this branch has no state at a target on another one
-            if on_other_branch && !self.engine.history().known_at(ancestry, file, target)? {
-                if let Some(stays) = self.engine.history().state_known(ancestry, file, head)? {
+            let known_then = known.known_at(ancestry, file, target)?;
+            if on_other_branch && !known_then {
+                if let Some(stays) = known.state_known(ancestry, file, head)? {
                     gaps.push(Gap {
                         path: Some(stays.path.bytes().to_vec()),
                         kind: GapKind::Unknown,
@@ -283,13 +297,24 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     }
                 }
             }
-            if r.exact && !self.engine.history().known_at(ancestry, file, target)? {
+            if is_whole_state
+                && on_other_branch
+                && at_target.is_empty()
+                && !known.seen_at(ancestry, file, head)?
+            {
+                m.arrives = history::state_at(ancestry, file, target)?;
+            }
+            let stands = history::state_at(ancestry, file, head)?;
+            if !known_then && (r.exact || stands.is_some()) {
+                let outcome = if r.exact || !m.is_empty() {
+                    "the earliest known one is restored"
+                } else {
+                    "it stays as it is"
+                };
                 gaps.push(Gap {
-                    path: history::state_at(ancestry, file, head)?.map(|p| p.path.bytes().to_vec()),
+                    path: stands.map(|placed| placed.path.bytes().to_vec()),
                     kind: GapKind::Unknown,
-                    detail: format!(
-                        "its state at {target} is not known; the earliest known one is restored"
-                    ),
+                    detail: format!("its state at {target} is not known; {outcome}"),
                 });
             }
             moves.insert(file, m);
@@ -360,9 +385,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             units.push((unit, effect));
         }
         drop_no_ops(ancestry, &mut moves, head)?;
-        let is_no_op = moves
-            .values()
-            .all(|m| m.take_out.is_empty() && m.put_back.is_empty());
+        let is_no_op = moves.values().all(SetDelta::is_empty);
         let mut nothing = Vec::new();
         if is_no_op && gaps.is_empty() {
             for (one, effect) in &units {
@@ -465,8 +488,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             return Ok(false);
         }
         let edits = self.operation_edits(ancestry, op.id, head, OpKind::Undo)?;
-        let is_no_op = |m: &SetDelta| m.take_out.is_empty() && m.put_back.is_empty();
-        Ok(!edits.moves.is_empty() && edits.moves.values().all(is_no_op))
+        Ok(!edits.moves.is_empty() && edits.moves.values().all(SetDelta::is_empty))
     }
 
     /// Returns the newest operation of the chain that is not undone. Refused if a turn began after it.

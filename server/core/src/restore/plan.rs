@@ -48,6 +48,10 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         if !only_moves_edits || !self.engine.capture().no_agent_is_active()? {
             return Ok(None);
         }
+        // a scan finds the files that changed rules of .gitignore bring into sight
+        if self.engine.capture().rules_changed_since_scan()? {
+            return Ok(None);
+        }
         // a request refused now may be possible after a scan
         let Ok(plan) = self.plan_recorded(r) else {
             return Ok(None);
@@ -222,7 +226,7 @@ impl PlanBuilder<'_> {
         self.plan.gaps.clone_from(&edits.gaps);
         self.plan.nothing.clone_from(&edits.nothing);
         for (file, moves) in &edits.moves {
-            if moves.take_out.is_empty() && moves.put_back.is_empty() {
+            if moves.is_empty() {
                 continue;
             }
             self.file(&ancestry, edits, *file, moves)?;
@@ -323,7 +327,7 @@ impl PlanBuilder<'_> {
             after: outcome.state,
             taken_out: moves.take_out.iter().copied().collect(),
             put_back: moves.put_back.iter().copied().collect(),
-            as_user: !outcome.conflicts.is_empty(),
+            as_user: !outcome.conflicts.is_empty() || moves.arrives.is_some(),
             merged: outcome.merged,
             new_content: outcome.content,
         };
@@ -359,6 +363,14 @@ impl PlanBuilder<'_> {
         moves: &SetDelta,
         current: &FileVersion,
     ) -> Result<MergeOutcome> {
+        if let Some(placed) = &moves.arrives {
+            let state = Some(placed.clone());
+            return Ok(MergeOutcome {
+                opaque: opaque(&state),
+                state,
+                ..MergeOutcome::default()
+            });
+        }
         let now = history::in_force(ancestry, file, self.head)?;
         let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
         wanted.extend(&moves.put_back);
