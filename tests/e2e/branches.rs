@@ -513,6 +513,41 @@ fn a_file_adopted_on_one_branch_stays() {
     world.ok(["verify"]);
 }
 
+/// S3-036, U-20: an exact rewind to another branch restores a file that was adopted there and never changed. Undo and
+/// redo take it away and restore it.
+#[test]
+fn an_exact_rewind_restores_a_file_adopted_on_another_branch() {
+    let world = an_edit_and_a_new_file();
+    world.write(".gitignore", "*.log\n");
+    world.ok(["checkpoint"]);
+    world.ok(["branch", "create", "other"]);
+    world.write("x.log", "before\n");
+    world.write(".gitignore", "");
+    world.ok(["checkpoint", "-m", "seen"]);
+    let there = world.tree();
+    let switch = ["switch", "other"];
+    let rewind = ["rewind", "seen", "--exact"];
+    // the file is still there
+    world.ok(switch);
+    world.ok(rewind);
+    assert_same(&world.tree(), &there);
+    world.ok(["undo"]);
+    assert_eq!(world.read("x.log"), "before\n");
+    // it is there no more
+    fs::remove_file(world.path("x.log")).expect("a file to remove");
+    let here = world.tree();
+    world.ok(rewind);
+    assert_same(&world.tree(), &there);
+    let again = world.json([&rewind[..], &["--dry-run"]].concat());
+    assert_eq!(actions(&again), Vec::<String>::new(), "{again}");
+    for (command, tree) in [("undo", &here), ("redo", &there)] {
+        world.ok([command]);
+        assert_same(&world.tree(), tree);
+    }
+    nothing_new(&world);
+    world.ok(["verify"]);
+}
+
 /// A fork that cannot be finished leaves neither a branch nor a root.
 #[test]
 fn a_fork_that_cannot_be_finished_leaves_no_branch() {

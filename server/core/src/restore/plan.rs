@@ -364,7 +364,8 @@ impl PlanBuilder<'_> {
         current: &FileVersion,
     ) -> Result<MergeOutcome> {
         if let Some(placed) = &moves.arrives {
-            let state = Some(placed.clone());
+            let stays = current.is_none() && self.stands_unnamed(placed)?;
+            let state = Some(placed.clone()).filter(|_| !stays);
             return Ok(MergeOutcome {
                 opaque: opaque(&state),
                 state,
@@ -399,6 +400,14 @@ impl PlanBuilder<'_> {
             outcome = replay.run()?;
         }
         Ok(outcome)
+    }
+
+    /// True if an arriving file is on disk already: untracked, or captured on this branch without an identity.
+    fn stands_unnamed(&self, placed: &Placed) -> Result<bool> {
+        let row = file_state::get(&self.engine.store.conn, self.engine.here.root, &placed.path)?;
+        let is_unnamed = row.is_none_or(|row| row.file.is_none());
+        let there = || self.engine.root.reread_entry(&placed.path, &placed.image);
+        Ok(is_unnamed && there()?.image == placed.image)
     }
 
     /// Adds a change, as far as it is in the chosen hunks, with its conflicts.
