@@ -640,6 +640,107 @@ fn a_plan_names_what_a_restore_of_the_rules_reveals() {
     );
 }
 
+/// U-18: a rewind of one path includes a file that the user moved there since the last scan.
+#[test]
+fn a_rewind_of_a_path_finds_the_file_that_was_moved_there() {
+    let insert = Edit::Insert {
+        file: 0,
+        at: 0,
+        lines: 1,
+    };
+    let replace = |at| Edit::Replace {
+        file: 0,
+        at,
+        lines: 1,
+    };
+    holds(&[
+        named(insert.clone()),
+        Op::User(vec![replace(0)]),
+        Op::Prompt(A),
+        Op::User(vec![Edit::Remove { file: 0 }]),
+        shell(vec![Edit::Replaced { file: 0, to: 4 }]),
+        named(insert),
+        named(replace(1)),
+        Op::User(vec![
+            Edit::Chmod {
+                file: 0,
+                executable: false,
+            },
+            Edit::Rename { file: 20, to: 10 },
+        ]),
+        Op::Rewind(Ask {
+            node: 0,
+            exact: false,
+            session: None,
+            path: Some(54),
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        }),
+    ]);
+}
+
+/// L5: a revert leaves a file while a link stands in its directory's place, and says so.
+#[test]
+fn a_revert_skips_a_file_whose_directory_is_a_link() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(Edit::Remove { file: 19 }),
+            Op::User(vec![Edit::Link {
+                path: 229,
+                target: 0,
+            }]),
+            switch(0, false, false),
+            Op::RevertBoth {
+                one: 25538,
+                other: 60607,
+            },
+        ],
+    );
+}
+
+/// B: a file moves on although another one, which moved where no scan saw it, has left the same inode.
+#[test]
+fn a_rename_is_found_where_two_files_had_one_inode() {
+    holds(&[
+        named(Edit::Create {
+            path: 139,
+            lines: 2,
+        }),
+        shell(vec![
+            Edit::Replaced { file: 0, to: 162 },
+            Edit::Replaced { file: 0, to: 138 },
+        ]),
+        Op::User(vec![Edit::Remove { file: 65 }]),
+        Op::User(vec![
+            Edit::Remove { file: 56 },
+            Edit::FinalNewline { file: 0 },
+        ]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 82,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        shell(vec![
+            Edit::Remove { file: 11 },
+            Edit::Create { path: 11, lines: 0 },
+        ]),
+        Op::User(vec![Edit::Rename { file: 95, to: 203 }]),
+        named(Edit::Create { path: 82, lines: 1 }),
+        Op::User(vec![
+            Edit::Create {
+                path: 120,
+                lines: 0,
+            },
+            Edit::Rename { file: 105, to: 144 },
+        ]),
+    ]);
+}
+
 fn default_rewind(node: u16) -> Op {
     Op::Rewind(Ask {
         node,

@@ -9,7 +9,7 @@ use backstitch_core::restore::{ActionKind, Applied, Goal, OnConflict, Plan, Requ
 
 use super::model::{Entry, Files, Sure, Who, on_disk, tokens_in, unlike};
 use super::ops::{Ask, Choice, Op, PATHS};
-use super::world::{Checked, World};
+use super::world::{Checked, RULES_FILE, World};
 
 /// Result of a request.
 pub enum Outcome {
@@ -94,7 +94,13 @@ impl World {
             .plan_undisturbed(request)
             .map_err(|e| format!("{what}, from what is recorded: {e}"))?;
         let planned = self.engine.restore_mut().plan(request);
-        same_plan(&what, undisturbed.as_ref(), planned.as_ref().ok())?;
+        let same_rules = before.get(RULES_FILE) == self.rules_scanned.as_ref();
+        same_plan(
+            &what,
+            same_rules,
+            undisturbed.as_ref(),
+            planned.as_ref().ok(),
+        )?;
         self.asked();
         self.settled("a plan")?;
         let plan = match planned {
@@ -370,7 +376,12 @@ impl World {
             let mut whole = true;
             for node in pair {
                 match self.restore(&Request::new(Goal::Revert(vec![node])))? {
-                    Outcome::Done(applied) => made.extend(applied.operation),
+                    Outcome::Done(applied) => {
+                        made.extend(applied.operation);
+                        let actions = &applied.plan.actions;
+                        // a file is skipped while a link of the other revert stands in its directory's place
+                        whole &= actions.iter().all(|a| a.kind != ActionKind::Skip);
+                    }
                     Outcome::Refused(_) => whole = false,
                 }
             }
@@ -429,15 +440,21 @@ fn brief(entry: &Entry) -> String {
     text.chars().take(400).collect()
 }
 
-/// A plan made without scanning the whole tree, where possible, equals one made after a scan.
-fn same_plan(what: &str, undisturbed: Option<&Plan>, looked: Option<&Plan>) -> Checked {
+/// A plan made without scanning the whole tree, where possible, equals one made after a scan. Where the user changed the
+/// rules, the scan may bring files into sight, which the plan then names.
+fn same_plan(
+    what: &str,
+    same_rules: bool,
+    undisturbed: Option<&Plan>,
+    looked: Option<&Plan>,
+) -> Checked {
     let Some(undisturbed) = undisturbed else {
         return Ok(());
     };
     let same = looked.is_some_and(|looked| {
         looked.actions == undisturbed.actions
             && looked.conflicts.is_empty()
-            && looked.gaps == undisturbed.gaps
+            && (looked.gaps == undisturbed.gaps || !same_rules)
     });
     if same {
         return Ok(());

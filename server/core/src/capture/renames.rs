@@ -12,7 +12,7 @@ use crate::worktree::file_state::FileStates;
 pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
     let born = |s: &Stat| (s.dev, s.inode, s.btime);
     let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
-    let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
+    let mut by_inode: HashMap<(i64, i64, i64), Vec<usize>> = HashMap::new();
     let mut deleted_by_content: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
     let mut created_by_content: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
@@ -21,7 +21,7 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
                 if let Some(row) = known.get(&before.path)
                     && row.stat.btime != 0
                 {
-                    by_inode.insert(born(&row.stat), at);
+                    by_inode.entry(born(&row.stat)).or_default().push(at);
                 }
                 if let Some(content) = before.image.content().filter(|_| size(&before.image)) {
                     deleted_by_content.entry(content).or_default().push(at);
@@ -35,13 +35,19 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
             _ => {}
         }
     }
+    // a rename is the work of one writer
+    let may_join = |from: usize, to: usize| steps[from].attribution == steps[to].attribution;
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for (at, step) in steps.iter().enumerate() {
         if step.before.is_some() || step.after.is_none() {
             continue;
         }
-        if let Some(from) = step.stat.as_ref().and_then(|s| by_inode.remove(&born(s))) {
-            pairs.push((from, at));
+        let Some(gone) = step.stat.as_ref().and_then(|s| by_inode.get_mut(&born(s))) else {
+            continue;
+        };
+        // several deleted files have one inode if one of them had moved where no scan saw it
+        if let Some(found) = gone.iter().position(|from| may_join(*from, at)) {
+            pairs.push((gone.swap_remove(found), at));
         }
     }
     let paired: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
@@ -51,16 +57,13 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
             created_by_content.get(content).map(Vec::as_slice),
         ) && !paired.contains(from)
             && !paired.contains(to)
+            && may_join(*from, *to)
         {
             pairs.push((*from, *to));
         }
     }
     let mut joined = BTreeSet::new();
     for (from, to) in pairs {
-        // a rename is the work of one writer
-        if steps[from].attribution != steps[to].attribution {
-            continue;
-        }
         let before = steps[from].before.clone();
         let (file, since) = (steps[from].file, steps[from].since);
         let step = &mut steps[to];

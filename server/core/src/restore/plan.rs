@@ -65,6 +65,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         paths.extend(gaps.filter_map(RelPath::new));
         paths.extend(plan.edits.iter().map(|edit| edit.path.clone()));
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
+        // a file that was moved to a requested path belongs to the request; a directory always needs a scan
+        paths.extend(r.paths.iter().cloned());
         // a switch moves more files than it names, and an undo may be a switch
         let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
         Ok((decided && self.engine.capture().match_record(&paths)?).then_some(plan))
