@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
+use backstitch_core::model::NodeId;
 use backstitch_core::restore::{Goal, Request};
 use backstitch_core::{Engine, ErrorKind, Locate, Workspace};
 
-use super::model::{Entry, Files, on_disk, unlike};
+use super::model::{Entry, on_disk, unlike};
 use super::ops::PATHS;
 use super::restore::exact;
 use super::world::{Checked, World};
@@ -34,7 +35,8 @@ impl World {
         let Some(mut there) = self.other.take() else {
             return self.fork_into(node);
         };
-        let before = on_disk(&there.root).0;
+        let head = there.engine.history().head();
+        let head = head.map_err(|e| format!("elsewhere: {e}"))?;
         let path = PATHS[usize::from(path) % PATHS.len()];
         let at = |e: backstitch_core::Error| format!("elsewhere: {e}");
         match how % 4 {
@@ -122,7 +124,7 @@ impl World {
                     .record(&event(after))
                     .map_err(at)?;
                 self.settle_elsewhere(&there)?;
-                Self::only_its_own(&there, &before)?;
+                Self::only_its_own(&there, head)?;
             }
         }
         let wrong = unlike(&here, &self.disk());
@@ -133,7 +135,7 @@ impl World {
         Ok(())
     }
 
-    fn fork_into(&mut self, node: backstitch_core::model::NodeId) -> Checked {
+    fn fork_into(&mut self, node: NodeId) -> Checked {
         let name = "elsewhere".to_owned();
         let root = self.root.with_file_name("elsewhere");
         let made = self
@@ -196,25 +198,24 @@ impl World {
         self.holds(head)
     }
 
-    /// Checks that its steps are on its own branch, of its own session, and of nobody else.
-    fn only_its_own(there: &Elsewhere, before: &Files) -> Checked {
+    /// Checks that its step is on its own branch, of its own session, and of nobody else. A change that rules hide has
+    /// no step.
+    fn only_its_own(there: &Elsewhere, before: Option<NodeId>) -> Checked {
         let head = there
             .engine
             .history()
             .head()
             .map_err(|e| format!("elsewhere: {e}"))?;
-        let Some(head) = head else { return Ok(()) };
+        let Some(head) = head.filter(|head| Some(*head) != before) else {
+            return Ok(());
+        };
         let entry = there
             .engine
             .history()
             .entry(head)
             .map_err(|e| format!("elsewhere: {e}"))?;
-        let changed = on_disk(&there.root).0 != *before;
         let sure = |c: &backstitch_core::EntryChange| !c.change.origin.is_uncertain();
-        if changed
-            && entry.call.is_some()
-            && (entry.branch != there.name || !entry.changes.iter().all(sure))
-        {
+        if entry.call.is_some() && (entry.branch != there.name || !entry.changes.iter().all(sure)) {
             return Err(format!("L8: {head}, made elsewhere, is {entry:#?}"));
         }
         Ok(())

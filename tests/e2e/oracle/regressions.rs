@@ -741,6 +741,36 @@ fn a_rename_is_found_where_two_files_had_one_inode() {
     ]);
 }
 
+/// L8: what an agent writes in a forked directory where rules hide it is no step there.
+#[test]
+fn work_elsewhere_that_rules_hide_is_no_step() {
+    let insert = Edit::Insert {
+        file: 0,
+        at: 0,
+        lines: 1,
+    };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(Edit::Rules { rules: 2 }),
+            named(insert.clone()),
+            Op::User(vec![Edit::Remove { file: 0 }]),
+            Op::Prompt(A),
+            named(insert),
+            Op::Elsewhere {
+                node: 45169,
+                path: 0,
+                how: 0,
+            },
+            Op::Elsewhere {
+                node: 0,
+                path: 172,
+                how: 146,
+            },
+        ],
+    );
+}
+
 fn default_rewind(node: u16) -> Op {
     Op::Rewind(Ask {
         node,
