@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Capture;
 use super::event::{AgentEvent, Effect, EventKind, ToolCall};
 use super::write_txn::AFTER;
-use super::{calls, edit_call};
+use super::{calls, named_paths};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::RootId;
@@ -63,7 +63,7 @@ impl Capture<&mut Engine> {
         let mut here_paths = Vec::new();
         let mut by_root: BTreeMap<RootId, (&Path, Vec<PathBuf>)> = BTreeMap::new();
         for path in paths {
-            let places = edit_call::places(own, e.cwd.as_deref(), path);
+            let places = named_paths::places(own, e.cwd.as_deref(), path);
             let mut stays = places.is_empty();
             for place in places {
                 // the innermost directory that contains it

@@ -4,7 +4,8 @@
 use super::EditorDocuments;
 use super::EditorLease;
 use crate::capture::calls::{self, Attribution, ToolOutcome, Writer};
-use crate::capture::edit_call::{EXCLUDED, transition};
+use crate::capture::named_paths::EXCLUDED;
+use crate::capture::named_record::transition;
 use crate::capture::transition::Transition;
 use crate::capture::write_txn::{AFTER, ScanContext, WriteTxn};
 use crate::capture::{AgentEvent, DEADLINE, ToolCall, reported};

@@ -3,7 +3,7 @@
 use super::EditorDocuments;
 use crate::capture::DEADLINE;
 use crate::capture::calls::{self, Attribution, Observation, Writers};
-use crate::capture::edit_call::transition;
+use crate::capture::named_record::transition;
 use crate::capture::write_txn::{BEFORE, ScanContext, WriteTxn};
 use crate::engine::Engine;
 use crate::error::Result;

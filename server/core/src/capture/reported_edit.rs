@@ -1,0 +1,410 @@
+//! The end of a call that names its files: separates the call's own work from other differences at its paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::{self, Attribution, Observation, Writer, Writers};
+use super::event::{PathReport, Wrote};
+use super::named_paths::refresh_entry;
+use super::named_record::{adopt, out_of_sight, readable_image, record_between, transition};
+use super::renames::follow_renames;
+use super::tool_text::{in_style_of, is_plain, replaced};
+use super::transition::Transition;
+use super::write_txn::{ScanContext, WriteTxn};
+use crate::error::{Error, Result};
+use crate::model::{Certainty, ContentId, Coverage, Image, NodeId, RelPath, SessionId};
+use crate::store;
+use crate::store::tables::change;
+use crate::store::tables::reserved::Reserved;
+use crate::store::tables::root::scan;
+use crate::worktree::disk::DiskEntry;
+use crate::worktree::file_state::{self, FileState, FileStates};
+use crate::worktree::pending_saves;
+
+/// An edit call at its end, with its report.
+#[derive(Clone, Copy)]
+pub(super) struct ReportedCall<'a> {
+    pub row: &'a calls::CallRow,
+    /// True if its "before" event never came.
+    pub opened_now: bool,
+    pub reports: &'a BTreeMap<RelPath, &'a PathReport>,
+    pub failed: bool,
+}
+
+/// An edit call at its end, at one path.
+struct ReportedEdit<'a> {
+    call: ReportedCall<'a>,
+    /// The tool's report on this path. A failed call has none.
+    report: Option<&'a PathReport>,
+    reserved: Option<Reserved>,
+}
+
+/// The differences that an edit call leaves behind.
+pub(super) struct EditWork {
+    /// The work of the call.
+    own: Vec<Transition>,
+    /// Paths with a further difference.
+    rest: Vec<(RelPath, DiskEntry)>,
+    /// The rows before the call's work.
+    rows: FileStates,
+    coverage: Coverage,
+}
+
+/// Outcome of an edit call at a path.
+enum EditOutcome {
+    Nothing,
+    /// The whole difference is the call's work.
+    All(Transition),
+    /// The call's work, if any. The rest of the difference is not.
+    Part(Option<Transition>),
+}
+
+impl ReportedCall<'_> {
+    /// Separates the work of the call from other differences at its paths.
+    pub(super) fn work(
+        &self,
+        txn: &WriteTxn<'_>,
+        entries: BTreeMap<RelPath, DiskEntry>,
+        reserved: &BTreeMap<RelPath, Reserved>,
+        coverage: Coverage,
+    ) -> Result<EditWork> {
+        let mut work = EditWork {
+            own: Vec::new(),
+            rest: Vec::new(),
+            rows: FileStates::default(),
+            coverage,
+        };
+        for (path, entry) in entries {
+            let entry = refresh_entry(txn, &path, entry)?;
+            if let Some(row) = file_state::get(txn.conn, txn.here.root, &path)? {
+                work.rows.insert(path.clone(), row);
+            }
+            let edit = ReportedEdit {
+                call: *self,
+                report: self.reports.get(&path).copied().filter(|_| !self.failed),
+                reserved: reserved.get(&path).copied(),
+            };
+            match edit.outcome(txn, &path, &entry, &mut work.coverage)? {
+                EditOutcome::Nothing => {}
+                EditOutcome::All(transition) => work.own.push(transition),
+                EditOutcome::Part(transition) => {
+                    work.own.extend(transition);
+                    work.rest.push((path, entry));
+                }
+            }
+        }
+        Ok(work)
+    }
+
+    /// Records the work of the call as its step, and further differences after it. Returns the node
+    /// of the step.
+    pub(super) fn record(&self, txn: &WriteTxn<'_>, mut work: EditWork) -> Result<Option<NodeId>> {
+        let context = ScanContext {
+            observation: Observation::AtEndOf(Writer {
+                call: self.row.id,
+                session: self.row.session,
+            }),
+            ..ScanContext::between()
+        };
+        follow_renames(&mut work.own, &work.rows);
+        let generation = scan::next_generation(txn.conn, txn.here.root)?;
+        let has_gaps = !work.coverage.items.is_empty();
+        let node = txn.record(&work.own, &context, &work.coverage, has_gaps, generation)?;
+        // any further difference is by an unknown author
+        let unknown = Observation::Unreported(self.row.session);
+        let attribution = Writers::default().attribute(unknown);
+        for (path, entry) in work.rest {
+            let row = file_state::get(txn.conn, txn.here.root, &path)?;
+            let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+            let image = readable_image(before, entry.image);
+            let rest = transition(&path, row.as_ref(), image, &entry, attribution, 0);
+            record_between(txn, rest, generation)?;
+        }
+        Ok(node)
+    }
+}
+
+impl ReportedEdit<'_> {
+    /// Returns the outcome of the call at one path.
+    fn outcome(
+        &self,
+        txn: &WriteTxn<'_>,
+        path: &RelPath,
+        entry: &DiskEntry,
+        coverage: &mut Coverage,
+    ) -> Result<EditOutcome> {
+        let waiting = txn.pending.get(path);
+        if waiting.is_some_and(|p| entry.image == p.disk) {
+            return Ok(EditOutcome::Nothing);
+        }
+        let mut row = row_at_start(txn, path, entry)?;
+        if let Image::Opaque(why) = entry.image {
+            coverage.note(path.bytes(), crate::worktree::scan::reason(why), "named");
+        }
+        if let Some(found_text) = self.found_text(txn, row.as_ref(), entry)? {
+            self.record_found_text(txn, path, row.as_ref(), entry, &found_text)?;
+            row = file_state::get(txn.conn, txn.here.root, path)?;
+        }
+        let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+        let image = readable_image(before, entry.image);
+        if image == before {
+            self.confirm_if_exact(txn, before, entry)?;
+            return Ok(EditOutcome::Nothing);
+        }
+        let reported_text = self.reported_text(txn, &before, entry)?;
+        let exact = reported_text
+            .as_ref()
+            .is_some_and(|reported_text| entry.holds(reported_text));
+        if !txn.store_entry(path, entry, &before)? {
+            return Ok(EditOutcome::Nothing);
+        }
+        if row.is_none() && self.may_be_older(exact) && out_of_sight(txn, path)? {
+            adopt(txn, path, image, entry.stat)?;
+            return Ok(EditOutcome::Nothing);
+        }
+        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
+        if let Some(reported_text) = reported_text.filter(|_| self.wrote_part(exact, entry)) {
+            let mode = mode_of(entry.image, before);
+            let written = store_text(txn, &reported_text, mode, before.content())?;
+            let (image, certain) = (written.image, self.certain());
+            let own = transition(path, row.as_ref(), image, &written, certain, made_dirs);
+            return Ok(EditOutcome::Part((image != before).then_some(own)));
+        }
+        let attribution = self.attribution(txn, path, exact)?;
+        Ok(EditOutcome::All(transition(
+            path,
+            row.as_ref(),
+            image,
+            entry,
+            attribution,
+            made_dirs,
+        )))
+    }
+
+    /// Records the text that the tool found. The file was written between our reading and the
+    /// tool's own, so this is not the tool's work.
+    fn record_found_text(
+        &self,
+        txn: &WriteTxn<'_>,
+        path: &RelPath,
+        row: Option<&FileState>,
+        entry: &DiskEntry,
+        found_text: &str,
+    ) -> Result<()> {
+        let recorded = row.map_or(Image::Absent, |r| r.image);
+        let mode = mode_of(recorded, entry.image);
+        let between = store_text(txn, found_text.as_bytes(), mode, recorded.content())?;
+        let image = between.image;
+        if row.is_none() && self.call.opened_now {
+            return adopt(txn, path, image, None);
+        }
+        let generation = scan::next_generation(txn.conn, txn.here.root)?;
+        let by_user = transition(path, row, image, &between, Attribution::USER, 0);
+        record_between(txn, by_user, generation)?;
+        Ok(())
+    }
+
+    /// Makes a change that another scan has recorded certain, if the file is exactly what the tool
+    /// reported.
+    fn confirm_if_exact(&self, txn: &WriteTxn<'_>, now: Image, entry: &DiskEntry) -> Result<()> {
+        let Some(before) = self.reserved.filter(|r| r.image != now) else {
+            return Ok(());
+        };
+        let reported_text = self.reported_text(txn, &before.image, entry)?;
+        if reported_text.is_some_and(|reported_text| entry.holds(&reported_text)) {
+            change::confirm(txn.conn, self.call.row.id)?;
+        }
+        Ok(())
+    }
+
+    /// True if a file without a row may be older than the call: it was named only at the end, or
+    /// excluded until now.
+    fn may_be_older(&self, exact: bool) -> bool {
+        let named_at_end = self.reserved.is_none() && !self.call.opened_now;
+        named_at_end || self.call.opened_now && !exact
+    }
+
+    /// True if only the reported text is the call's work, and the disk has another one.
+    fn wrote_part(&self, exact: bool, entry: &DiskEntry) -> bool {
+        let has_both_events = !self.call.opened_now && !self.call.row.is_presumed();
+        !exact && has_both_events && matches!(entry.image, Image::File { .. } | Image::Absent)
+    }
+
+    /// Returns the attribution of a change that is the call's for certain.
+    fn certain(&self) -> Attribution {
+        self.by_call((Certainty::Certain, Certainty::Certain))
+    }
+
+    fn by_call(&self, (session_c, step_c): (Certainty, Certainty)) -> Attribution {
+        let row = self.call.row;
+        calls::by_call(row.session, row.id, session_c, step_c)
+    }
+
+    /// Returns the attribution of the whole difference at a path.
+    fn attribution(&self, txn: &WriteTxn<'_>, path: &RelPath, exact: bool) -> Result<Attribution> {
+        if exact {
+            return Ok(self.certain());
+        }
+        let row = self.call.row;
+        if self.call.failed || self.call.opened_now || row.is_presumed() {
+            return Ok(self.by_call((Certainty::Uncertain, Certainty::Uncertain)));
+        }
+        let concurrent = calls::concurrent_sessions(txn.conn, txn.here.root, row, path)?;
+        Ok(self.by_call(certainty_beside(row.session, &concurrent)))
+    }
+
+    /// Returns the text that the tool found, if it differs from the record. Tools report text in
+    /// LF, so a file with other line endings proves nothing here.
+    fn found_text(
+        &self,
+        txn: &WriteTxn<'_>,
+        row: Option<&FileState>,
+        entry: &DiskEntry,
+    ) -> Result<Option<String>> {
+        let Some(found) = self.report.and_then(|report| report.found.as_ref()) else {
+            return Ok(None);
+        };
+        if found.contains('\r') || entry.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
+            return Ok(None);
+        }
+        // anything recorded since the "before" event may be this call's own work, recorded early
+        let now = row.map_or(Image::Absent, |r| r.image);
+        if self.reserved.is_some_and(|before| before.image != now) {
+            return Ok(None);
+        }
+        // through a link the tool reads another file's text
+        let recorded = match (row.map(|r| r.image), entry.image) {
+            (_, Image::Symlink { .. }) => return Ok(None),
+            (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
+            (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
+            (None, _) if self.call.opened_now => return Ok(Some(found.clone())),
+            _ => return Ok(None),
+        };
+        let Some(recorded) = recorded else {
+            return Ok(None);
+        };
+        if recorded.contains(&b'\r') || !is_plain(&recorded) {
+            return Ok(None);
+        }
+        Ok((recorded != found.as_bytes()).then(|| found.clone()))
+    }
+
+    /// Returns the text that the tool reports as its result, if any. Tools report text in LF; it is
+    /// converted to the line endings of the file.
+    fn reported_text(
+        &self,
+        txn: &WriteTxn<'_>,
+        before: &Image,
+        entry: &DiskEntry,
+    ) -> Result<Option<Vec<u8>>> {
+        let Some(wrote) = self.report.and_then(|report| report.wrote.as_ref()) else {
+            return Ok(None);
+        };
+        if before.is_too_long() || entry.image.is_too_long() {
+            return Ok(None);
+        }
+        let now = entry.bytes.as_deref().unwrap_or_default();
+        match wrote {
+            // the line endings of a large file are not known
+            Wrote::Whole(text) if entry.image.is_large() && entry.bytes.is_none() => Ok(entry
+                .holds(text.as_bytes())
+                .then(|| text.clone().into_bytes())),
+            // with another encoding the report proves nothing
+            Wrote::Whole(_) if !is_plain(now) => Ok(None),
+            Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
+            Wrote::Replace { old, new, all } => {
+                let before_bytes = match before.content() {
+                    Some(content) => recorded(txn, &content)?,
+                    None => Some(Vec::new()),
+                };
+                Ok(before_bytes.and_then(|before| replaced(before, (old, new), *all)))
+            }
+        }
+    }
+}
+
+/// Returns the row from which a call started, with pending saves at the path resolved.
+fn row_at_start(
+    txn: &WriteTxn<'_>,
+    path: &RelPath,
+    entry: &DiskEntry,
+) -> Result<Option<FileState>> {
+    let row = file_state::get(txn.conn, txn.here.root, path)?;
+    match txn.pending.get(path) {
+        Some(p) if entry.image == p.wanted => {
+            pending_saves::saved(txn.conn, p.id)?;
+            Ok(row)
+        }
+        Some(_) => txn.withdraw_if_waiting(path, row),
+        None => Ok(row),
+    }
+}
+
+/// Returns the permission bits of the first of two images that is a file.
+fn mode_of(first: Image, second: Image) -> u32 {
+    match (first, second) {
+        (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
+        _ => 0o644,
+    }
+}
+
+/// Stores a text that was on disk for a while. Returns its entry, which no stat proves.
+fn store_text(
+    txn: &WriteTxn<'_>,
+    text: &[u8],
+    mode: u32,
+    like: Option<ContentId>,
+) -> Result<DiskEntry> {
+    let image = Image::File {
+        mode,
+        content: store::put(txn.conn, txn.dir, text, like)?,
+        size: text.len() as u64,
+    };
+    Ok(DiskEntry {
+        image,
+        stat: None,
+        bytes: None,
+        is_dir: false,
+    })
+}
+
+/// Returns the certainty of session and step of a call's change, given the sessions that may have
+/// written the path beside it.
+fn certainty_beside(
+    session: SessionId,
+    concurrent_sessions: &BTreeSet<SessionId>,
+) -> (Certainty, Certainty) {
+    if concurrent_sessions.iter().any(|r| *r != session) {
+        (Certainty::Uncertain, Certainty::Uncertain)
+    } else if concurrent_sessions.contains(&session) {
+        (Certainty::Certain, Certainty::Uncertain)
+    } else {
+        (Certainty::Certain, Certainty::Certain)
+    }
+}
+
+/// Reads a recorded content. Returns None if it is damaged: the comparison fails, not the event.
+fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
+    match store::get(txn.conn, txn.dir, content) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Error::Blob { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_beside_other_sessions_is_uncertain() {
+        use Certainty::{Certain, Uncertain};
+        let beside = |sessions: &[i64]| {
+            let sessions = sessions.iter().copied().map(SessionId).collect();
+            certainty_beside(SessionId(1), &sessions)
+        };
+        assert_eq!(beside(&[]), (Certain, Certain));
+        assert_eq!(beside(&[1]), (Certain, Uncertain));
+        assert_eq!(beside(&[2]), (Uncertain, Uncertain));
+        assert_eq!(beside(&[1, 2]), (Uncertain, Uncertain));
+    }
+}
