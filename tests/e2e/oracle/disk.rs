@@ -203,7 +203,7 @@ impl World {
                         && c.reserved.iter().any(|p| p == to)
                 });
                 // where an open call names the moved file, its end at this path may be that call's and its start at
-                // the other the mover's: then the move is not followed
+                // the other the mover's: then the move is not followed, and the mover gets the lines
                 let held = self.calls.iter().any(|c| {
                     call.is_none_or(|own| own.number != c.number) && c.reserved.contains(&path)
                 });
@@ -213,6 +213,7 @@ impl World {
                     }
                     if let Some(token) = self.tokens.get_mut(line)
                         && (announced
+                            || held && token.who != who
                             || token.node.is_none() && (token.sure != own || token.who != who))
                     {
                         token.sure = Sure::No;

@@ -1,7 +1,7 @@
 //! Laws for a rewind, beyond those for every restore.
 
 use backstitch_core::model::{Kind, NodeId, RelPath};
-use backstitch_core::restore::{ActionKind, OnConflict, Plan, Request};
+use backstitch_core::restore::{ActionKind, GapKind, OnConflict, Plan, Request};
 
 use super::model::{Files, Sure, Token, Who, tokens_in, unlike};
 use super::world::{Checked, World};
@@ -25,7 +25,7 @@ impl World {
         !self.mix.user && !self.mix.overlap
     }
 
-    /// L1, L7: tracked files equal the node's tree.
+    /// L1, L7: tracked files equal the node's tree, but those whose state on another branch is said to be unknown.
     pub(super) fn equals(
         &self,
         what: &str,
@@ -34,10 +34,17 @@ impl World {
         node: NodeId,
         disk: &Files,
     ) -> Checked {
+        let elsewhere = self.head()?.is_some_and(|head| !self.stands_on(head, node));
+        let said_unknown = |path: &str| {
+            let unknown = plan.gaps.iter().filter(|g| g.kind == GapKind::Unknown);
+            let mut paths = unknown.filter_map(|gap| gap.path.as_deref());
+            paths.any(|gap| gap == path.as_bytes())
+        };
         let skipped = |path: &str| {
             plan.actions
                 .iter()
                 .any(|a| a.kind == ActionKind::Skip && a.path.display() == path)
+                || elsewhere && said_unknown(path)
         };
         let counts = |path: &&String| {
             let scope = request.paths.is_empty()
@@ -58,7 +65,7 @@ impl World {
             .collect();
         // a file unknown at that node is restored to its earliest known state, and never deleted
         let whole = request.paths.is_empty();
-        let one_line = self.branches.len() == 1;
+        let one_line = self.branches.len() == 1 && self.other.is_none();
         let later = |(_, since): &&(String, NodeId)| whole && one_line && *since > node;
         for (path, since) in self.adopted.iter().filter(later) {
             let once = self.adopted.iter().filter(|(p, _)| p == path).count() == 1;

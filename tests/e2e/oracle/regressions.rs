@@ -1,6 +1,6 @@
 //! Shortest histories that once violated a law.
 
-use super::model::Who::A;
+use super::model::Who::{A, B};
 use super::ops::{Ask, Choice, Edit, Mix, Op};
 
 fn holds(ops: &[Op]) {
@@ -769,6 +769,183 @@ fn work_elsewhere_that_rules_hide_is_no_step() {
             },
         ],
     );
+}
+
+/// U-20: the undo of a switch removes a file that the switch created and that the other branch does not know.
+#[test]
+fn the_undo_of_a_switch_removes_what_it_brought() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            A_BRANCH,
+            shell(vec![Edit::Rules { rules: 65 }]),
+            Op::User(vec![Edit::Create {
+                path: 149,
+                lines: 0,
+            }]),
+            switch(125, false, true),
+            A_BRANCH,
+            A_BRANCH,
+            shell(vec![Edit::Remove { file: 29 }]),
+            switch(89, false, true),
+        ],
+    );
+}
+
+/// S3-036, U-23: an exact rewind in a forked directory names a file that was first captured in the other one.
+#[test]
+fn a_rewind_elsewhere_names_what_came_into_sight_here() {
+    let revert = |node, back| Op::RevertMany {
+        nodes: vec![node],
+        back,
+    };
+    let insert = |file| Edit::Insert {
+        file,
+        at: 0,
+        lines: 1,
+    };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![insert(0)]),
+            elsewhere(0, 0, 0),
+            shell(vec![
+                Edit::Rules { rules: 61 },
+                Edit::Create { path: 72, lines: 0 },
+            ]),
+            Op::Named {
+                who: B,
+                edit: insert(0),
+                told: false,
+            },
+            Op::Prompt(A),
+            revert(50282, true),
+            default_rewind(21966),
+            Op::Prompt(A),
+            named(insert(153)),
+            revert(23898, false),
+            elsewhere(6110, 0, 116),
+        ],
+    );
+}
+
+/// U-23: a file that came into sight here has no state at a checkpoint of a forked directory, and stays.
+#[test]
+fn what_came_into_sight_here_stays_in_a_rewind_to_work_elsewhere() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![
+                Edit::Create { path: 15, lines: 0 },
+                Edit::Rules { rules: 85 },
+                Edit::Copy { file: 0, to: 72 },
+            ]),
+            elsewhere(0, 0, 0),
+            elsewhere(0, 109, 130),
+            Op::Checkpoint,
+            named(Edit::Insert {
+                file: 87,
+                at: 0,
+                lines: 1,
+            }),
+            Op::Rewind(Ask {
+                node: 7237,
+                exact: true,
+                session: None,
+                path: None,
+                choice: Choice::Fail,
+                uncertain: false,
+                back: false,
+            }),
+        ],
+    );
+}
+
+/// U-23: a file that came into sight here stays in an exact rewind to work elsewhere, which says so.
+#[test]
+fn a_rewind_to_work_elsewhere_names_what_it_does_not_know() {
+    let insert = |file, lines| Edit::Insert { file, at: 0, lines };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![insert(0, 1)]),
+            shell(vec![insert(11, 1)]),
+            Op::Rewind(Ask {
+                node: 32577,
+                exact: false,
+                session: None,
+                path: None,
+                choice: Choice::Fail,
+                uncertain: false,
+                back: true,
+            }),
+            elsewhere(0, 0, 0),
+            Op::User(vec![
+                Edit::Rules { rules: 187 },
+                Edit::Create { path: 94, lines: 1 },
+            ]),
+            named(Edit::Remove { file: 10 }),
+            named(Edit::Delete {
+                file: 13,
+                at: 13,
+                lines: 1,
+            }),
+            shell(vec![insert(55, 2)]),
+            named(Edit::Replace {
+                file: 0,
+                at: 10,
+                lines: 1,
+            }),
+            Op::RevertMany {
+                nodes: vec![1633],
+                back: true,
+            },
+            shell(vec![
+                Edit::Link {
+                    path: 18,
+                    target: 0,
+                },
+                Edit::Rules { rules: 8 },
+            ]),
+            Op::User(vec![
+                Edit::Delete {
+                    file: 11,
+                    at: 180,
+                    lines: 2,
+                },
+                Edit::Rename { file: 79, to: 78 },
+            ]),
+            named(insert(103, 1)),
+            elsewhere(49, 0, 2),
+        ],
+    );
+}
+
+/// B: a file moves away from a path that an open call names: the lines become the mover's.
+#[test]
+fn a_move_from_an_announced_place_is_not_followed() {
+    holds(&[
+        shell(vec![Edit::Insert {
+            file: 7,
+            at: 0,
+            lines: 1,
+        }]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 223,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        shell(vec![Edit::Binary { path: 171 }]),
+        Op::User(vec![Edit::Rename { file: 184, to: 48 }]),
+        Op::Prompt(A),
+    ]);
+}
+
+fn elsewhere(node: u16, path: u8, how: u8) -> Op {
+    Op::Elsewhere { node, path, how }
 }
 
 fn default_rewind(node: u16) -> Op {

@@ -17,6 +17,7 @@ use crate::model::{
 };
 use crate::store::tables::moved::{self, Move};
 use crate::store::tables::{node, session, turn};
+use crate::worktree::file_state;
 
 /// Edits of one file to take out and to put back.
 #[derive(Clone, Debug, Default)]
@@ -319,6 +320,9 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             }
             moves.insert(file, m);
         }
+        if on_other_branch && is_whole_state {
+            gaps.extend(self.only_in_other_roots(ancestry, target, head)?);
+        }
         Ok(EditPlan {
             target: target.to_string(),
             kind: OpKind::Rewind,
@@ -328,6 +332,29 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             gaps,
             nothing: None,
         })
+    }
+
+    /// Gaps for files at the target that were first captured in another root and never changed there.
+    fn only_in_other_roots(
+        &self,
+        ancestry: &Ancestry<'_>,
+        target: NodeId,
+        head: NodeId,
+    ) -> Result<Vec<Gap>> {
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        let mut gaps = Vec::new();
+        for (path, row) in file_state::adopted_elsewhere(conn, root)? {
+            let Some(since) = row.since else { continue };
+            if ancestry.is_ancestor(since, target)? && !ancestry.is_ancestor(since, head)? {
+                gaps.push(Gap {
+                    path: Some(path.bytes().to_vec()),
+                    kind: GapKind::Unknown,
+                    detail: "it was first captured in another directory; it is not restored here"
+                        .to_owned(),
+                });
+            }
+        }
+        Ok(gaps)
     }
 
     fn revert_edits(

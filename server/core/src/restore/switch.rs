@@ -46,8 +46,10 @@ impl PlanBuilder<'_> {
             _ if turnout.carry => engine.restore().users_edits(&ancestry, self.head)?,
             _ => EditsByFile::new(),
         };
+        let mut brought = BTreeMap::new();
         if let (Some(done), OpKind::Undo) = (&done, turnout.kind) {
             self.uncarry(&ancestry, done)?;
+            brought = engine.restore().brought_by(done)?;
         }
         let mut files = engine.history().files_between(&ancestry, self.head, to)?;
         files.extend(engine.history().adopted_between(&ancestry, self.head, to)?);
@@ -64,6 +66,10 @@ impl PlanBuilder<'_> {
         } in &files
         {
             let Some(after) = after else {
+                // the switch created it where the other branch does not know it
+                if brought.get(file).is_some_and(|made| made == before) {
+                    self.take(FilePlan::of_states(*file, before.clone(), None));
+                }
                 continue;
             };
             if before.is_none() && self.is_on_disk(after, &vacated)? {
@@ -376,6 +382,15 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             }
         }
         Ok(edits)
+    }
+
+    /// Returns the files that a switch created on disk.
+    fn brought_by(&self, done: &Operation) -> Result<BTreeMap<FileId, FileVersion>> {
+        let files = journal::files(&self.engine.store.conn, done.id)?;
+        let created = files
+            .into_iter()
+            .filter(|f| f.before.is_none() && f.after.is_some());
+        Ok(created.map(|f| (f.file, f.after)).collect())
     }
 
     /// Returns the files whose file state a switch changes.
