@@ -306,9 +306,12 @@ impl<'w> Story<'w> {
                 (*rng.pick(&moved)).clone()
             };
             let full = self.world.path(&path);
-            fs::remove_file(&full).ok();
+            // without an exchange of names a path may be empty while it is restored: then nothing was deleted
+            let deleted = fs::remove_file(&full).is_ok();
             if rng.once_in(3) {
-                foreign.insert(path, None);
+                if deleted {
+                    foreign.insert(path, None);
+                }
             } else {
                 self.tokens += 1;
                 self.world

@@ -12,11 +12,7 @@ impl World {
     pub(super) fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
         let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
         let then = &self.expected[&node];
-        // paths reserved by a call were not scanned while a file was in the place of their directory
-        let impossible = then.keys().any(|p| {
-            let mut above = std::path::Path::new(p).ancestors().skip(1);
-            above.any(|dir| dir.to_str().is_some_and(|d| then.contains_key(d)))
-        });
+        let impossible = is_impossible(then);
         impossible || files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
     }
 
@@ -198,4 +194,12 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// True if a file stands in the place of another one's directory: paths reserved by a call were not scanned then.
+pub(super) fn is_impossible(tree: &Files) -> bool {
+    tree.keys().any(|p| {
+        let mut above = std::path::Path::new(p).ancestors().skip(1);
+        above.any(|dir| dir.to_str().is_some_and(|d| tree.contains_key(d)))
+    })
 }

@@ -944,6 +944,25 @@ fn a_move_from_an_announced_place_is_not_followed() {
     ]);
 }
 
+/// L8: a fork leaves out a file whose directory an agent's file had replaced before a scan saw it.
+#[test]
+fn a_fork_where_a_file_had_replaced_a_directory() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 2,
+            }]),
+            switch(0, false, false),
+            Op::User(vec![Edit::Remove { file: 11 }]),
+            named(Edit::Binary { path: 20 }),
+            elsewhere(1886, 0, 0),
+        ],
+    );
+}
+
 fn elsewhere(node: u16, path: u8, how: u8) -> Op {
     Op::Elsewhere { node, path, how }
 }

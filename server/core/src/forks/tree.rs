@@ -8,7 +8,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::Ancestry;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
-use crate::restore::{Gap, gap_of};
+use crate::restore::{Gap, GapKind, gap_of};
 use crate::store::tables::file;
 use crate::worktree::disk::{Content, NO_STAT, Root};
 use crate::worktree::file_state::{self, FileState};
@@ -46,6 +46,17 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         let one_by_one = tree.len() < SYNC_ALL;
         let mut out = WrittenTree::default();
         for (done, (path, image)) in (1..).zip(&tree) {
+            // a scan had not looked yet at what a call has replaced
+            if std::iter::successors(path.parent(), RelPath::parent)
+                .any(|dir| tree.contains_key(&dir))
+            {
+                out.gaps.push(Gap {
+                    path: Some(path.bytes().to_vec()),
+                    kind: GapKind::Unknown,
+                    detail: "a file had replaced its directory; it is left out".into(),
+                });
+                continue;
+            }
             let written = if let Image::Opaque(why) = image {
                 let copied = if current && *why == Opaque::TooLarge {
                     self.copy(path, target)?
