@@ -56,12 +56,16 @@ fn beside(client: &mut Client<'_>, run: impl FnOnce() -> Output + Send) {
     });
 }
 
-/// Starts a client of a server that is killed at this point. None if it died during the start.
-fn that_dies(world: &World, editor: Editor, point: usize) -> Option<Client<'_>> {
+/// Fault points that a server passes while it starts.
+const START: usize = 10;
+/// The same where it first completes a restore that another server had begun.
+const START_AND_RECOVERY: usize = 30;
+
+/// Starts a client of a server that is killed at this point. None if it died among the first points, before it answered.
+fn that_dies(world: &World, editor: Editor, point: usize, start: usize) -> Option<Client<'_>> {
     match catch_unwind(|| Client::that_dies(world, editor, point)) {
         Ok(client) => Some(client),
-        // the first steps of the server
-        Err(_) if point <= 10 => None,
+        Err(_) if point <= start => None,
         Err(failure) => resume_unwind(failure),
     }
 }
@@ -91,7 +95,7 @@ fn killed_in_the_middle_of_a_day() {
         turn(&world);
         let editor = *rng.pick(&[Editor::Vscode, Editor::Nvim, Editor::Helix]);
         println!("-- {editor:?}, killed at point {point}");
-        let Some(mut client) = that_dies(&world, editor, point) else {
+        let Some(mut client) = that_dies(&world, editor, point, START) else {
             kills += 1;
             world.ok(["verify"]);
             continue;
@@ -122,8 +126,8 @@ fn after(world: &World, mut client: Client<'_>, editor: Editor, rng: &mut Rng) {
         client.ok("backstitch/sessions", json!({}));
         client.command("backstitch.checkpoint", json!({ "label": "morning" }));
     };
-    let point = 1 + rng.below(30);
-    if let Some(mut second) = that_dies(world, editor, point) {
+    let point = 1 + rng.below(START_AND_RECOVERY);
+    if let Some(mut second) = that_dies(world, editor, point, START_AND_RECOVERY) {
         dies(&mut second, resume);
         second.kill();
     }
