@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::transition::Transition;
-use crate::model::{ContentId, Image};
+use crate::model::{ContentId, Image, Placed};
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state::FileStates;
 
@@ -46,7 +46,13 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
             continue;
         };
         // several deleted files have one inode if one of them had moved where no scan saw it
-        if let Some(found) = gone.iter().position(|from| may_join(*from, at)) {
+        let content = |step: &Option<Placed>| step.as_ref().map(|placed| placed.image);
+        let unchanged = |from: usize| content(&steps[from].before) == content(&step.after);
+        let found = gone
+            .iter()
+            .position(|from| may_join(*from, at) && unchanged(*from));
+        let found = found.or_else(|| gone.iter().position(|from| may_join(*from, at)));
+        if let Some(found) = found {
             pairs.push((gone.swap_remove(found), at));
         }
     }

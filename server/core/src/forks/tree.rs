@@ -25,8 +25,11 @@ pub struct WrittenTree {
 }
 
 impl WrittenTree {
+    /// Paths that the new directory does not know. Files below a replaced directory are known there: the first scan
+    /// records that they are gone.
     pub(super) fn left_out(&self) -> BTreeSet<&[u8]> {
-        self.gaps.iter().filter_map(|g| g.path.as_deref()).collect()
+        let not_captured = self.gaps.iter().filter(|g| g.kind != GapKind::Unknown);
+        not_captured.filter_map(|g| g.path.as_deref()).collect()
     }
 }
 

@@ -58,7 +58,16 @@ impl PlanBuilder<'_> {
             .into_iter()
             .map(|file| engine.restore().branch_path(&ancestry, file, self.head, to))
             .collect::<Result<_>>()?;
-        let vacated = vacated_paths(&files);
+        // created by the switch that is undone, where the other branch does not know it
+        let leaves = |f: &BranchPath| {
+            f.after.is_none() && brought.get(&f.file).is_some_and(|made| *made == f.before)
+        };
+        let mut vacated = vacated_paths(&files);
+        let leaving = files.iter().filter(|f| leaves(f));
+        vacated.extend(leaving.filter_map(|f| f.before.as_ref().map(|p| p.path.clone())));
+        for part in files.iter().filter(|f| leaves(f)) {
+            self.take(FilePlan::of_states(part.file, part.before.clone(), None));
+        }
         for BranchPath {
             file,
             before,
@@ -66,10 +75,6 @@ impl PlanBuilder<'_> {
         } in &files
         {
             let Some(after) = after else {
-                // the switch created it where the other branch does not know it
-                if brought.get(file).is_some_and(|made| made == before) {
-                    self.take(FilePlan::of_states(*file, before.clone(), None));
-                }
                 continue;
             };
             if before.is_none() && self.is_on_disk(after, &vacated)? {
@@ -121,7 +126,9 @@ impl PlanBuilder<'_> {
     fn delete_in_the_way(&mut self, files: &[BranchPath]) {
         let after = self.plan.files.iter().filter_map(|f| f.after.as_ref());
         let arriving: BTreeSet<RelPath> = after.map(|placed| placed.path.clone()).collect();
-        for BranchPath { file, before, .. } in files.iter().filter(|f| f.after.is_none()) {
+        let planned: BTreeSet<FileId> = self.plan.files.iter().map(|f| f.file).collect();
+        let unknown = files.iter().filter(|f| f.after.is_none());
+        for BranchPath { file, before, .. } in unknown.filter(|f| !planned.contains(&f.file)) {
             if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
                 self.take(FilePlan::of_states(*file, before.clone(), None));
             }
@@ -384,9 +391,14 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         Ok(edits)
     }
 
-    /// Returns the files that a switch created on disk.
+    /// Returns the files that a switch, or the last redo of it, created on disk.
     fn brought_by(&self, done: &Operation) -> Result<BTreeMap<FileId, FileVersion>> {
-        let files = journal::files(&self.engine.store.conn, done.id)?;
+        let conn = &self.engine.store.conn;
+        let last = history::operations(conn)?.into_iter().find(|op| {
+            let again = op.kind == OpKind::Redo && op.of == Some(done.id);
+            (op.id == done.id || again) && op.is_finished()
+        });
+        let files = journal::files(conn, last.map_or(done.id, |op| op.id))?;
         let created = files
             .into_iter()
             .filter(|f| f.before.is_none() && f.after.is_some());
