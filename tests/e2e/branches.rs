@@ -548,6 +548,34 @@ fn an_exact_rewind_restores_a_file_adopted_on_another_branch() {
     world.ok(["verify"]);
 }
 
+/// U-20: a switch and its undo, where two files with one path were adopted on one branch each.
+#[test]
+fn a_switch_between_two_adopted_files_can_be_undone() {
+    let world = World::committed(&[("a.txt", SEVEN_LINES), (".gitignore", "*.log\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["branch", "create", "other"]);
+    world.write("x.log", "one\n");
+    world.write(".gitignore", "");
+    world.ok(["checkpoint"]);
+    world.ok(["switch", "other"]);
+    world.write("x.log", "two\n");
+    world.write(".gitignore", "");
+    world.ok(["checkpoint"]);
+    world.write("x.log", "two\nmore\n");
+    world.ok(["checkpoint"]);
+    let there = world.tree();
+    world.ok(["switch", "main"]);
+    assert_eq!(world.read("x.log"), "one\n");
+    for (command, text) in [("undo", "two\nmore\n"), ("redo", "one\n")] {
+        world.ok([command]);
+        assert_eq!(world.read("x.log"), text);
+    }
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &there);
+    nothing_new(&world);
+    world.ok(["verify"]);
+}
+
 /// A fork that cannot be finished leaves neither a branch nor a root.
 #[test]
 fn a_fork_that_cannot_be_finished_leaves_no_branch() {
