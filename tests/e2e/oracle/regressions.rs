@@ -290,15 +290,7 @@ fn a_rewind_names_what_an_open_call_holds() {
             lines: 1,
         }),
         shell(vec![Edit::Rename { file: 0, to: 3 }]),
-        Op::Rewind(Ask {
-            node: 0,
-            exact: false,
-            session: None,
-            path: None,
-            choice: Choice::Fail,
-            uncertain: false,
-            back: false,
-        }),
+        default_rewind(0),
     ]);
 }
 
@@ -323,15 +315,7 @@ fn what_met_a_surprise_is_not_put_back() {
         },
         Op::User(vec![Edit::Rename { file: 0, to: 7 }]),
         Op::User(vec![insert(2), Edit::Binary { path: 0 }]),
-        Op::Rewind(Ask {
-            node: 0,
-            exact: false,
-            session: None,
-            path: None,
-            choice: Choice::Fail,
-            uncertain: false,
-            back: false,
-        }),
+        default_rewind(0),
         Op::User(vec![Edit::FinalNewline { file: 0 }]),
         named(insert(1)),
         named(insert(2)),
@@ -432,15 +416,7 @@ fn what_was_there_at_first_stays_so() {
         shell(vec![Edit::Rename { file: 48, to: 36 }]),
         Op::User(vec![insert(7)]),
         named(insert(0)),
-        Op::Rewind(Ask {
-            node: 8572,
-            exact: false,
-            session: None,
-            path: None,
-            choice: Choice::Fail,
-            uncertain: false,
-            back: false,
-        }),
+        default_rewind(8572),
     ]);
 }
 
@@ -498,24 +474,13 @@ fn what_was_carried_goes_back() {
 /// U-23: a file that a tool names in a hidden place goes back to its earlier state.
 #[test]
 fn a_file_moved_to_where_rules_hide_it_and_named_there() {
-    let ask = |node| {
-        Op::Rewind(Ask {
-            node,
-            exact: false,
-            session: None,
-            path: None,
-            choice: Choice::Fail,
-            uncertain: false,
-            back: false,
-        })
-    };
     holds(&[
         named(Edit::Insert {
             file: 0,
             at: 0,
             lines: 1,
         }),
-        ask(1082),
+        default_rewind(1082),
         named(Edit::Rules { rules: 86 }),
         shell(vec![
             Edit::Rename { file: 0, to: 161 },
@@ -532,7 +497,7 @@ fn a_file_moved_to_where_rules_hide_it_and_named_there() {
         }),
         Op::Prompt(A),
         Op::Prompt(A),
-        ask(3176),
+        default_rewind(3176),
     ]);
 }
 

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, OpKind, Operation, branches};
 use crate::model::{
-    BranchId, Change, ChangeId, FileId, Here, Kind, NodeId, OpId, Placed, Role, SessionId,
+    BranchId, Change, ChangeId, FileId, FileVersion, Here, Kind, NodeId, OpId, Placed, Role,
+    SessionId,
 };
 use crate::store::tables::moved::{self, Move};
 use crate::store::tables::{node, session, turn};
@@ -168,6 +169,20 @@ pub(super) struct SwitchTarget {
     pub of: Option<OpId>,
 }
 
+/// Gap for a file whose state at the target is not known. `is_moved`: the rewind changes it nevertheless.
+fn unknown_state(stands: FileVersion, target: NodeId, is_moved: bool) -> Gap {
+    let outcome = if is_moved {
+        "the earliest known one is restored"
+    } else {
+        "it stays as it is"
+    };
+    Gap {
+        path: stands.map(|placed| placed.path.bytes().to_vec()),
+        kind: GapKind::Unknown,
+        detail: format!("its state at {target} is not known; {outcome}"),
+    }
+}
+
 impl<E: Deref<Target = Engine>> Restore<E> {
     pub(super) fn resolve_goal(&self, r: &Request, head: NodeId) -> Result<Resolved> {
         let conn = &self.engine.store.conn;
@@ -306,17 +321,10 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 m.arrives = history::state_at(ancestry, file, target)?;
             }
             let stands = history::state_at(ancestry, file, head)?;
-            if !known_then && (r.exact || stands.is_some()) {
-                let outcome = if r.exact || !m.is_empty() {
-                    "the earliest known one is restored"
-                } else {
-                    "it stays as it is"
-                };
-                gaps.push(Gap {
-                    path: stands.map(|placed| placed.path.bytes().to_vec()),
-                    kind: GapKind::Unknown,
-                    detail: format!("its state at {target} is not known; {outcome}"),
-                });
+            // a file that a rewind brought from another branch was absent before
+            let is_unknown = !known_then && known.seen_at(ancestry, file, head)?;
+            if is_unknown && (r.exact || stands.is_some()) {
+                gaps.push(unknown_state(stands, target, r.exact || !m.is_empty()));
             }
             moves.insert(file, m);
         }
