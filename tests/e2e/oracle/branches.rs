@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use backstitch_core::model::{Kind, NodeId};
-use backstitch_core::restore::{ActionKind, Goal, OnConflict, Plan, Request};
+use backstitch_core::restore::{ActionKind, GapKind, Goal, OnConflict, Plan, Request};
 
 use super::model::{Files, Who, tokens_in};
 use super::ops::{Choice, Op};
@@ -195,6 +195,12 @@ impl World {
             let mut actions = plan.actions.iter().filter(of);
             actions.any(|a| a.kind == ActionKind::Skip)
         };
+        // a file that was renamed since it was adopted is unknown at its new path, too
+        let said_unknown = |path: &str| {
+            let unknown = plan.gaps.iter().filter(|g| g.kind == GapKind::Unknown);
+            let mut paths = unknown.filter_map(|gap| gap.path.as_deref());
+            paths.any(|gap| gap == path.as_bytes())
+        };
         if carried {
             self.carried_hold(what, &there, after, request, came)?;
         } else {
@@ -208,7 +214,8 @@ impl World {
                 }
             }
             for path in self.seen.keys().filter(|p| !there.contains_key(*p)) {
-                let free = !skipped(path) && !self.unknown_at(path, target) && !self.is_held(path);
+                let unknown = self.unknown_at(path, target) || said_unknown(path);
+                let free = !skipped(path) && !unknown && !self.is_held(path);
                 if free && after.contains_key(path) {
                     return Err(format!("L8: {what}: {path} is of the branch that was left"));
                 }
@@ -254,7 +261,10 @@ impl World {
             let fresh = token.node.is_some_and(|n| Some(n) == newest && since(n));
             let older = token.node.zip(came).is_some_and(|(n, came)| n <= came);
             if older && has.contains_key(line) && !were.contains_key(line) {
-                let left = |p: &String| there.contains_key(p) || !self.seen.contains_key(p);
+                // a line that was put into this file since, by a copy or a move, is a new edit of the file
+                let had = |p: &String| came.is_some_and(|came| self.had_line(came, p, line));
+                let left =
+                    |p: &String| had(p) && (there.contains_key(p) || !self.seen.contains_key(p));
                 if request.on_conflict == OnConflict::Fail && has[line].iter().all(left) {
                     return Err(format!(
                         "L8: {what}: {line} ({token:?}) was carried along, and is older than that"
@@ -269,6 +279,17 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// True if a file had this line in the state of a node.
+    fn had_line(&self, node: NodeId, path: &str, line: &str) -> bool {
+        let Some(files) = self.expected.get(&node) else {
+            return true;
+        };
+        let lines = tokens_in(files);
+        lines
+            .get(line)
+            .is_some_and(|paths| paths.iter().any(|p| p == path))
     }
 
     /// Head of the branch that was just left, if it is a node of the user.

@@ -12,8 +12,15 @@ impl World {
     pub(super) fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
         let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
         let then = &self.expected[&node];
-        let impossible = is_impossible(then);
-        impossible || files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
+        // two files were adopted at one path: it is not known which of them was there before
+        let unknown = |p: &String| self.unknown_at(p, node);
+        let adopted = |path: &String| self.adopted.iter().filter(|(p, _)| p == path).count();
+        let twice = |p: &String| adopted(p) > 1 && unknown(p);
+        let twice = self.adopted.iter().any(|(p, _)| twice(p));
+        is_impossible(then)
+            || twice
+            || files.keys().any(stays)
+            || self.calls.iter().any(|c| c.names.is_some())
     }
 
     /// True if there is only one agent, and no other writer.

@@ -928,6 +928,118 @@ fn a_fork_where_a_file_had_replaced_a_directory() {
     );
 }
 
+/// L8: a file that the user copies over another on a branch is carried along as a whole, old lines included.
+#[test]
+fn a_copied_file_is_carried_along() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::Name {
+                node: 0,
+                tag: false,
+            },
+            Op::Checkpoint,
+            shell(vec![Edit::Delete {
+                file: 8,
+                at: 24,
+                lines: 1,
+            }]),
+            switch(19, false, false),
+            Op::User(vec![Edit::Copy { file: 104, to: 212 }]),
+            switch(254, true, false),
+        ],
+    );
+}
+
+/// L8: a file that rules hide stays where it is, and its old lines are not carried along.
+#[test]
+fn a_hidden_file_is_not_carried_along() {
+    let fork = |node| Op::Name { node, tag: false };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(Edit::Rules { rules: 73 }),
+            shell(vec![
+                Edit::Binary { path: 136 },
+                Edit::Replaced { file: 0, to: 83 },
+            ]),
+            shell(vec![Edit::Create { path: 0, lines: 0 }]),
+            fork(0),
+            fork(25305),
+            switch(53, false, false),
+            switch(69, true, false),
+        ],
+    );
+}
+
+/// L8: a file that was adopted and then renamed stays at a switch to a branch that does not know it, and is named.
+#[test]
+fn a_renamed_adopted_file_is_named_by_a_switch() {
+    let insert = |file| Edit::Insert {
+        file,
+        at: 0,
+        lines: 1,
+    };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(insert(0)),
+            Op::Revert {
+                node: 50965,
+                back: false,
+            },
+            shell(vec![Edit::Rules { rules: 2 }]),
+            Op::Rewind(Ask {
+                node: 424,
+                exact: false,
+                session: None,
+                path: None,
+                choice: Choice::Markers,
+                uncertain: false,
+                back: false,
+            }),
+            Op::User(vec![insert(0), Edit::Binary { path: 194 }]),
+            shell(vec![
+                Edit::Create { path: 83, lines: 0 },
+                Edit::Rename { file: 30, to: 56 },
+            ]),
+            Op::User(vec![insert(0)]),
+            Op::User(vec![Edit::Create { path: 78, lines: 0 }]),
+            named(insert(56)),
+            Op::Prompt(A),
+            named(insert(0)),
+            Op::Name {
+                node: 144,
+                tag: false,
+            },
+            switch(71, false, false),
+        ],
+    );
+}
+
+/// L1: two files were adopted at one path one after the other: the rewind asks which of them was there.
+#[test]
+fn two_files_adopted_at_one_path_are_a_conflict() {
+    holds(&[
+        Op::User(vec![
+            Edit::Rules { rules: 103 },
+            Edit::Replaced { file: 0, to: 83 },
+        ]),
+        shell(vec![Edit::Remove { file: 0 }]),
+        named(Edit::Replace {
+            file: 215,
+            at: 0,
+            lines: 1,
+        }),
+        shell(vec![Edit::Remove { file: 73 }]),
+        Op::User(vec![
+            Edit::Create { path: 0, lines: 0 },
+            Edit::Link { path: 6, target: 0 },
+        ]),
+        named(Edit::Remove { file: 53 }),
+    ]);
+}
+
 fn elsewhere(node: u16, path: u8, how: u8) -> Op {
     Op::Elsewhere { node, path, how }
 }

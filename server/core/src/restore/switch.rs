@@ -13,7 +13,7 @@ use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
-use super::types::{Conflict, FilePlan, OnConflict};
+use super::types::{Conflict, FilePlan, Gap, GapKind, OnConflict};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -51,7 +51,8 @@ impl PlanBuilder<'_> {
             self.uncarry(&ancestry, done)?;
             brought = engine.restore().brought_by(done)?;
         }
-        let mut files = engine.history().files_between(&ancestry, self.head, to)?;
+        let changed = engine.history().files_between(&ancestry, self.head, to)?;
+        let mut files = changed.clone();
         files.extend(engine.history().adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
         let files: Vec<BranchPath> = files
@@ -89,6 +90,7 @@ impl PlanBuilder<'_> {
             self.take(part);
         }
         self.delete_in_the_way(&files);
+        self.note_changed_unknown_files(&files, &changed, &turnout.target);
         self.finish(&ancestry, Some(to))
     }
 
@@ -132,6 +134,27 @@ impl PlanBuilder<'_> {
             if before.as_ref().is_some_and(|p| arriving.contains(&p.path)) {
                 self.take(FilePlan::of_states(*file, before.clone(), None));
             }
+        }
+    }
+
+    /// Adds gaps for the files that were changed or renamed on this branch, and whose state on the other branch is
+    /// unknown. A file that was never changed since its first capture is the same on both, and needs no word.
+    fn note_changed_unknown_files(
+        &mut self,
+        files: &[BranchPath],
+        changed: &BTreeSet<FileId>,
+        branch: &str,
+    ) {
+        let planned: BTreeSet<FileId> = self.plan.files.iter().map(|f| f.file).collect();
+        let stays = |f: &&BranchPath| {
+            f.after.is_none() && changed.contains(&f.file) && !planned.contains(&f.file)
+        };
+        for placed in files.iter().filter(stays).filter_map(|f| f.before.as_ref()) {
+            self.plan.gaps.push(Gap {
+                path: Some(placed.path.bytes().to_vec()),
+                kind: GapKind::Unknown,
+                detail: format!("its state on {branch} is not known; it stays as it is"),
+            });
         }
     }
 
