@@ -189,6 +189,7 @@ impl World {
         } else {
             head
         };
+        let arrived = self.arrived.replace(target).or(came);
         let there = self.expected[&target].clone();
         let skipped = |path: &str| {
             let of = |a: &&backstitch_core::restore::Action| a.path.display() == path;
@@ -202,7 +203,7 @@ impl World {
             paths.any(|gap| gap == path.as_bytes())
         };
         if carried {
-            self.carried_hold(what, &there, after, request, came)?;
+            self.carried_hold(what, &there, after, request, (came, arrived))?;
         } else {
             for (path, entry) in &there {
                 let free = !skipped(path) && !self.unknown_at(path, target) && !self.is_held(path);
@@ -246,7 +247,7 @@ impl World {
         there: &Files,
         after: &Files,
         request: &Request,
-        came: Option<NodeId>,
+        (came, arrived): (Option<NodeId>, Option<NodeId>),
     ) -> Checked {
         if request.on_conflict == OnConflict::Current || request.on_conflict == OnConflict::Target {
             return Ok(());
@@ -261,8 +262,8 @@ impl World {
             let fresh = token.node.is_some_and(|n| Some(n) == newest && since(n));
             let older = token.node.zip(came).is_some_and(|(n, came)| n <= came);
             if older && has.contains_key(line) && !were.contains_key(line) {
-                // a line that was put into this file since, by a copy or a move, is a new edit of the file
-                let had = |p: &String| came.is_some_and(|came| self.had_line(came, p, line));
+                // a line that was put into this file since, by a copy, a move or an earlier carry, is a new edit of it
+                let had = |p: &String| arrived.is_some_and(|then| self.had_line(then, p, line));
                 let left =
                     |p: &String| had(p) && (there.contains_key(p) || !self.seen.contains_key(p));
                 if request.on_conflict == OnConflict::Fail && has[line].iter().all(left) {

@@ -1040,6 +1040,64 @@ fn two_files_adopted_at_one_path_are_a_conflict() {
     ]);
 }
 
+/// L8: edits that were carried to a branch are carried from there, too.
+#[test]
+fn carried_edits_are_carried_on() {
+    let fork = || Op::Name {
+        node: 0,
+        tag: false,
+    };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::User(vec![Edit::Create { path: 4, lines: 0 }]),
+            fork(),
+            fork(),
+            switch(55, false, false),
+            by_the_user(),
+            switch(177, true, false),
+            switch(2, true, false),
+        ],
+    );
+}
+
+/// U-21: a plan without a scan does not bring back a file that came back by itself, where it was last.
+#[test]
+fn a_file_that_came_back_by_itself_is_not_brought_back() {
+    let exact = |node, back| {
+        Op::Rewind(Ask {
+            node,
+            exact: true,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back,
+        })
+    };
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            by_the_user(),
+            exact(0, true),
+            shell(vec![Edit::Binary { path: 125 }]),
+            Op::User(vec![
+                Edit::Binary { path: 122 },
+                Edit::Rename { file: 27, to: 34 },
+            ]),
+            elsewhere(0, 0, 0),
+            named(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+            exact(304, false),
+            Op::User(vec![Edit::Create { path: 34, lines: 0 }]),
+            default_rewind(30632),
+        ],
+    );
+}
+
 fn elsewhere(node: u16, path: u8, how: u8) -> Op {
     Op::Elsewhere { node, path, how }
 }

@@ -93,6 +93,8 @@ pub struct World {
     pub branches: Vec<String>,
     /// Newest node when the disk came to its branch; None if that is not tracked.
     pub came: Option<NodeId>,
+    /// Head of that branch before edits were carried to it.
+    pub arrived: Option<NodeId>,
     pub tags: Vec<(String, NodeId)>,
     pub(super) other: Option<super::elsewhere::Elsewhere>,
     /// True if work of another branch was taken over: node numbers no longer give the order.
@@ -144,6 +146,7 @@ impl World {
             branch: "main".into(),
             branches: vec!["main".into()],
             came: Some(NodeId(0)),
+            arrived: None,
             tags: Vec::new(),
             other: None,
             mixed: false,

@@ -19,7 +19,7 @@ use crate::model::{
     ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
     RelPath,
 };
-use crate::store::tables::root;
+use crate::store::tables::{file, root};
 use crate::worktree::file_state;
 
 /// Maximum number of newly captured files that a plan names one by one.
@@ -67,6 +67,11 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
         // a file that was moved to a requested path belongs to the request; a directory always needs a scan
         paths.extend(r.paths.iter().cloned());
+        // a file that comes back may have come back by itself, at the place where it was last
+        for file in plan.files.iter().filter(|f| f.before.is_none()) {
+            let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+            paths.extend(file::gone_paths(conn, root, file.file)?);
+        }
         // a switch moves more files than it names, and an undo may be a switch
         let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
         Ok((decided && self.engine.capture().match_record(&paths)?).then_some(plan))

@@ -73,6 +73,12 @@ pub(crate) fn gone_at(conn: &Connection, root: RootId, path: &RelPath) -> Result
     GONE.first(conn, sql, params![root, path], |r| r.get(0))
 }
 
+/// Returns the paths at which a file was last, where it would be taken for the same file again.
+pub(crate) fn gone_paths(conn: &Connection, root: RootId, file: FileId) -> Result<Vec<RelPath>> {
+    let sql = "SELECT path FROM gone WHERE root = ?1 AND file = ?2";
+    GONE.all(conn, sql, params![root, file], |r| r.get(0))
+}
+
 /// Returns the files of all now absent paths.
 pub(crate) fn gone(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileId)>> {
     let sql = "SELECT path, file FROM gone WHERE root = ?1";
