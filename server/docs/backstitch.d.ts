@@ -328,11 +328,25 @@ export interface DidCheckpoint {
   checkpoint: Checkpoint;
 }
 
+/** Sent when any process created a branch: its name, parent and fork point. */
+export interface DidFork {
+  workspace: Text;
+  branch: Branch;
+}
+
 /** Sent when any process rewound files. */
 export interface DidRewind {
   workspace: Text;
   operation: Operation;
   checkpoint: string;
+}
+
+/** Sent when the workspace was switched to another branch, also by an undo. */
+export interface DidSwitch {
+  workspace: Text;
+  branch: Branch;
+  /** Number of the tool call in its session, if the newest checkpoint of the branch is a step. */
+  iteration: number | null;
 }
 
 /** Restricted to one file if `uri` is given. */
@@ -1035,6 +1049,8 @@ export interface Commands {
 export interface Notifications {
   "backstitch/didCheckpoint": DidCheckpoint;
   "backstitch/didRewind": DidRewind;
+  "backstitch/didFork": DidFork;
+  "backstitch/didSwitch": DidSwitch;
   "backstitch/timelineChanged": TimelineChanged;
   "backstitch/status": Status;
 }

@@ -105,6 +105,15 @@ pub fn path(bytes: &[u8]) -> String {
         .collect()
 }
 
+/// Returns a name as one argument of a command line.
+pub fn argument(name: &str) -> String {
+    if name.contains(' ') {
+        format!("\"{name}\"")
+    } else {
+        name.to_owned()
+    }
+}
+
 /// Returns the text, or its start and `…`, in at most `width` columns.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {

@@ -33,7 +33,7 @@ fn graph(world: &World, args: &[&str]) -> String {
             .filter(|w| !(w.starts_with('c') && w[1..].parse::<u32>().is_ok()))
             .collect();
         let line = words.join(" ");
-        let body = line.trim_start_matches(['│', '├', '╰', '─', '╮', '┄', '┆', ' ']);
+        let body = line.trim_start_matches(['│', '├', '╰', '╭', '─', '╮', '╯', '┄', '┆', ' ']);
         let lanes = &line[..line.len() - body.len()];
         format!(
             "{}{}\n",
@@ -56,20 +56,20 @@ fn the_graph_draws_every_branch() {
     assert_eq!(
         graph(&world, &["--graph", "--all"]).trim_start(),
         "\
-◆ “start”
- ◆ “a”
- ◇ you
- ◆ “b”
-├─╮ idea forked from main at
-│ ◇ you
-│ ◆ “d” ◀ idea
-│ ╰─╮ nested forked from idea at
-│ ◇ you
-│ ◆ “e” ◀ nested
+◆ “f” ◀ main
  ◇ you
  ◆ “c”
  ◇ you
- ◆ “f” ◀ main
+│ ◆ “e” ◀ nested
+│ ◇ you
+│ ╭─╯ nested forked from idea at
+│ ◆ “d” ◀ idea
+│ ◇ you
+├─╯ idea forked from main at
+ ◆ “b”
+ ◇ you
+ ◆ “a”
+ ◆ “start”
 "
     );
     let chain = graph(&world, &["--graph"]);
@@ -139,7 +139,7 @@ fn the_graph_fits_ascii_locales_and_narrow_terminals() {
     let text = world.ok(["log", "--graph", "--all"]).stdout;
     assert!(text.is_ascii(), "{text}");
     assert!(
-        text.contains("|-. idea") && text.contains("`-. nested"),
+        text.contains("|-' idea") && text.contains(".-' nested"),
         "{text}"
     );
 }

@@ -271,6 +271,47 @@ fn a_switch_can_be_undone_and_redone() {
     assert_same(&world.tree(), &here);
 }
 
+/// S2-070, S2-071: names of branches, tags and labels may have blanks, in both forms and in every command that takes one.
+#[test]
+fn names_may_have_blanks() {
+    let world = an_edit_and_a_new_file();
+    world.ok(["checkpoint", "-m", "all tests green"]);
+    world.ok([
+        "branch",
+        "create",
+        "my second idea",
+        "--from",
+        "all tests green",
+    ]);
+    let made = world.ok(["branch", "t1", "a c1 fix"]).stdout;
+    assert!(
+        made.contains("To switch: backstitch switch \"a c1 fix\""),
+        "{made}"
+    );
+    world.ok(["tag", "works on c2", "all tests green"]);
+    assert_eq!(names(&world), ["main*", "my second idea", "a c1 fix"]);
+    world.ok(["switch", "my second idea"]);
+    world.ok(["diff", "a c1 fix", "works on c2^"]);
+    world.ok(["rewind", "works on c2", "--exact"]);
+    world.ok(["switch", "a c1 fix"]);
+    assert!(
+        world
+            .ok(["log", "--graph", "--all"])
+            .stdout
+            .contains("◀ a c1 fix")
+    );
+    world.ok(["branch", "rename", "my second idea", "another idea"]);
+    world.ok(["branch", "delete", "another idea"]);
+    assert_eq!(names(&world), ["main", "a c1 fix*"]);
+    let oplog = world.ok(["oplog"]).stdout;
+    assert!(oplog.contains("a c1 fix"), "{oplog}");
+    let refused = world.run(["undo"]).expect_code(1);
+    let again = "`backstitch branch create \"another idea\" --from c5` restores it";
+    assert!(refused.stderr.contains(again), "{refused}");
+    world.ok(["tag", "--delete", "works on c2"]);
+    world.ok(["verify"]);
+}
+
 /// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and the
 /// names that they refuse. Each command is a separate process that reads the names saved by an earlier one.
 #[test]
@@ -321,7 +362,14 @@ fn branch_and_tag_names_are_checked() {
         (vec!["tag", "three"], 1, vec!["branch `three`", "already"]),
         (vec!["tag", "c1"], 1, vec!["c1", "numbers"]),
         (vec!["branch", "create", "t7"], 1, vec!["t7", "numbers"]),
-        (vec!["branch", "create", "a b"], 1, vec!["a b", "character"]),
+        (vec!["branch", "create", "a\tb"], 1, vec!["character"]),
+        (vec!["branch", "create", " a"], 1, vec!["blank"]),
+        (vec!["tag", "a  b"], 1, vec!["a  b", "blank"]),
+        (
+            vec!["branch", "create", "x (deleted, 3)"],
+            1,
+            vec!["deleted branches"],
+        ),
         (vec!["branch", "create", ""], 1, vec!["empty"]),
         (vec!["branch", "delete", "main"], 1, vec!["main", "current"]),
         (
@@ -884,7 +932,7 @@ fn names_that_git_refuses_are_refused() {
         ("a.", "dot"),
         ("a.lock", ".lock"),
         ("a.lock/b", ".lock"),
-        ("a b", "character"),
+        ("a\tb", "character"),
         ("a?", "character"),
         ("a*", "character"),
         ("a[b", "character"),

@@ -139,7 +139,11 @@ fn broken_hooks_are_named() {
     set(&value.to_string());
     complains(&examine(&world, VERSION), "wrong", "disables all hooks");
     set("{}");
-    complains(&examine(&world, VERSION), "wrong", "no Backstitch hooks");
+    complains(
+        &examine(&world, VERSION),
+        "wrong",
+        "hooks are not installed",
+    );
     set("{ \"hooks\": ");
     complains(&examine(&world, VERSION), "wrong", "settings.json");
 

@@ -261,6 +261,50 @@ fn gc_gets_below_its_limits() {
     world.ok(["verify"]);
 }
 
+/// S4-011, S4-073, S4-074: beyond the maximum the oldest go, of all branches together. Those that must stay are counted and named.
+/// 0 is no limit, for the option as for the setting.
+#[test]
+fn a_limit_by_number_says_what_is_left() {
+    let world = World::new();
+    let make = |count: usize, name: &str| {
+        for n in 1..=count {
+            world.write("a.txt", format!("{name} {n}\n"));
+            world.ok(["checkpoint", "-m", &format!("{name} {n}")]);
+        }
+    };
+    make(10, "main");
+    let before = rows(&world).len();
+    let none = world.ok(["gc", "--keep", "0"]);
+    assert_eq!((rows(&world).len(), none.stderr.as_str()), (before, ""));
+    world.configure("checkpoints.max = 6\n");
+    let done = world.json(["gc"]);
+    let left = rows(&world);
+    // the start of the branch stays beside them
+    assert_eq!((left.len(), &done["too_many"]), (7, &json!(7)), "{left:?}");
+    let labels: Vec<&str> = left
+        .iter()
+        .filter_map(|row| row["label"].as_str())
+        .collect();
+    assert_eq!(labels.first(), Some(&"main 10"));
+    assert!(!labels.contains(&"main 1"), "{labels:?}");
+    assert_eq!(world.json(["gc"])["gone"], json!(0), "once is enough");
+    // the checkpoints of another branch count, too
+    world.ok(["fork", "@", "idea", "--switch"]);
+    make(5, "idea");
+    for n in 1..=5 {
+        world.ok(["checkpoint", "pin", &format!("idea {n}")]);
+    }
+    let said = world.ok(["gc", "--keep", "2"]);
+    let all = world.json(["log", "--all"])["checkpoints"].clone();
+    let count = all.as_array().expect("rows").len();
+    let note =
+        format!("{count} checkpoints remain, more than the limit of 2: those that remain are");
+    assert!(said.stderr.contains(&note), "{said}");
+    assert_eq!(world.json(["gc", "--keep", "2"])["too_many"], json!(count));
+    world.ok(["show", "idea 1"]);
+    world.ok(["verify"]);
+}
+
 /// S2-R5: gc runs automatically before the limit is reached.
 #[test]
 fn gc_runs_automatically_near_the_limit() {

@@ -110,7 +110,7 @@ fn hunks_at_lines_are_kept_and_taken_back() {
     assert_eq!(lines(&["4,6"]), [five]);
     let text = world.ok(["review", "a.txt", "--keep", "--lines", "5-8"]);
     assert!(
-        text.to_string().contains("2 hunks are reviewed now"),
+        text.to_string().contains("Marked 2 hunks as reviewed"),
         "{text}"
     );
     assert_eq!(lines(&["1"]), [two]);

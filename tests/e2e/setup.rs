@@ -264,6 +264,24 @@ fn neovim_gets_a_file_of_its_own() {
     assert_eq!(fs::read_to_string(&file).expect("there"), "-- mine");
 }
 
+/// `NVIM_APPNAME` names another directory of settings, below the same one.
+#[test]
+fn neovim_may_have_another_name() {
+    let world = World::git().with("NVIM_APPNAME", "editors/second");
+    world.ok(["setup", "neovim"]);
+    assert!(
+        world
+            .config
+            .join("editors/second/plugin/backstitch.lua")
+            .exists()
+    );
+    assert!(!world.config.join("nvim").exists());
+    world.ok(["setup", "neovim", "--uninstall"]);
+    let outside = World::git().with("NVIM_APPNAME", "../elsewhere");
+    outside.ok(["setup", "neovim"]);
+    assert!(outside.config.join("nvim/plugin/backstitch.lua").exists());
+}
+
 /// Configuration that only the user can edit is printed: the lines on stdout, their place on stderr.
 #[test]
 fn other_editors_are_told_what_to_add() {

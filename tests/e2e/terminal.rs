@@ -15,7 +15,7 @@ use crate::support::{World, pty};
 const QUESTION: &str = "Change these files? [y/N] ";
 
 /// A program whose standard streams are a terminal, and the output on it.
-struct Terminal {
+pub struct Terminal {
     child: Child,
     keyboard: File,
     screen: Receiver<Vec<u8>>,
@@ -24,8 +24,16 @@ struct Terminal {
 
 impl Terminal {
     /// Starts the program on a new terminal.
-    fn run(command: Command) -> Self {
+    pub fn run(command: Command) -> Self {
         Self::with(command, |command, end| {
+            command.stdin(end()).stdout(end()).stderr(end());
+        })
+    }
+
+    /// Starts the program on a new terminal of this size.
+    pub fn sized(command: Command, rows: u16, columns: u16) -> Self {
+        Self::with(command, |command, end| {
+            pty::resize(&end(), rows, columns);
             command.stdin(end()).stdout(end()).stderr(end());
         })
     }
@@ -60,14 +68,14 @@ impl Terminal {
 
     /// Waits until this text is shown.
     #[track_caller]
-    fn expect(&mut self, text: &str) {
+    pub fn expect(&mut self, text: &str) {
         let until = Instant::now() + EVENT_TIMEOUT;
         while !self.seen.contains(text) {
             assert!(self.take(until), "ended without {text:?}: {}", self.seen);
         }
     }
 
-    fn type_in(&mut self, keys: &str) {
+    pub fn type_in(&mut self, keys: &str) {
         self.keyboard
             .write_all(keys.as_bytes())
             .expect("a keyboard");
@@ -75,7 +83,7 @@ impl Terminal {
 
     /// Waits for the end. Returns the exit status, and all output.
     #[track_caller]
-    fn end(mut self) -> (i32, String) {
+    pub fn end(mut self) -> (i32, String) {
         let until = Instant::now() + EVENT_TIMEOUT;
         while self.take(until) {}
         let status = self.child.wait().expect("an end");
@@ -124,7 +132,8 @@ fn a_rewind_asks_and_no_means_no() {
         terminal.type_in(answer);
         let (code, shown) = terminal.end();
         assert_eq!(code, 1, "{answer:?}: {shown}");
-        assert!(shown.contains("nothing was changed"), "{shown}");
+        assert!(shown.contains("Nothing was changed."), "{shown}");
+        assert!(!shown.contains("error"), "{shown}");
         assert_same(&world.tree(), &before);
     }
     assert_eq!(operations(&world), 0);
@@ -284,4 +293,51 @@ fn clear_asks_first() {
         terminal.end();
         assert_eq!(world.json(["status"])["checkpoints"], left);
     }
+}
+
+/// S2-074, S2-079: `fork --switch` asks as `switch` does. After a no the branch is there, and every file as it was.
+#[test]
+fn a_fork_with_a_switch_asks() {
+    let world = an_edit_and_a_new_file();
+    let before = world.tree();
+    let mut terminal = on_terminal(&world, &["fork", "t1", "idea", "--switch"]);
+    terminal.expect(QUESTION);
+    terminal.type_in("n\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 1, "{shown}");
+    assert!(
+        shown.contains("Created branch idea at c")
+            && shown.contains("no file was changed. To switch: backstitch switch idea"),
+        "{shown}"
+    );
+    assert!(!shown.contains("error"), "{shown}");
+    assert_same(&before, &world.tree());
+    let mut terminal = on_terminal(&world, &["fork", "t1", "idea2", "--switch"]);
+    terminal.expect(QUESTION);
+    terminal.type_in("y\n");
+    assert_eq!(terminal.end().0, 0);
+    assert!(!world.exists("b.txt"));
+    let unasked = on_terminal(&world, &["fork", "main", "idea3", "--switch", "--yes"]);
+    assert_eq!(unasked.end().0, 0);
+    assert_same(&before, &world.tree());
+}
+
+/// A hook that a person starts records nothing, and says so.
+#[test]
+fn a_hook_by_hand_records_nothing() {
+    let world = an_edit_and_a_new_file();
+    let head = world.json(["log", "-n", "1"])["head"].clone();
+    for args in [&["hook"][..], &["hook", "claude-code"]] {
+        let (code, shown) = on_terminal(&world, args).end();
+        assert_eq!(code, 1, "{shown}");
+        assert!(shown.contains("nothing was recorded"), "{shown}");
+    }
+    // without an agent's name there is no event, whoever calls
+    let none = world.run(["hook"]).expect_code(0);
+    assert!(none.stderr.contains("nothing was recorded"), "{none}");
+    assert_eq!(world.json(["log", "-n", "1"])["head"], head);
+    let mut agent = world.agent();
+    agent.prompt("the next event");
+    let log = world.ok(["log"]).stdout;
+    assert!(!log.contains("not recorded"), "{log}");
 }

@@ -152,7 +152,7 @@ fn log_lists_all_checkpoints() {
     assert_eq!(world.json(["timeline"]), world.json(["log"]));
     let none = world.ok(["log", "-n", "0"]).stdout;
     assert!(
-        none.contains("older checkpoints") && none.lines().count() == 1,
+        none.contains("… more: backstitch log") && none.lines().count() == 1,
         "{none}"
     );
 
@@ -174,8 +174,8 @@ fn log_lists_all_checkpoints() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert!(
-        text.find("“start”") < text.find("“green”"),
-        "oldest first\n{text}"
+        text.find("“green”") < text.find("“start”"),
+        "newest first\n{text}"
     );
     let graph = world.ok(["log", "--graph"]).stdout;
     assert!(graph.contains('├') && graph.contains('●'), "{graph}");
@@ -204,7 +204,7 @@ fn log_lists_a_part_of_the_timeline() {
     assert_eq!(lines(&["--session", "0000"]), ["step", "step", "turn"]);
     says(&world.run(["log", "--session", "ffff"]), 3, &["ffff"]);
     let text = world.ok(["log", "-n", "1"]).stdout;
-    assert!(text.contains("older checkpoints"), "{text}");
+    assert!(text.contains("… more: backstitch log --before"), "{text}");
     let none = World::git();
     let text = none.ok(["log"]).stdout;
     assert!(

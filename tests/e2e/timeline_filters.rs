@@ -136,7 +136,7 @@ fn pages_show_everything_once() {
     }
     let second = all[1]["id"].as_str().expect("an id");
     let text = world.ok(["log", "-n", "2"]).stdout;
-    assert!(text.contains(&format!("add --before {second}")), "{text}");
+    assert!(text.contains(&format!("log --before {second}")), "{text}");
 }
 
 /// S4-070: the log shows the history of the current branch or of a named one, whichever branch is current. Path and
@@ -282,7 +282,10 @@ fn unknown_names_are_answered_with_known_ones() {
     }
     assert!(world.ok(["stats"]).stdout.contains("claude-code"));
     let output = world.run(["diff", "t1", "--", "nope"]).expect_code(3);
-    assert!(output.stderr.contains("no checkpoint has nope"), "{output}");
+    assert!(
+        output.stderr.contains("`nope` is in no checkpoint"),
+        "{output}"
+    );
     world.ok(["diff", "t1", "--", "a.txt"]);
 }
 

@@ -238,11 +238,22 @@
 ---@field workspace backstitch.Text
 ---@field checkpoint backstitch.Checkpoint
 
+---Sent when any process created a branch: its name, parent and fork point.
+---@class backstitch.DidFork
+---@field workspace backstitch.Text
+---@field branch backstitch.Branch
+
 ---Sent when any process rewound files.
 ---@class backstitch.DidRewind
 ---@field workspace backstitch.Text
 ---@field operation backstitch.Operation
 ---@field checkpoint string
+
+---Sent when the workspace was switched to another branch, also by an undo.
+---@class backstitch.DidSwitch
+---@field workspace backstitch.Text
+---@field branch backstitch.Branch
+---@field iteration integer|nil Number of the tool call in its session, if the newest checkpoint of the branch is a step.
 
 ---Restricted to one file if `uri` is given.
 ---@class backstitch.DiffParams
@@ -707,6 +718,8 @@
 ---@class backstitch.Notifications
 ---@field ["backstitch/didCheckpoint"] backstitch.DidCheckpoint
 ---@field ["backstitch/didRewind"] backstitch.DidRewind
+---@field ["backstitch/didFork"] backstitch.DidFork
+---@field ["backstitch/didSwitch"] backstitch.DidSwitch
 ---@field ["backstitch/timelineChanged"] backstitch.TimelineChanged
 ---@field ["backstitch/status"] backstitch.Status
 
@@ -730,6 +743,8 @@ return {
   notifications = {
     'backstitch/didCheckpoint',
     'backstitch/didRewind',
+    'backstitch/didFork',
+    'backstitch/didSwitch',
     'backstitch/timelineChanged',
     'backstitch/status',
   },

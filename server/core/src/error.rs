@@ -44,6 +44,9 @@ pub enum Error {
     CalledOff,
     #[error("{0}")]
     Usage(String),
+    /// A name that several things have.
+    #[error("{reason}")]
+    Ambiguous { reason: String, hint: Hint },
     #[error("{reason}")]
     Refused { reason: String, hint: Option<Hint> },
 }
@@ -64,7 +67,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Refused { .. } | Self::Conflicts { .. } | Self::CalledOff => ErrorKind::Refused,
-            Self::Usage(_) | Self::Whole { .. } => ErrorKind::Usage,
+            Self::Usage(_) | Self::Ambiguous { .. } | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)
             | Self::Squashed(_)
@@ -87,6 +90,7 @@ impl Error {
         let unreadable = || Hint::terminal("`backstitch verify` shows what is still readable");
         Some(match self {
             Self::Refused { hint, .. } => return hint.clone(),
+            Self::Ambiguous { hint, .. } => hint.clone(),
             Self::Conflicts { .. } => Hint::Decide,
             Self::Whole { .. } => Hint::Whole,
             Self::NoStore(_) => Hint::Begin,

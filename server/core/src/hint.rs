@@ -18,6 +18,11 @@ pub enum Hint {
     First,
     /// The named revision does not exist.
     Revisions,
+    /// Several checkpoints have a label, among them this one.
+    SameLabel {
+        label: String,
+        node: NodeId,
+    },
     /// Another named item does not exist.
     List(Listed),
     /// Find the checkpoints that have a file.

@@ -9,12 +9,13 @@ use serde_json::{Value, from_value, to_value};
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
     ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
-    CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult,
-    DocumentParams, FailureData, ForkParams, ForkResult, NewCheckpointParams, PinParams, PinResult,
-    PlanParams, PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult,
-    RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status,
-    SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult,
-    TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
+    CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidFork, DidRewind, DidSwitch,
+    DiffParams, DiffResult, DocumentParams, FailureData, ForkParams, ForkResult,
+    NewCheckpointParams, PinParams, PinResult, PlanParams, PlanResult, RedoParams, RestoreResult,
+    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
+    ShowTimelineParams, ShowTimelineResult, Status, SwitchParams, TagParams, TagResult,
+    TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams, TurnResult,
+    UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -258,6 +259,8 @@ commands! {
 pub const NOTIFICATIONS: &[Notification] = &[
     notification::<DidCheckpoint>("backstitch/didCheckpoint"),
     notification::<DidRewind>("backstitch/didRewind"),
+    notification::<DidFork>("backstitch/didFork"),
+    notification::<DidSwitch>("backstitch/didSwitch"),
     notification::<TimelineChanged>("backstitch/timelineChanged"),
     notification::<Status>("backstitch/status"),
 ];

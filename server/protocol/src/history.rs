@@ -340,6 +340,20 @@ shape! {
         pub checkpoint: String,
     }
 
+    /// Sent when any process created a branch: its name, parent and fork point.
+    pub struct DidFork {
+        pub workspace: Text,
+        pub branch: Branch,
+    }
+
+    /// Sent when the workspace was switched to another branch, also by an undo.
+    pub struct DidSwitch {
+        pub workspace: Text,
+        pub branch: Branch,
+        /// Number of the tool call in its session, if the newest checkpoint of the branch is a step.
+        pub iteration: Option<i64>,
+    }
+
     /// Sent when the timeline, or what the user has reviewed, has changed and has to be read again.
     pub struct TimelineChanged {
         pub workspace: Text,

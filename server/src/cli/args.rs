@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use backstitch_core::model::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::complete;
+
 const REVISIONS: &str = "\
 A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @ (now), @~2 (two \
 checkpoints back), a tag, a branch, or a label in quotes.";
@@ -32,6 +34,10 @@ pub struct Cli {
 }
 
 #[derive(Clone, Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
     /// Use this workspace [default: the one around the current directory]
@@ -52,6 +58,9 @@ pub struct GlobalArgs {
     /// When to use color
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
+    /// Do not show long output in a pager
+    #[arg(long, global = true)]
+    pub no_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -97,7 +106,7 @@ pub enum CliCommand {
             backstitch checkpoint list --all          of every branch"
     )]
     Checkpoint(CheckpointArgs),
-    /// Show the timeline: turns, steps, your own edits, rewinds
+    /// Show the timeline, newest first: turns, steps, your own edits, rewinds
     #[command(
         visible_alias = "timeline",
         after_help = "Examples:\n  \
@@ -107,6 +116,7 @@ pub enum CliCommand {
             backstitch log --text \"parse* error\"      prompts, labels and tool inputs\n  \
             backstitch log --kind turn --since 3d\n  \
             backstitch log --before c120             the next page, older than c120\n  \
+            backstitch log --reverse                 the oldest first\n  \
             backstitch log --all --json"
     )]
     Log(LogArgs),
@@ -138,6 +148,7 @@ pub enum CliCommand {
     )]
     Cat {
         /// Checkpoint to read from
+        #[arg(add = complete::revisions())]
         rev: String,
         /// File to print
         path: OsString,
@@ -167,10 +178,12 @@ pub enum CliCommand {
     #[command(after_help = "Examples:\n  \
             backstitch review                               files that agents changed since you last looked\n  \
             backstitch review src/main.rs                   its hunks, with turn and prompt\n  \
+            backstitch review --turn t4                     the hunks of one turn, in all files\n  \
+            backstitch review -i                            keep or undo them one by one\n  \
             backstitch review src/main.rs --keep            mark it as reviewed\n  \
             backstitch review src/main.rs --keep -L 10,20   only its hunks at these lines\n  \
             backstitch review --keep                        mark everything as reviewed\n  \
-            backstitch review src/main.rs --unkeep          take the last --keep back; again: the one before\n\n\
+            backstitch review src/main.rs --unkeep          undo the last --keep; again: the one before\n\n\
             Your own edits and rewound changes are never listed. A file that was never kept is compared with its \
             state before the first recorded change.\n\n\
             JSON: `files`, each with path, kind, from, added, removed, binary, unreviewed (the number of hunks), \
@@ -246,8 +259,10 @@ pub enum CliCommand {
     )]
     Ancestor {
         /// Checkpoint or branch
+        #[arg(add = complete::revisions())]
         a: String,
         /// Another checkpoint or branch
+        #[arg(add = complete::revisions())]
         b: String,
     },
     /// Show the operations so far: rewinds, reverts, undos, redos, switches, forks, tags and renames
@@ -260,6 +275,7 @@ pub enum CliCommand {
     )]
     Materialize {
         /// Checkpoint to write
+        #[arg(add = complete::revisions())]
         rev: String,
         /// Directory to write to: empty, or not there yet
         #[arg(long, value_name = "DIR")]
@@ -299,12 +315,21 @@ pub enum CliCommand {
         after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
     )]
     Lsp(LspArgs),
-    /// Print completions for a shell
-    #[command(after_help = "Examples:\n  \
-            backstitch completions bash > ~/.local/share/bash-completion/completions/backstitch\n  \
-            backstitch completions zsh > ~/.zfunc/_backstitch\n  \
-            backstitch completions fish > ~/.config/fish/completions/backstitch.fish")]
-    Completions { shell: clap_complete::Shell },
+    /// Print a script that completes commands, revisions, branches and sessions in a shell
+    #[command(
+        after_help = "Add this to the file that your shell reads at its start:\n  \
+            bash: source <(backstitch completions bash)          in ~/.bashrc\n  \
+            zsh:  source <(backstitch completions zsh)           in ~/.zshrc, after compinit\n  \
+            fish: backstitch completions fish | source           in ~/.config/fish/config.fish\n\n\
+            Examples:\n  \
+            backstitch completions bash\n  \
+            backstitch show t<TAB>          the turns, with their prompts\n  \
+            backstitch switch <TAB>         the branches"
+    )]
+    Completions {
+        /// Name of the shell
+        shell: clap_complete::Shell,
+    },
     /// Finish a scan that ran out of time
     #[command(hide = true)]
     Scan,
@@ -393,11 +418,13 @@ pub enum CheckpointCommand {
     /// Keep a checkpoint however old it becomes, as a tag does
     Pin {
         /// Checkpoint to pin [default: the newest]
+        #[arg(add = complete::revisions())]
         rev: Option<String>,
     },
     /// Let a pinned checkpoint be squashed again when it is old
     Unpin {
         /// Checkpoint to unpin [default: the newest]
+        #[arg(add = complete::revisions())]
         rev: Option<String>,
     },
     /// List the checkpoints of this branch, newest first
@@ -406,7 +433,7 @@ pub enum CheckpointCommand {
         #[arg(long)]
         all: bool,
         /// List only this session
-        #[arg(short, long, value_name = "ID")]
+        #[arg(short, long, value_name = "ID", add = complete::sessions())]
         session: Option<String>,
     },
 }
@@ -419,7 +446,8 @@ pub struct GcArgs {
     /// Keep checkpoints younger than N days; 0 keeps only those that must stay [default: `store.keepDays`]
     #[arg(long, value_name = "N")]
     pub keep_days: Option<u64>,
-    /// Keep at most the N newest checkpoints; 0 is no limit [default: `checkpoints.max`]
+    /// Squash the oldest checkpoints beyond the N newest, of all branches together; 0 is no limit [default:
+    /// `checkpoints.max`]
     #[arg(long, value_name = "N")]
     pub keep: Option<u64>,
     /// Squash the oldest until the store is below N bytes; 0 is no limit [default: `store.maxBytes`]
@@ -433,6 +461,7 @@ pub struct GcArgs {
 #[derive(Debug, Args)]
 pub struct ForkArgs {
     /// Checkpoint at which the branch starts
+    #[arg(add = complete::revisions())]
     pub rev: String,
     /// Name of the new branch
     pub name: String,
@@ -442,14 +471,18 @@ pub struct ForkArgs {
     /// Description of the branch
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Switch to it
+    /// Switch to it; on a terminal you see the plan and are asked
     #[arg(long, conflicts_with = "into")]
     pub switch: bool,
+    /// Do not ask before switching
+    #[arg(short, long, requires = "switch", visible_alias = "force")]
+    pub yes: bool,
 }
 
 #[derive(Clone, Debug, Args)]
 pub struct SwitchArgs {
     /// Branch to switch to
+    #[arg(add = complete::branches())]
     pub name: String,
     /// Carry over your edits on this branch: those since you switched to it, and after the newest checkpoint
     /// that is not an edit of yours
@@ -462,12 +495,12 @@ pub struct SwitchArgs {
 #[derive(Debug, Args)]
 pub struct BranchArgs {
     /// Checkpoint at which the new branch starts
-    #[arg(requires = "name")]
+    #[arg(requires = "name", add = complete::revisions())]
     pub rev: Option<String>,
     /// Name of the new branch
     pub name: Option<String>,
     /// The same, as an option
-    #[arg(long, value_name = "REV", requires = "new", conflicts_with = "rev")]
+    #[arg(long, value_name = "REV", requires = "new", conflicts_with = "rev", add = complete::revisions())]
     pub from: Option<String>,
     /// The same, as an option
     #[arg(long = "name", value_name = "NAME", conflicts_with_all = ["rev", "name"])]
@@ -492,7 +525,7 @@ pub enum BranchCommand {
         /// Name of the new branch
         name: String,
         /// Checkpoint at which it starts
-        #[arg(long, value_name = "REV", default_value = "@")]
+        #[arg(long, value_name = "REV", default_value = "@", add = complete::revisions())]
         from: String,
         /// Description of the branch
         #[arg(short = 'm', long, value_name = "TEXT")]
@@ -503,6 +536,7 @@ pub enum BranchCommand {
     /// Rename a branch
     Rename {
         /// Branch to rename
+        #[arg(add = complete::branches())]
         from: String,
         /// Its new name
         to: String,
@@ -510,6 +544,7 @@ pub enum BranchCommand {
     /// Delete a branch; its checkpoints stay, under their ids
     Delete {
         /// Branch to delete
+        #[arg(add = complete::branches())]
         name: String,
     },
 }
@@ -519,26 +554,29 @@ pub struct TagArgs {
     /// Name of the new tag
     pub name: Option<String>,
     /// Checkpoint to tag [default: @]
-    #[arg(requires = "name")]
+    #[arg(requires = "name", add = complete::revisions())]
     pub rev: Option<String>,
     /// Delete this tag; its checkpoint stays
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "rev"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "rev"], add = complete::tag_names())]
     pub delete: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct LogArgs {
     /// Show at most N checkpoints [default: 40; with --json or --all: no limit]
-    #[arg(short = 'n', long = "limit", value_name = "N")]
+    #[arg(short = 'n', long = "limit", value_name = "N", value_parser = number)]
     pub limit: Option<usize>,
+    /// Show the oldest first
+    #[arg(long)]
+    pub reverse: bool,
     /// Show every branch, not just the current one
     #[arg(long)]
     pub all: bool,
-    /// Draw the history as a graph, oldest first
+    /// Draw the history as a graph
     #[arg(long)]
     pub graph: bool,
     /// Show only this session (its id or a unique prefix)
-    #[arg(short, long, value_name = "ID")]
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
     /// Show only the work of this agent
     #[arg(long, value_name = "NAME")]
@@ -554,7 +592,7 @@ pub struct LogArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Option<LogKind>,
     /// Show the history of this branch instead of the current one
-    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    #[arg(long, value_name = "NAME", conflicts_with = "all", add = complete::branches())]
     pub branch: Option<String>,
     /// Show only checkpoints from this time on: 2h, 3d, 2026-11-20, 2026-11-20T09:30
     #[arg(long, value_name = "TIME")]
@@ -563,8 +601,15 @@ pub struct LogArgs {
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Show only checkpoints older than this one: the next page
-    #[arg(long, value_name = "REV")]
+    #[arg(long, value_name = "REV", add = complete::revisions())]
     pub before: Option<String>,
+}
+
+/// Parses a count. The parser's own message names the type of the number.
+fn number(typed: &str) -> Result<usize, String> {
+    typed
+        .parse()
+        .map_err(|_| format!("`{typed}` is not a number"))
 }
 
 impl LogArgs {
@@ -615,6 +660,7 @@ pub struct ClearArgs {
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// Checkpoint to show
+    #[arg(add = complete::revisions())]
     pub rev: String,
     #[command(flatten)]
     pub form: ShowForm,
@@ -639,6 +685,7 @@ pub struct BlameArgs {
     /// File to annotate
     pub path: OsString,
     /// Checkpoint to annotate [default: the file on disk]
+    #[arg(add = complete::revisions())]
     pub rev: Option<String>,
     /// Annotate this text instead, as if the file held it, such as text that an editor has not saved; `-`
     /// reads it from stdin
@@ -657,9 +704,15 @@ pub struct ReviewArgs {
     /// Mark the current state as reviewed
     #[arg(long, conflicts_with = "unkeep")]
     pub keep: bool,
-    /// Take the last --keep of each file back; again: the one before
+    /// Undo the last --keep of each file; again: the one before
     #[arg(long)]
     pub unkeep: bool,
+    /// Only the hunks of this turn
+    #[arg(long, value_name = "TURN", conflicts_with = "unkeep", add = complete::revisions())]
+    pub turn: Option<String>,
+    /// Go through the hunks one by one: keep, undo, next, previous, quit
+    #[arg(short, long, conflicts_with_all = ["keep", "unkeep", "lines", "shown"])]
+    pub interactive: bool,
     /// Only the hunks at these lines of the file: from,to or from,+count or from
     #[arg(short = 'L', long, value_name = "LINES")]
     pub lines: Option<String>,
@@ -671,7 +724,7 @@ pub struct ReviewArgs {
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// Checkpoints to compare [default: @ and the files on disk]
-    #[arg(value_name = "REV", num_args = 0..=2)]
+    #[arg(value_name = "REV", num_args = 0..=2, add = complete::revisions())]
     pub revs: Vec<String>,
     /// Show only these files or directories
     #[arg(last = true, value_name = "PATH")]
@@ -723,13 +776,13 @@ pub struct ConfirmArgs {
 }
 
 impl ConfirmArgs {
-    /// Returns the options of `--yes` alone.
-    pub fn confirmed() -> Self {
+    /// Returns the options of a command that has only `--yes`.
+    pub fn only(yes: bool) -> Self {
         Self {
             on_conflict: ConflictChoice::Fail,
             dry_run: false,
             plan: None,
-            yes: true,
+            yes,
         }
     }
 }
@@ -753,7 +806,7 @@ pub struct SelectionArgs {
     #[arg(long, default_value = "code")]
     pub scope: RestoreScope,
     /// Undo only the work of this session (its id or a unique prefix)
-    #[arg(short, long, value_name = "ID")]
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
     /// Undo only this hunk, by its id in `diff --json` (can be repeated)
     #[arg(long = "hunk", value_name = "ID", num_args = 1..)]
@@ -779,7 +832,7 @@ pub enum UncertainChoice {
 #[derive(Debug, Args)]
 pub struct RewindArgs {
     /// Turn or checkpoint to return to
-    #[arg(required_unless_present = "iteration")]
+    #[arg(required_unless_present = "iteration", add = complete::revisions())]
     pub rev: Option<String>,
     /// Rewind to the state after this tool call of the session
     #[arg(long, value_name = "N", conflicts_with = "rev")]
@@ -799,7 +852,7 @@ pub struct RewindArgs {
 #[derive(Debug, Args)]
 pub struct RevertArgs {
     /// Turns or steps to revert
-    #[arg(required = true, value_name = "REV")]
+    #[arg(required = true, value_name = "REV", add = complete::revisions())]
     pub revs: Vec<String>,
     #[command(flatten)]
     pub selection: SelectionArgs,
@@ -810,6 +863,7 @@ pub struct RevertArgs {
 #[derive(Debug, Args)]
 pub struct UndoArgs {
     /// Operation to undo [default: the newest that is not undone]
+    #[arg(add = complete::operations())]
     pub op: Option<String>,
     #[command(flatten)]
     pub restore: RestoreArgs,

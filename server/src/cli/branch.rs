@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{self, BranchCommand};
 use super::context::{self, CommandContext};
-use super::error::{CliError, CliResult};
+use super::error::{CliError, CliResult, ExitKind};
 use super::line::TextLine;
 use super::out::{self, Out};
 use super::plan;
@@ -25,16 +25,26 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
         if !options.switch {
             return created(context, &branch, from);
         }
-        return restore::switch(
+        let switched = restore::switch(
             context,
             &args::SwitchArgs {
                 name: options.name.clone(),
                 carry: false,
-                confirm: args::ConfirmArgs::confirmed(),
+                confirm: args::ConfirmArgs::only(options.yes),
             },
         );
+        return switched.map_err(|error| match error.kind {
+            ExitKind::Declined => {
+                let name = render::clean(&branch.name);
+                CliError::new(
+                    ExitKind::Declined,
+                    format!("Created branch {name} at {from}; no file was changed. To switch: backstitch switch {}", render::argument(&name)),
+                )
+            }
+            _ => error,
+        });
     };
-    let dir = context::current_dir()?.join(dir);
+    let dir = context::normalize(&context::current_dir()?.join(dir));
     let mut progress = context.out.progress();
     let forked = context.engine.forks_mut().fork_into(
         &options.name,
@@ -98,7 +108,8 @@ pub fn run(context: &mut CommandContext, options: &args::BranchArgs) -> CliResul
                 .unwrap_or_default();
             let name = render::clean(name);
             context.out.remark(&format!(
-                "Deleted branch {name}. Its checkpoints stay: `backstitch branch {head} {name}` restores it.\n"
+                "Deleted branch {name}. Its checkpoints stay: `backstitch branch {head} {}` restores it.\n",
+                render::argument(&name)
             ))
         }
         (None, Some(rev), Some(name)) => create(context, name, rev, None),
@@ -133,7 +144,10 @@ fn created(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> CliRe
     context.out.remark(&format!(
         "Created branch {} at {from}. To switch: {}\n",
         paint.on(BOLD, &name),
-        paint.on(BOLD, &format!("backstitch switch {name}")),
+        paint.on(
+            BOLD,
+            &format!("backstitch switch {}", render::argument(&name))
+        ),
     ))
 }
 
@@ -238,7 +252,7 @@ pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<(
     }
     context
         .out
-        .remark(&format!("{node} is tagged {}.\n", render::clean(name)))
+        .remark(&format!("Tagged {node} as {}.\n", render::clean(name)))
 }
 
 fn tags(context: &CommandContext) -> CliResult<()> {

@@ -150,8 +150,8 @@ impl<'a> CommandContext<'a> {
             return Ok(());
         }
         let path = render::path(path.bytes());
-        Err(CliError::not_found(format!("no checkpoint has {path}"))
-            .hint("`backstitch log --all` shows the paths that changed"))
+        Err(CliError::not_found(format!("`{path}` is in no checkpoint"))
+            .hint("`backstitch log --all` shows the files that changed"))
     }
 
     /// Converts typed paths. Returns an empty list, which means all paths, if one of them is the root.
@@ -195,7 +195,7 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> CliResult<Option<RelPath>>
 }
 
 /// Removes `.` and `..` lexically, because the path may no longer exist.
-fn normalize(path: &Path) -> PathBuf {
+pub fn normalize(path: &Path) -> PathBuf {
     let mut normalized = PathBuf::new();
     for component in path.components() {
         match component {

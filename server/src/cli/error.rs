@@ -22,6 +22,8 @@ pub type CliResult<T, E = CliError> = std::result::Result<T, E>;
 pub enum ExitKind {
     /// The current state does not allow it.
     Refused,
+    /// The user was asked, and did not confirm.
+    Declined,
     /// The plan has open conflicts.
     Conflict,
     /// A check failed, or a file could not be read or written.
@@ -39,7 +41,7 @@ pub enum ExitKind {
 impl ExitKind {
     pub fn name(self) -> &'static str {
         match self {
-            Self::Refused => "refused",
+            Self::Refused | Self::Declined => "refused",
             Self::Conflict => "conflict",
             Self::Failed => "failed",
             Self::Usage => "usage",
@@ -52,7 +54,7 @@ impl ExitKind {
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Closed => 0,
-            Self::Refused | Self::Conflict | Self::Failed => 1,
+            Self::Refused | Self::Declined | Self::Conflict | Self::Failed => 1,
             Self::Usage => 2,
             Self::NotFound | Self::Unrecorded => 3,
             Self::Store => 4,
@@ -72,6 +74,11 @@ impl CliError {
 
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(ExitKind::Refused, message)
+    }
+
+    /// The user answered no.
+    pub fn declined() -> Self {
+        Self::new(ExitKind::Declined, "Nothing was changed.")
     }
 
     pub fn failed(message: impl Into<String>) -> Self {

@@ -11,6 +11,10 @@ use super::{log, out};
 use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
+/// Reason why checkpoints remain.
+const RETAINED: &str =
+    "those that remain are heads or starts of branches, tagged, pinned or in use";
+
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     if options.if_due && !context.engine.retention().gc_is_due()? {
         return Ok(());
@@ -46,6 +50,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
             "bytes_before": done.before,
             "bytes_after": done.after,
             "over_limit": done.is_over,
+            "too_many": done.too_many,
             "stuck": done.stuck,
         }));
     }
@@ -61,13 +66,22 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
             ),
         );
     }
+    if let (Some(left), Some(most)) = (done.too_many, limits.checkpoints) {
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        context.out.note(
+            "note",
+            &format!(
+                "{} remain, more than the limit of {most}: {RETAINED}; raise `checkpoints.max`, or remove tags and pins",
+                render::plural(left, "checkpoint", "checkpoints"),
+            ),
+        );
+    }
     if done.is_over {
         let limit = limits.bytes.unwrap_or(0);
         context.out.note(
             "note",
             &format!(
-                "the store is above its limit of {}: the remaining checkpoints are heads or starts of branches, tagged, \
-                 pinned or in use; raise `store.maxBytes`, or remove tags and pins",
+                "the store is above its limit of {}: {RETAINED}; raise `store.maxBytes`, or remove tags and pins",
                 render::bytes(limit)
             ),
         );
@@ -81,7 +95,7 @@ fn print(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()>
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
     if done.made.is_empty() && done.contents == 0 {
-        let text = if done.is_over || done.stuck > 0 {
+        let text = if done.is_over || done.too_many.is_some() || done.stuck > 0 {
             "Nothing more can be squashed.\n"
         } else {
             "Nothing to squash.\n"

@@ -20,7 +20,7 @@ pub enum GraphRow<'a> {
     Entry {
         entry: &'a Entry,
         lanes: String,
-        /// True if nothing follows in its lane.
+        /// True if nothing newer is in its lane.
         last: bool,
     },
     /// A note about branches, with the lanes before it.
@@ -38,6 +38,22 @@ pub enum Note<'a> {
     /// The branch forks here, and none of its rows is shown.
     Stub(&'a BranchInfo),
     MoreStubs(usize),
+}
+
+/// Turns rows upside down, so that the newest is the first.
+pub fn newest_first(rows: &mut [GraphRow]) {
+    rows.reverse();
+    for row in rows {
+        let (GraphRow::Entry { lanes, .. } | GraphRow::Note { lanes, .. }) = row;
+        *lanes = lanes
+            .chars()
+            .map(|c| match c {
+                '╰' => '╭',
+                '╮' => '╯',
+                other => other,
+            })
+            .collect();
+    }
 }
 
 /// Returns the rows from old to new. `trunk` is a branch and its head.

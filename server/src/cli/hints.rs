@@ -2,12 +2,19 @@
 
 use backstitch_core::{Hint, Listed};
 
+use crate::render;
+
 pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) | Hint::Terminal(step) => step,
         Hint::Whereabouts { path } => {
             return format!(
                 "`backstitch log --path {path}` lists the checkpoints that have it; use one of them"
+            );
+        }
+        Hint::SameLabel { label, node } => {
+            return format!(
+                "name one by its number, such as {node}; `backstitch log --text \"{label}\"` lists them"
             );
         }
         Hint::Undo { op } => return format!("`backstitch undo {op}` undoes it"),
@@ -17,6 +24,7 @@ pub fn text(hint: &Hint) -> String {
             );
         }
         Hint::UndoThere { op, branch } => {
+            let branch = render::argument(branch);
             return format!("`backstitch switch {branch}` first, then `backstitch undo {op}`");
         }
         Hint::OtherLine { node } => {
@@ -25,6 +33,7 @@ pub fn text(hint: &Hint) -> String {
             );
         }
         Hint::BranchAgain { name, head } => {
+            let name = render::argument(name);
             return format!(
                 "`backstitch branch create {name} --from {head}` restores it, then `backstitch switch {name}`"
             );
@@ -67,7 +76,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Unwritable => {
             "the store's directory must exist and be writable; --store-dir names another"
         }
-        Hint::Newer => "install the newer version, or use another --store-dir",
+        Hint::Newer => "update Backstitch to the newer version, or use another --store-dir",
         Hint::NoHome => "set HOME, or pass --store-dir",
     };
     step.to_owned()

@@ -68,7 +68,12 @@ impl TextLine {
             }
         }
         if right > 0 {
-            drawn.push_str(&" ".repeat(paint.width.saturating_sub(used + right)));
+            let space = match paint.width {
+                // nothing is aligned where the width has no limit
+                usize::MAX => GAP,
+                width => width.saturating_sub(used + right),
+            };
+            drawn.push_str(&" ".repeat(space));
             drawn.push_str(&paint.on(DIM, &self.right));
         }
         format!("{}\n", drawn.trim_end())
@@ -98,6 +103,17 @@ mod tests {
             TextLine::new().plain("a").right("now").draw(paint(false)),
             "a                now\n"
         );
+    }
+
+    #[test]
+    fn a_line_without_a_width_is_whole() {
+        let prompt = "word ".repeat(99);
+        let line = TextLine::new().plain(&prompt).right("now");
+        let whole = Paint {
+            width: usize::MAX,
+            ..paint(false)
+        };
+        assert_eq!(line.draw(whole), format!("{prompt}  now\n"));
     }
 
     #[test]

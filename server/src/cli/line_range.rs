@@ -45,7 +45,12 @@ impl LineRange {
             return Err(CliError::usage(format!(
                 "there is no line {}: {path} has {has}",
                 self.from
-            )));
+            ))
+            .hint(match count {
+                0 => "the file is empty; leave out -L".to_owned(),
+                1 => "-L 1 is its only line".to_owned(),
+                count => format!("-L takes lines from 1 to {count}, such as -L 1,{count}"),
+            }));
         }
         Ok(self.from..=self.to.unwrap_or(count).min(count))
     }

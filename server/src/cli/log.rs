@@ -1,5 +1,4 @@
-//! `log`: the timeline as text, as a graph and as JSON. Text is oldest first, so that the newest
-//! checkpoint is next to the shell prompt; JSON is newest first.
+//! `log`: the timeline as text, as a graph and as JSON, newest first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -83,14 +82,22 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
         },
         columns: Columns::of(&entries),
         heads: heads(&branches),
+        order: RowOrder {
+            newest_first: !options.reverse,
+            continues: older,
+        },
     };
     let mut text = String::new();
-    if older {
-        let hint = match entries.last() {
-            Some(oldest) => format!("… older checkpoints: add --before {}\n", oldest.node.id),
-            None => "… older checkpoints: `backstitch log -n N`\n".to_owned(),
+    let more = older.then(|| {
+        let more = match entries.last() {
+            Some(oldest) => format!("… more: backstitch log --before {}\n", oldest.node.id),
+            None => "… more: backstitch log -n N\n".to_owned(),
         };
-        text.push_str(&timeline.paint.on(DIM, &hint));
+        timeline.paint.on(DIM, &more)
+    });
+    let more = more.as_deref().unwrap_or_default();
+    if options.reverse {
+        text.push_str(more);
     }
     let oldest_first: Vec<&Entry> = entries.iter().rev().collect();
     if options.graph {
@@ -100,11 +107,15 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
             None => b.current,
         });
         let trunk = trunk.and_then(|b| Some((b.id, b.head?)));
-        timeline.graph(&graph::rows(&oldest_first, &branches, trunk), &mut text);
+        let rows = graph::rows(&oldest_first, &branches, trunk);
+        timeline.graph(rows, &mut text);
     } else if options.all && branches.len() > 1 {
         timeline.sections(&oldest_first, &branches, !older, &mut text);
     } else {
         timeline.chain(&oldest_first, &branches, &mut text);
+    }
+    if !options.reverse {
+        text.push_str(more);
     }
     context.out.drawn(&text)
 }
@@ -213,6 +224,7 @@ pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
         paths,
         columns: Columns::of(oldest_first),
         heads: HashMap::new(),
+        order: RowOrder::default(),
     };
     let mut text = String::new();
     timeline.draw(oldest_first.iter(), &mut text);
@@ -244,28 +256,80 @@ struct Timeline {
     columns: Columns,
     /// Branches by head; true marks the current one.
     heads: HashMap<NodeId, Vec<(String, bool)>>,
+    order: RowOrder,
+}
+
+/// Order of the rows.
+#[derive(Clone, Copy, Debug, Default)]
+struct RowOrder {
+    newest_first: bool,
+    /// True if there are older checkpoints that are not shown.
+    continues: bool,
+}
+
+/// Neighbors of a row in its lane.
+#[derive(Clone, Copy, Debug)]
+struct Joins {
+    above: bool,
+    below: bool,
+}
+
+impl RowOrder {
+    /// Returns the neighbors of a row. `newest`: nothing newer is in its lane. `oldest`: it is the oldest row of all.
+    fn joins(self, newest: bool, oldest: bool) -> Joins {
+        if self.newest_first {
+            Joins {
+                above: !newest,
+                below: !oldest || self.continues,
+            }
+        } else {
+            Joins {
+                above: true,
+                below: !newest,
+            }
+        }
+    }
+
+    /// Puts rows, which are oldest first, in this order.
+    fn apply<T>(self, rows: &mut [T]) {
+        if self.newest_first {
+            rows.reverse();
+        }
+    }
 }
 
 impl Timeline {
     fn draw<'a>(&self, oldest_first: impl Iterator<Item = &'a Entry>, text: &mut String) {
-        let mut entries = oldest_first.peekable();
-        while let Some(entry) = entries.next() {
-            self.entry(entry, "", entries.peek().is_none(), text);
+        let entries: Vec<&Entry> = oldest_first.collect();
+        let count = entries.len();
+        let mut rows: Vec<(usize, &Entry)> = entries.into_iter().enumerate().collect();
+        self.order.apply(&mut rows);
+        for (n, entry) in rows {
+            self.entry(entry, "", self.order.joins(n + 1 == count, n == 0), text);
         }
     }
 
     /// Draws one chain, which may span branches.
     fn chain(&self, oldest_first: &[&Entry], branches: &[BranchInfo], text: &mut String) {
         let mut before = None;
+        let mut rows = Vec::new();
         for (n, entry) in oldest_first.iter().enumerate() {
             let branch = entry.node.branch;
             if before.is_some_and(|b| b != branch)
                 && let Some(branch) = branches.iter().find(|b| b.id == branch)
             {
-                self.note("", &Note::Becomes(branch), text);
+                rows.push((n, Err(Note::Becomes(branch))));
             }
             before = Some(branch);
-            self.entry(entry, "", n + 1 == oldest_first.len(), text);
+            rows.push((n, Ok(*entry)));
+        }
+        self.order.apply(&mut rows);
+        for (n, row) in rows {
+            let joins = self.order.joins(n + 1 == oldest_first.len(), n == 0);
+            match row {
+                Ok(entry) => self.entry(entry, "", joins, text),
+                Err(note) => self.note("", &note, text),
+            }
         }
     }
 
@@ -280,7 +344,9 @@ impl Timeline {
         let shown: HashSet<BranchId> = oldest_first.iter().map(|e| e.node.branch).collect();
         let mut others = 0;
         let mut sections = String::new();
-        for branch in by_age(branches) {
+        let mut sorted = by_age(branches);
+        self.order.apply(&mut sorted);
+        for branch in sorted {
             if !shown.contains(&branch.id) && (branch.deleted || !whole) {
                 others += usize::from(!branch.deleted);
                 continue;
@@ -292,16 +358,28 @@ impl Timeline {
         if others > 0 {
             let others = render::plural(others, "more branch", "more branches");
             let note = format!("… {others} without a checkpoint on this page: `backstitch branch`");
-            text.push_str(&TextLine::new().add(DIM, note).draw(self.paint));
+            let note = TextLine::new().add(DIM, note).draw(self.paint);
+            if self.order.newest_first {
+                sections.push_str(&note);
+            } else {
+                text.push_str(&note);
+            }
         }
         text.push_str(&sections);
     }
 
-    fn graph(&self, rows: &[GraphRow], text: &mut String) {
-        for row in rows {
+    fn graph(&self, mut rows: Vec<GraphRow>, text: &mut String) {
+        if self.order.newest_first {
+            graph::newest_first(&mut rows);
+        }
+        let count = rows.len();
+        for (n, row) in rows.into_iter().enumerate() {
             match row {
-                GraphRow::Entry { entry, lanes, last } => self.entry(entry, lanes, *last, text),
-                GraphRow::Note { lanes, note } => self.note(lanes, note, text),
+                GraphRow::Entry { entry, lanes, last } => {
+                    let joins = self.order.joins(last, n + 1 == count);
+                    self.entry(entry, &lanes, joins, text);
+                }
+                GraphRow::Note { lanes, note } => self.note(&lanes, &note, text),
             }
         }
     }
@@ -331,15 +409,16 @@ impl Timeline {
         text.push_str(&line.draw(self.paint));
     }
 
-    fn entry(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
+    fn entry(&self, entry: &Entry, lanes: &str, joins: Joins, text: &mut String) {
         let node = &entry.node;
         let (mark, style) = mark(node.kind);
         let step = node.kind == Kind::Step;
-        let lead = match (self.graph, step, last) {
-            (true, true, false) => "├─",
-            (true, true, true) => "╰─",
-            (false, true, _) => "  ",
-            (_, false, _) => "",
+        let lead = match (self.graph, step) {
+            (true, true) if joins.above && joins.below => "├─",
+            (true, true) if joins.below => "╭─",
+            (true, true) => "╰─",
+            (false, true) => "  ",
+            (_, false) => "",
         };
         let mut line = TextLine::new().add(DIM, format!("{lanes}{lead}")).column(
             style,
@@ -381,7 +460,7 @@ impl Timeline {
                 .draw(self.paint),
         );
         if self.graph {
-            self.below(entry, lanes, last, text);
+            self.below(entry, lanes, joins, text);
         }
     }
 
@@ -429,12 +508,12 @@ impl Timeline {
     }
 
     /// Draws the changed paths and the skipped ones below the checkpoint.
-    fn below(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
+    fn below(&self, entry: &Entry, lanes: &str, joins: Joins, text: &mut String) {
         let indent = 4 + self.columns.turn + self.columns.id;
         let lead = || {
             TextLine::new()
                 .add(DIM, lanes)
-                .column(DIM, if last { "" } else { "│" }, indent)
+                .column(DIM, if joins.below { "│" } else { "" }, indent)
         };
         let shown = if entry.changes.len() > self.paths {
             self.paths - 1

@@ -4,6 +4,7 @@
 pub mod args;
 mod blame;
 mod branch;
+mod complete;
 pub mod context;
 mod diff;
 pub mod error;
@@ -16,6 +17,7 @@ mod line;
 mod line_range;
 mod log;
 pub mod out;
+mod pager;
 mod plan;
 
 mod restore;
@@ -28,6 +30,7 @@ mod when;
 
 use std::process::ExitCode;
 
+use anstream::{AutoStream, ColorChoice};
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
@@ -35,6 +38,12 @@ use args::{Cli, CliCommand, GlobalArgs};
 use context::CommandContext;
 use error::{CliError, CliResult, ExitKind};
 use out::Out;
+use pager::Pager;
+
+/// Answers a shell that asks for completions. Returns false if this is an ordinary run.
+pub fn complete() -> bool {
+    complete::answer(Cli::command)
+}
 
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
@@ -45,21 +54,22 @@ pub fn parse() -> Result<Cli, ExitCode> {
 pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     match command {
         CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
-        CliCommand::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "backstitch", &mut script);
-            out::content(&script)
-        }
+        CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
         CliCommand::Status => store::status(global, out),
         command => {
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
+            if is_paged(&command) {
+                out.page();
+            }
             let outcome =
                 CommandContext::open(global, records(&command), out).and_then(|mut context| {
                     let outcome = run_in_workspace(command, &mut context);
                     context.engine.tidy();
                     outcome
                 });
+            let paged = out.end_paging();
+            let outcome = outcome.and(paged);
             match (outcome, lists) {
                 (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => list(out),
                 (Err(error), _) if verifies => Err(unverified(error)),
@@ -96,6 +106,22 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
         }
         CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
+    }
+}
+
+/// True if a command only shows something that may be long.
+fn is_paged(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::Log(_)
+        | CliCommand::Show(_)
+        | CliCommand::Diff(_)
+        | CliCommand::Blame(_)
+        | CliCommand::Oplog => true,
+        CliCommand::Review(options) => !(options.keep || options.unkeep || options.interactive),
+        CliCommand::Branch(options) => options.lists(),
+        CliCommand::Tag(options) => options.name.is_none() && options.delete.is_none(),
+        CliCommand::Checkpoint(options) => options.lists(),
+        _ => false,
     }
 }
 
@@ -155,10 +181,26 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
 }
 
 fn usage_error(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
     if !error.use_stderr() {
+        let paged = std::env::args_os().all(|arg| arg != "--no-pager");
+        let pager = if paged { Pager::new() } else { None };
+        let shown = pager.is_some_and(|mut pager| {
+            let text = error.render();
+            let text = if AutoStream::choice(&std::io::stdout()) == ColorChoice::Never {
+                text.to_string()
+            } else {
+                text.ansi().to_string()
+            };
+            let written = pager.write(text.as_bytes());
+            let (left, _) = pager.end();
+            written.is_ok() && left.is_none()
+        });
+        if !shown {
+            let _ = error.print();
+        }
         return ExitCode::SUCCESS;
     }
+    let _ = error.print();
     if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.to_string();
         let message = text
@@ -174,10 +216,15 @@ fn usage_error(error: &clap::Error) -> ExitCode {
 /// Prints an error and returns its exit code.
 pub fn report(mut error: CliError, out: &Out) -> ExitCode {
     let code = ExitCode::from(error.kind.exit_code());
-    if error.kind == ExitKind::Closed {
-        return code;
+    match error.kind {
+        ExitKind::Closed => return code,
+        // the user's own answer is no error
+        ExitKind::Declined if !out.json => {
+            let _ = out.remark(&format!("{}\n", error.message));
+            return code;
+        }
+        _ => out.note("error", &error.message),
     }
-    out.note("error", &error.message);
     if let Some(hint) = &error.hint {
         out.note("hint", hint);
     }

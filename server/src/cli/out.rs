@@ -1,6 +1,7 @@
 //! Output of the commands: stdout with or without color, one JSON document, or stderr. Owns the choice
 //! of color and width, not the content.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -8,9 +9,11 @@ use std::time::{Duration, Instant};
 use anstream::{AutoStream, ColorChoice};
 use backstitch_core::Progress;
 use serde_json::{Map, Value};
+use unicode_width::UnicodeWidthStr;
 
 use super::args::{Color, GlobalArgs};
 use super::error::CliResult;
+use super::pager::{self, Pager};
 use crate::render::Paint;
 
 /// Tasks shorter than this show no progress.
@@ -18,6 +21,10 @@ const PROGRESS_AFTER: Duration = Duration::from_millis(300);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub struct Out {
     pub json: bool,
     pub quiet: bool,
@@ -26,6 +33,8 @@ pub struct Out {
     err_choice: ColorChoice,
     pub paint: Paint,
     signs: Signs,
+    no_pager: bool,
+    paging: RefCell<Option<Pager>>,
 }
 
 /// Characters that the locale can show.
@@ -63,7 +72,29 @@ impl Out {
                 now: now_micros(),
             },
             signs: signs(|name| std::env::var(name).ok()),
+            no_pager: global.no_pager,
+            paging: RefCell::default(),
         }
+    }
+
+    /// Shows what is written from now on in a pager, if it is longer than the screen.
+    pub fn page(&self) {
+        if !self.json && !self.no_pager {
+            *self.paging.borrow_mut() = Pager::new();
+        }
+    }
+
+    /// Writes what was held back for the pager, or waits until the user leaves it.
+    pub fn end_paging(&self) -> CliResult<()> {
+        let Some(pager) = self.paging.take() else {
+            return Ok(());
+        };
+        let (left, notes) = pager.end();
+        let written = left.map_or(Ok(()), |text| self.bytes(&text));
+        for (word, text) in notes {
+            self.note(word, &text);
+        }
+        written
     }
 
     /// Writes text to stdout.
@@ -89,6 +120,9 @@ impl Out {
     /// codes belong to the content.
     pub fn bytes(&self, bytes: &[u8]) -> CliResult<()> {
         clear_progress();
+        if let Some(pager) = self.paging.borrow_mut().as_mut() {
+            return Ok(pager.write(bytes)?);
+        }
         let stdout = std::io::stdout().lock();
         if self.paint.color {
             let mut stdout = AutoStream::new(stdout, self.choice);
@@ -99,10 +133,19 @@ impl Out {
     }
 
     /// Writes a line to stderr, such as a warning. Ignores a failure to write.
-    pub fn note(&self, word: &str, text: &str) {
+    pub fn note(&self, word: &'static str, text: &str) {
+        if let Some(pager) = self.paging.borrow_mut().as_mut() {
+            pager.note(word, text);
+            return;
+        }
         clear_progress();
         let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
         let style = crate::render::word_style(word);
+        let size = terminal_size::terminal_size_of(std::io::stderr());
+        let text = match size {
+            Some((columns, _)) => wrapped(text, columns.0.into(), word.len() + 2),
+            None => text.to_owned(),
+        };
         let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
     }
 
@@ -111,11 +154,31 @@ impl Out {
         let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
         let mut line = ProgressLine::default();
         move |progress: Progress| {
-            if shown {
+            if shown && !pager::is_running() {
                 line.update(&progress);
             }
         }
     }
+}
+
+/// Breaks a text between words, so that no line is wider than the terminal. `indent`: columns before the text.
+fn wrapped(text: &str, columns: usize, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut used = indent;
+    for (n, word) in text.split(' ').enumerate() {
+        let width = word.width();
+        if n > 0 && used + 1 + width > columns && width + indent <= columns {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if n > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width;
+    }
+    lines
 }
 
 /// True while a progress line is on the terminal. The next output clears it first.
@@ -208,17 +271,26 @@ pub fn can_ask() -> bool {
 
 /// Asks a yes/no question; the default is no.
 pub fn ask(question: &str) -> CliResult<bool> {
-    QUESTIONS.fetch_add(1, Ordering::Relaxed);
-    clear_progress();
-    let mut stdout = std::io::stdout().lock();
-    write!(stdout, "{question} [y/N] ")?;
-    stdout.flush()?;
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
+    let answer = answer_to(&format!("{question} [y/N]"))?.unwrap_or_default();
     Ok(matches!(
         answer.trim().to_ascii_lowercase().as_str(),
         "y" | "yes"
     ))
+}
+
+/// Asks a question. Returns the typed line, or None at the end of the input.
+pub fn answer_to(question: &str) -> CliResult<Option<String>> {
+    QUESTIONS.fetch_add(1, Ordering::Relaxed);
+    clear_progress();
+    let mut stdout = std::io::stdout().lock();
+    write!(stdout, "{question} ")?;
+    stdout.flush()?;
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer)?;
+    if read == 0 {
+        writeln!(stdout)?;
+    }
+    Ok((read > 0).then_some(answer))
 }
 
 /// Returns `Ascii` only if the locale names an encoding other than UTF-8. Without a locale, terminals use UTF-8.
@@ -248,7 +320,8 @@ fn plain_signs(text: &str) -> String {
         '◈' => '&',
         '├' | '│' | '┆' => '|',
         '╰' => '`',
-        '╮' => '.',
+        '╭' | '╮' => '.',
+        '╯' => '\'',
         '─' | '┄' | '·' => '-',
         '▶' | '→' => '>',
         '…' => '~',
@@ -258,15 +331,24 @@ fn plain_signs(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
+/// Columns to which lines are cut: those of the terminal, or `COLUMNS`. Without a terminal nothing is cut.
 fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
         .and_then(|text| text.parse().ok());
-    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let terminal = || {
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        size.map(|(width, _)| usize::from(width.0))
+    };
+    let otherwise = if std::io::stdout().is_terminal() {
+        100
+    } else {
+        usize::MAX
+    };
     columns
         .or_else(terminal)
         .filter(|width| *width >= 20)
-        .unwrap_or(100)
+        .unwrap_or(otherwise)
 }
 
 fn now_micros() -> i64 {
@@ -276,6 +358,18 @@ fn now_micros() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn notes_break_between_words() {
+        let text = wrapped("`backstitch log` lists the checkpoints", 24, 6);
+        assert_eq!(text, "`backstitch log`\n      lists the\n      checkpoints");
+        let long = "a-word-without-any-end-at-all";
+        assert_eq!(
+            wrapped(&format!("see {long}"), 20, 6),
+            format!("see {long}")
+        );
+        assert_eq!(wrapped("short", 80, 6), "short");
+    }
 
     #[test]
     fn locale_selects_signs() {

@@ -253,7 +253,7 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             None => "Change these files?",
         };
         if !out::ask(question)? {
-            return Err(CliError::refused("not confirmed; nothing was changed"));
+            return Err(CliError::declined());
         }
         // Apply exactly the plan that was shown.
         fingerprint = fingerprint.or(Some(plan.fingerprint));

@@ -1,5 +1,10 @@
-//! `review`: the work of agents that the user has not reviewed yet.
+//! `review`: the work of agents that the user has not reviewed yet. `walk` goes through it hunk by hunk.
 
+mod walk;
+
+use std::ops::Range;
+
+use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{ReviewFile, ReviewHunk, ReviewSelection};
 use serde_json::json;
 
@@ -26,7 +31,9 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
     for path in &paths {
         context.require(path)?;
     }
-    let with_hunks = !paths.is_empty();
+    let with_hunks = !paths.is_empty() || options.turn.is_some();
+    let turn = options.turn.as_deref().map(|rev| turn(context, rev));
+    let turn = turn.transpose()?;
     let lines = options.lines.as_deref().map(LineRange::parse).transpose()?;
     for (option, is_given) in [
         ("--lines", lines.is_some()),
@@ -49,13 +56,18 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
         shown: shown.transpose()?,
         ..ReviewSelection::default()
     };
+    if options.interactive {
+        return walk::run(context, &selection, turn);
+    }
     let engine = &mut context.engine;
-    let found = if options.keep {
+    let found = if let (Some(turn), true) = (turn, options.keep) {
+        keep_turn(context, &selection, turn)?
+    } else if options.keep {
         engine.reviews_mut().keep_reviewed(&selection)?
     } else if options.unkeep {
         engine.reviews_mut().unkeep_reviewed(&selection)?
     } else {
-        engine.reviews_mut().review(&selection)?
+        of_turn(engine.reviews_mut().review(&selection)?, turn)
     };
     let out = context.out;
     if out.json {
@@ -63,18 +75,26 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
         let found: Vec<_> = found.map(|f| to_protocol::review_file(f, true)).collect();
         return out::answer(json!({ "files": found }));
     }
+    if found.is_empty() && options.unkeep {
+        return out.text("Nothing to undo: no --keep is left.\n");
+    }
     if found.is_empty() {
         return nothing(out);
     }
     if options.keep {
         let kept = match &options.lines {
-            Some(_) => {
+            None if turn.is_none() => render::plural(found.len(), "file", "files"),
+            _ => {
                 let hunks = found.iter().map(|file| file.hunks.len()).sum();
-                render::plural(hunks, "hunk is", "hunks are")
+                render::plural(hunks, "hunk", "hunks")
             }
-            None => render::plural(found.len(), "file is", "files are"),
         };
-        return out.remark(&format!("{kept} reviewed now; --unkeep takes it back\n"));
+        return out.remark(&format!(
+            "Marked {kept} as reviewed. To undo: backstitch review --unkeep\n"
+        ));
+    }
+    if options.unkeep {
+        out.remark("Undid the last --keep. Left to review:\n")?;
     }
     out.text(&table(&found, out.paint))?;
     if with_hunks {
@@ -83,6 +103,74 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
         }
     }
     Ok(())
+}
+
+/// Returns the number of a turn.
+fn turn(context: &CommandContext, rev: &str) -> CliResult<i64> {
+    let node: NodeId = context.node(rev)?;
+    let entry = context.engine.history().entry(node)?;
+    let turn = entry.turn.map(|turn| turn.number);
+    turn.ok_or_else(|| {
+        CliError::usage(format!("{rev} is not a turn"))
+            .hint("`backstitch log --kind turn` lists the turns, such as t4")
+    })
+}
+
+/// Returns the hunks of one turn, and the files that have some.
+fn of_turn(mut found: Vec<ReviewFile>, turn: Option<i64>) -> Vec<ReviewFile> {
+    let Some(turn) = turn else {
+        return found;
+    };
+    let is_its = |hunk: &ReviewHunk| {
+        let author = hunk.author.as_ref().and_then(|author| author.turn.as_ref());
+        author.is_some_and(|(number, _)| *number == turn)
+    };
+    for file in &mut found {
+        file.hunks.retain(is_its);
+    }
+    found.retain(|file| !file.hunks.is_empty());
+    found
+}
+
+/// Marks the hunks of one turn as reviewed. Returns them.
+fn keep_turn(
+    context: &mut CommandContext,
+    selection: &ReviewSelection,
+    turn: i64,
+) -> CliResult<Vec<ReviewFile>> {
+    let found = of_turn(context.engine.reviews_mut().review(selection)?, Some(turn));
+    for file in &found {
+        for hunk in &file.hunks {
+            let Some(hunk) = at_hunk(file, hunk) else {
+                continue;
+            };
+            context.engine.reviews_mut().keep_reviewed(&hunk)?;
+        }
+    }
+    Ok(found)
+}
+
+/// Selects one hunk.
+fn at_hunk(file: &ReviewFile, hunk: &ReviewHunk) -> Option<ReviewSelection> {
+    Some(ReviewSelection {
+        lines: Some(lines_of(hunk)),
+        ..of_file(file)?
+    })
+}
+
+/// Selects one file, as it was shown.
+fn of_file(file: &ReviewFile) -> Option<ReviewSelection> {
+    let (path, _) = render::place(&file.delta.old, &file.delta.new);
+    Some(ReviewSelection {
+        paths: vec![RelPath::new(path)?],
+        shown: Some(file.shown),
+        ..ReviewSelection::default()
+    })
+}
+
+/// Returns the lines of a hunk in the current text; at least one.
+fn lines_of(hunk: &ReviewHunk) -> Range<usize> {
+    hunk.new.start..hunk.new.end.max(hunk.new.start + 1)
 }
 
 fn name(file: &ReviewFile) -> String {
@@ -130,33 +218,43 @@ fn table(found: &[ReviewFile], paint: Paint) -> String {
 /// Returns the hunks of a file, each with its first line, turn and prompt.
 fn hunks(file: &ReviewFile, paint: Paint) -> Vec<u8> {
     let mut text = Vec::new();
-    for hunk in &file.hunks {
-        let place = format!("\n{}:{}", name(file), hunk.new.start + 1);
-        text.extend(paint.on(CYAN, &place).bytes());
-        if let Some(author) = &hunk.author {
-            let who = match &author.turn {
-                Some((number, prompt)) => {
-                    let prompt = render::clean(prompt);
-                    format!("  t{number} {}", render::cut(&prompt, 60))
-                }
-                None => format!("  {}", render::clean(&author.agent)),
-            };
-            text.extend(paint.on(DIM, &who).bytes());
-        }
+    for one in &file.hunks {
         text.push(b'\n');
-        for (sign, style, lines) in [(b'-', RED, &hunk.removed), (b'+', GREEN, &hunk.added)] {
-            for line in lines {
-                let line = line.strip_suffix(b"\n").unwrap_or(line);
-                if paint.color {
-                    text.extend(style.render().to_string().bytes());
-                }
-                text.push(sign);
-                text.extend_from_slice(line);
-                if paint.color {
-                    text.extend(style.render_reset().to_string().bytes());
-                }
-                text.push(b'\n');
+        text.extend(hunk(file, one, paint));
+    }
+    text
+}
+
+/// Returns one hunk with its first line, turn and prompt.
+fn hunk(file: &ReviewFile, hunk: &ReviewHunk, paint: Paint) -> Vec<u8> {
+    let mut text = Vec::new();
+    let place = format!("{}:{}", name(file), hunk.new.start + 1);
+    text.extend(paint.on(CYAN, &place).bytes());
+    if let Some(author) = &hunk.author {
+        let who = match &author.turn {
+            Some((number, prompt)) => {
+                let prompt = render::clean(prompt);
+                // cut where lines are cut
+                let width = paint.width.saturating_sub(place.len() + 10).max(20);
+                format!("  t{number} {}", render::cut(&prompt, width))
             }
+            None => format!("  {}", render::clean(&author.agent)),
+        };
+        text.extend(paint.on(DIM, &who).bytes());
+    }
+    text.push(b'\n');
+    for (sign, style, lines) in [(b'-', RED, &hunk.removed), (b'+', GREEN, &hunk.added)] {
+        for line in lines {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            if paint.color {
+                text.extend(style.render().to_string().bytes());
+            }
+            text.push(sign);
+            text.extend_from_slice(line);
+            if paint.color {
+                text.extend(style.render_reset().to_string().bytes());
+            }
+            text.push(b'\n');
         }
     }
     text

@@ -16,8 +16,8 @@ pub enum End {
 /// Parses a typed time to microseconds since 1970. `now` has the same unit.
 pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> CliResult<i64> {
     let wrong = || {
-        CliError::usage(format!("`{typed}` is not a time"))
-            .hint("write it as 2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z")
+        CliError::usage(format!("invalid time `{typed}`"))
+            .hint("use 2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z")
     };
     let typed = typed.trim();
     if let Ok(time) = typed.parse::<Timestamp>() {

@@ -274,6 +274,7 @@ impl Demo<'_> {
                     "never"
                 },
             ])
+            .arg("--no-pager")
             .arg("--workspace")
             .arg(self.scratch.workspace())
             .arg("--store-dir")

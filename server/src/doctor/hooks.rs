@@ -35,14 +35,14 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
             name,
             CheckState::Warning,
             said,
-            setup_hint(name),
+            format!("`backstitch setup {name}` sets it up anyway"),
         ));
     }
     all
 }
 
 fn setup_hint(name: &str) -> String {
-    format!("`backstitch setup {name}` sets it up to report what it does")
+    format!("`backstitch setup {name}` installs them")
 }
 
 /// Returns the settings files that may have hooks: the user's, then the project's.
@@ -88,7 +88,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
         }
     }
     if commands.is_empty() {
-        let problem = "it does not report what it does: its settings have no Backstitch hooks";
+        let problem = "hooks are not installed, so nothing it does is recorded";
         all.push(Finding::new(
             name,
             CheckState::Wrong,
@@ -180,7 +180,7 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
         return Some(Finding::new(
             name,
             CheckState::Wrong,
-            format!("version {number} is too old: it does not report everything that it does"),
+            format!("version {number} is too old to report everything it does"),
             format!("update it to {min_major}.{min_minor} or later"),
         ));
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use backstitch_core::config::Config;
 use backstitch_core::health::{self, Health};
-use backstitch_core::{Engine, Workspace, retention};
+use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
 use crate::render;
@@ -86,7 +86,7 @@ fn store_location(health: &Health) -> Vec<Finding> {
         all.push(Finding::new(
             STORE,
             CheckState::Wrong,
-            format!("{dir} is not writable: nothing is recorded, not even gaps"),
+            format!("{dir} is not writable: nothing is recorded"),
             "check its permissions and its mount, or set `store.dir` in your own config.toml",
         ));
     }
@@ -147,16 +147,17 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let about = "history";
     let engine = match Engine::open_existing(workspace) {
         Ok(engine) => engine,
-        Err(backstitch_core::Error::NoStore(_)) => {
+        Err(Error::NoStore(_)) => {
             return vec![Finding::good(about, "nothing is recorded here yet")];
         }
         Err(error) => {
-            return vec![Finding::new(
-                about,
-                CheckState::Wrong,
-                error.to_string(),
-                "`backstitch verify` lists what can still be read; your files are untouched",
-            )];
+            let hint = if let Error::TooNew { .. } = error {
+                "update this Backstitch to the version that made it, or a newer one; your files are untouched"
+            } else {
+                "`backstitch verify` lists what can still be read; your files are untouched"
+            };
+            let said = error.to_string();
+            return vec![Finding::new(about, CheckState::Wrong, said, hint)];
         }
     };
     let mut all = Vec::new();

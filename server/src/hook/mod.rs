@@ -6,7 +6,7 @@ mod binding;
 
 use std::any::Any;
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -19,6 +19,9 @@ use binding::Binding;
 
 /// Maximum payload in bytes that is read into memory.
 const PAYLOAD_LIMIT: u64 = 256 << 20;
+
+const BY_HAND: &str = "agents run `backstitch hook AGENT`, with an event on stdin; nothing was recorded. \
+                       `backstitch setup` has them run it";
 
 /// Arguments after `hook`. They are parsed without clap for speed: the hook runs around every tool call.
 #[derive(Debug, Default)]
@@ -33,6 +36,12 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let invocation = Invocation::read(args);
+    // no agent has done this, so nothing is missing in the history
+    if invocation.agent.is_none() || std::io::stdin().is_terminal() {
+        print(BY_HAND);
+        // an agent may take a failure as "stop"
+        return ExitCode::from(u8::from(std::io::stdin().is_terminal()));
+    }
     let mut workspace = None;
     let mut warning = None;
     let handled = AssertUnwindSafe(|| handle(&invocation, &mut workspace, &mut warning));
@@ -65,7 +74,7 @@ fn handle(
     warning: &mut Option<String>,
 ) -> Result<HookOutput, String> {
     let payload = read_payload(std::io::stdin().lock())?;
-    let name = invocation.agent.as_deref().ok_or("hook: no agent named")?;
+    let name = invocation.agent.as_deref().ok_or(BY_HAND)?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
     let event = agent.parse(&payload).map_err(|e| e.to_string())?;
     drop(payload);

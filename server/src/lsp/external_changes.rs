@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use backstitch_core::model::{ContentId, NodeId, OpId, RelPath};
-use backstitch_core::{Engine, Entry, Followed, OpenText, Result};
+use backstitch_core::{
+    BranchInfo, Engine, Entry, Followed, OpKind, OpState, OpenText, Operation, Result,
+};
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::document::Document;
@@ -43,16 +45,56 @@ pub fn restored(entries: &[Entry], switched: bool) -> Option<(Affected, Option<N
     newest.map(|newest| (Affected::Paths(paths), Some(newest)))
 }
 
-/// Returns the newest finished operation, and true if a switch is among those after `seen`.
-pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, bool)> {
+/// Operations since a position.
+#[derive(Debug, Default)]
+pub struct DoneSince {
+    /// Newest finished operation.
+    pub newest: Option<OpId>,
+    /// True if a directory was switched to another branch.
+    pub switched: bool,
+    /// Branches that were created, oldest first.
+    pub forked: Vec<BranchInfo>,
+    /// Newest checkpoint after a switch of this directory, and its branch.
+    pub arrived: Option<(BranchInfo, Option<Entry>)>,
+}
+
+/// Returns the operations since a position.
+pub fn done_since(engine: &mut Engine, seen: Option<OpId>) -> Result<DoneSince> {
+    let mut done = DoneSince {
+        newest: seen,
+        ..DoneSince::default()
+    };
     if engine.documents().news()?.operation == seen {
-        return Ok((seen, false));
+        return Ok(done);
     }
     let all = engine.history().operations()?;
-    let newest = all.iter().find(|op| op.is_finished()).map(|op| op.id);
-    let mut new = all.iter().take_while(|op| Some(op.id) > seen);
-    let switched = new.any(|op| op.is_finished() && op.to_branch.is_some());
-    Ok((newest.max(seen), switched))
+    // an open operation with a node has changed its files, and only tidies up
+    let is_done =
+        |op: &&Operation| op.is_finished() || op.state == OpState::Open && op.node.is_some();
+    let newest = all.iter().find(is_done).map(|op| op.id);
+    done.newest = newest.max(seen);
+    let new = all.iter().take_while(|op| Some(op.id) > seen);
+    let new: Vec<&Operation> = new.filter(is_done).collect();
+    done.switched = new.iter().any(|op| op.to_branch.is_some());
+    let forks = |op: &&&Operation| op.kind == OpKind::Fork;
+    if !done.switched && !new.iter().any(|op| forks(&op)) {
+        return Ok(done);
+    }
+    // another process may have switched
+    engine.refresh()?;
+    let branches = engine.history().branches()?;
+    for fork in new.iter().rev().filter(forks) {
+        let made = branches.iter().rev().find(|b| b.name == fork.target);
+        done.forked.extend(made.cloned());
+    }
+    let reached = new.iter().find_map(|op| op.to_branch);
+    // the other directories of this history are not this editor's
+    let reached = reached.and_then(|id| branches.into_iter().find(|b| b.id == id && b.current));
+    if let Some(branch) = reached {
+        let head = branch.head.map(|head| engine.history().entry(head));
+        done.arrived = Some((branch, head.transpose()?));
+    }
+    Ok(done)
 }
 
 /// Updates the affected documents. A restore by this server has already updated them.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
 use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
-use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
+use backstitch_protocol::{
+    DidCheckpoint, DidFork, DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::{
@@ -18,7 +20,7 @@ use tower_lsp::gen_lsp_types::{
 use super::buffers;
 use super::document::{self, Document};
 use super::editing::{self, EditWait, OpenDocuments};
-use super::external_changes;
+use super::external_changes::{self, DoneSince};
 use super::messages::notice;
 use super::pending_saves;
 use super::restore;
@@ -63,9 +65,9 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Stor
                     buffers::record_all(&server, &handle, false).await;
                 }
                 last.insert(root, new.position);
-                announce(&server, &handle, &new.entries).await;
+                announce(&server, &handle, &new.entries, &new.done).await;
                 if let Some((affected, node)) =
-                    external_changes::restored(&new.entries, new.switched)
+                    external_changes::restored(&new.entries, new.done.switched)
                 {
                     let followed = external_changes::follow(server.clone(), handle, affected, node);
                     tokio::spawn(followed);
@@ -137,8 +139,7 @@ struct Since {
     position: HistoryPosition,
     /// Oldest first; empty if there was no position before.
     entries: Vec<Entry>,
-    /// True if another branch was checked out.
-    switched: bool,
+    done: DoneSince,
 }
 
 async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> Result<Since> {
@@ -154,17 +155,26 @@ async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> R
         let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
         entries.reverse();
         let seen = since.and_then(|position| position.operation);
-        let (operation, switched) = external_changes::done_since(engine, seen)?;
+        let mut done = external_changes::done_since(engine, seen)?;
+        let operation = done.newest;
+        if since.is_none() {
+            done = DoneSince::default();
+        }
         Ok(Since {
             position: HistoryPosition { head, operation },
             entries,
-            switched: switched && since.is_some(),
+            done,
         })
     });
     asked.await
 }
 
-async fn announce(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
+async fn announce(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    entries: &[Entry],
+    done: &DoneSince,
+) {
     let wants = server.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
     for entry in entries {
@@ -192,6 +202,28 @@ async fn announce(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entr
         }
     }
     if wants {
+        for branch in &done.forked {
+            let forked = DidFork {
+                workspace: workspace.clone(),
+                branch: to_protocol::branch(branch),
+            };
+            server
+                .client
+                .send_notification::<ForkNotification>(forked)
+                .await;
+        }
+        if let Some((branch, head)) = &done.arrived {
+            let call = head.as_ref().and_then(|head| head.call.as_ref());
+            let switched = DidSwitch {
+                workspace: workspace.clone(),
+                branch: to_protocol::branch(branch),
+                iteration: call.map(|call| call.iteration),
+            };
+            server
+                .client
+                .send_notification::<SwitchNotification>(switched)
+                .await;
+        }
         let changed = TimelineChanged { workspace };
         server
             .client
@@ -317,6 +349,8 @@ notification!(
     "backstitch/didCheckpoint"
 );
 notification!(RewindNotification, DidRewind, "backstitch/didRewind");
+notification!(ForkNotification, DidFork, "backstitch/didFork");
+notification!(SwitchNotification, DidSwitch, "backstitch/didSwitch");
 notification!(
     TimelineNotification,
     TimelineChanged,

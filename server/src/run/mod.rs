@@ -14,6 +14,9 @@ use crate::{cli, demo, hook, lsp};
 
 /// Runs the command in the arguments of this process.
 pub fn main() -> ExitCode {
+    if cli::complete() {
+        return ExitCode::SUCCESS;
+    }
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(code) => return code,

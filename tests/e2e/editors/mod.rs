@@ -130,6 +130,26 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\x18\x03");
 }
 
+/// `M-x backstitch` serves a buffer of a language whose own server Eglot knows, and does not find here.
+#[test]
+fn emacs_has_a_command_for_every_mode() {
+    let Some(program) = installed("emacs_has_a_command_for_every_mode", "emacs") else {
+        return;
+    };
+    let name = "notes.py";
+    let world = one_turn_on_a_screen(name);
+    let lines = world.ok(["setup", "emacs"]).stdout;
+    fs::write(world.home.join(".emacs"), lines).expect("written");
+    let args = ["--no-window-system", "--no-splash", name];
+    let mut emacs = Editor::start(&world, "emacs", &program, &args);
+    emacs.shows("2 and a half");
+    emacs.keys("\x1bxbackstitch\r");
+    emacs.shows("Connected!");
+    emacs.keys("\x0e\x1bxeglot-code-actions\r");
+    emacs.shows("Rewind to before turn 1");
+    emacs.keys("\x07\x18\x03");
+}
+
 /// Emacs shows plain newlines where a file has CRLF. It sends these to the server, and saves CRLF.
 #[test]
 fn emacs_rewinds_a_file_of_crlf_lines() {

@@ -148,7 +148,7 @@ fn newer_store_hints_fit_each_interface() {
     let said = in_terminal(&world, 4, &["log"]);
     assert_eq!(
         said,
-        "install the newer version, or use another --store-dir"
+        "update Backstitch to the newer version, or use another --store-dir"
     );
     let mut client = client(&world);
     client.open("a.txt");

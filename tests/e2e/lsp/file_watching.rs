@@ -356,3 +356,35 @@ fn all_interfaces_agree_and_are_notified() {
     assert_same(&world.tree(), &by_command_line);
     client.leave();
 }
+
+/// S2-074, S2-079: a fork and a switch by any process are announced, with name, parent, fork point and iteration.
+#[test]
+fn forks_and_switches_are_announced() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "one\n", "two\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &json!({ "notifications": true }));
+    client.open("a.txt");
+    client.idle();
+    let step = world.checkpoints().last().expect("a step").id.clone();
+    world.ok(["fork", &step, "an idea"]);
+    let found = |client: &Client<'_>, method: &str, branch: &str| {
+        let mut all = client.notified.iter();
+        let told = all.find(|(name, params)| name == method && params["branch"]["name"] == branch);
+        told.map(|(_, params)| params.clone())
+    };
+    client.until(|client| found(client, "backstitch/didFork", "an idea").is_some());
+    let forked = found(&client, "backstitch/didFork", "an idea").expect("told");
+    assert_eq!(forked["branch"]["parent"], "main");
+    assert_eq!(forked["branch"]["fork_point"], json!(step));
+    world.ok(["switch", "an idea"]);
+    client.until(|client| found(client, "backstitch/didSwitch", "an idea").is_some());
+    let switched = found(&client, "backstitch/didSwitch", "an idea").expect("told");
+    assert_eq!(switched["iteration"], 1, "{switched}");
+    assert_eq!(switched["branch"]["current"], true);
+    world.ok(["undo"]);
+    client.until(|client| found(client, "backstitch/didSwitch", "main").is_some());
+    client.leave();
+}

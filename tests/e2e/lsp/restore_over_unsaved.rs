@@ -385,6 +385,54 @@ fn documents_follow_a_command_line_rewind() {
     }
 }
 
+/// A command-line rewind of files in which two editors have unsaved text: each merges its own, and an undo, too.
+#[test]
+fn two_editors_each_merge_their_own_unsaved_text() {
+    let files = ["a.txt", "b.txt", "c.txt"];
+    let world = World::committed(&files.map(|file| (file, SEVEN_LINES)));
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    for file in files {
+        agent.edit(file, "two\n", "2\n");
+    }
+    agent.stop();
+    let own = json!({ "notifications": true });
+    let mut clients = [("a.txt", Editor::Nvim), ("b.txt", Editor::Helix)].map(|(file, editor)| {
+        let mut client = Client::with(&world, editor, &own);
+        client.open(file);
+        client.idle();
+        until_listening(&world, &mut client);
+        client.type_over(file, "seven\n", "seven\nTYPED\n");
+        (file, client)
+    });
+    until_unsaved(&world, &["a.txt", "b.txt"]);
+    let typed = SEVEN_LINES.replace("seven\n", "seven\nTYPED\n");
+    world.ok(["rewind", "t1"]);
+    for (file, client) in &mut clients {
+        client.until(|client| client.text(file) == typed);
+        assert_eq!(
+            world.read(*file),
+            SEVEN_LINES,
+            "the disk has no unsaved text"
+        );
+    }
+    assert_eq!(world.read("c.txt"), SEVEN_LINES);
+    world.ok(["undo"]);
+    for (file, client) in &mut clients {
+        client.until(|client| client.text(file) == typed.replace("two", "2"));
+        client.save(file);
+    }
+    for file in ["a.txt", "b.txt"] {
+        assert_eq!(world.read(file), typed.replace("two", "2"));
+    }
+    let [(_, one), (_, two)] = clients;
+    one.leave();
+    two.leave();
+    assert_eq!(authors(&world)[1], "agent");
+    assert_eq!(authors(&world)[7], "user");
+    world.ok(["verify"]);
+}
+
 /// Waits until the server notices changes by other processes.
 fn until_listening(world: &World, client: &mut Client<'_>) {
     loop {

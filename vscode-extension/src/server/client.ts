@@ -21,6 +21,8 @@ import { settings } from "./settings.ts";
 const NOTICES: readonly Notice[] = [
   "backstitch/didCheckpoint",
   "backstitch/didRewind",
+  "backstitch/didFork",
+  "backstitch/didSwitch",
   "backstitch/timelineChanged",
   "backstitch/status",
 ];

@@ -122,7 +122,7 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             "switch that directory to another branch first, or remove it",
         ));
     }
-    // a name that cannot be typed, so no branch is ever created with it
+    // no branch is ever created with such a name
     let name = format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0);
     branch::set_deleted(conn, branch, &name)?;
     // a directory that is gone and comes back continues from its last node
@@ -183,7 +183,7 @@ pub(crate) fn check_name(conn: &Connection, name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Error::refused(
             format!("`{name}` cannot be a name: {why}"),
-            "letters, digits, `-`, `_`, `.` and `/` make good names",
+            "letters, digits, blanks, `-`, `_`, `.` and `/` make good names",
         )
     };
     let is_number = name
@@ -205,13 +205,24 @@ pub(crate) fn check_name(conn: &Connection, name: &str) -> Result<()> {
             Hint::ShorterName,
         ));
     }
+    if name.starts_with(' ') || name.ends_with(' ') || name.contains("  ") {
+        return Err(refuse(
+            "it starts or ends with a blank, or has two in a row",
+        ));
+    }
+    if name.contains(DELETED_SUFFIX) {
+        return Err(refuse("deleted branches have such names"));
+    }
     let is_forbidden = |c: char| {
-        c.is_whitespace() || c.is_control() || "@^~:?*[\"'`\\".contains(c) || is_invisible(c)
+        c.is_whitespace() && c != ' '
+            || c.is_control()
+            || "@^~:?*[\"'`\\".contains(c)
+            || is_invisible(c)
     };
     if name.starts_with('-') || name.contains(is_forbidden) {
         return Err(refuse("it has a reserved character"));
     }
-    // as in git (git-check-ref-format), so that a valid name can be a git branch, too
+    // as in git (git-check-ref-format), so that a valid name, with `-` for each blank, can be a git branch, too
     if name.contains("..") {
         return Err(refuse("it has two dots in a row"));
     }

@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use super::{Ancestry, head};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::model::{Here, NodeId, OpId};
 use crate::store::tables::{branch, node, operation, tag, turn};
 
@@ -93,9 +94,13 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     match node::with_label(conn, label, 2)?.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
-        [first, second, ..] => Err(Error::Usage(format!(
-            "the label `{label}` is not unique: {first}, {second} … have it; use the checkpoint's number"
-        ))),
+        [first, second, ..] => Err(Error::Ambiguous {
+            reason: format!("several checkpoints have the label `{label}`: {first}, {second} …"),
+            hint: Hint::SameLabel {
+                label: label.to_owned(),
+                node: *first,
+            },
+        }),
     }
 }
 

@@ -632,8 +632,15 @@ fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
         }),
         [(id, _)] => Ok(*id),
         [(id, native), ..] if native == name => Ok(*id),
-        _ => Err(Error::Usage(format!(
-            "`{name}` is a prefix of several session ids; give more characters"
-        ))),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|(_, native)| native.as_str()).collect();
+            Err(Error::Ambiguous {
+                reason: format!(
+                    "`{name}` is the start of several session ids: {}",
+                    ids.join(", ")
+                ),
+                hint: "type more of it".into(),
+            })
+        }
     }
 }

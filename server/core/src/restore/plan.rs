@@ -21,6 +21,7 @@ use crate::model::{
 };
 use crate::store::tables::{file, root};
 use crate::worktree::file_state;
+use crate::worktree::pending_saves::Pending;
 
 /// Maximum number of newly captured files that a plan names one by one.
 const MAX_NAMED_FILES: usize = 50;
@@ -88,10 +89,19 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let resolved = self.resolve_goal(r, head)?;
         let plan = self.draft(r, head, &resolved, BTreeMap::new())?;
         let is_switch = matches!(resolved, Resolved::Switch(_));
-        if plan.held.is_empty() || is_switch || plan.other_editor(r).is_some() {
+        if plan.held.is_empty() || plan.other_editor(r).is_some() {
             return Ok(plan);
         }
-        // no single editor can apply everything: skip the files that other editors have not saved
+        // no single editor can apply everything: the files are written, and each editor merges its own text
+        let pending = Pending::of(&self.engine.store.conn, self.engine.here.root)?;
+        let is_pending = |path: &RelPath| pending.get(path).is_some();
+        if plan.can_write_below(r) && !plan.held.iter().any(|(_, path)| is_pending(path)) {
+            return Ok(plan.written_below());
+        }
+        if is_switch {
+            return Ok(plan);
+        }
+        // otherwise the files that other editors have not saved are skipped
         let held = plan.held.iter();
         let left = held.map(|(editor, path)| (path.clone(), hand_over::named(editor)));
         let without = self.draft(r, head, &resolved, left.collect())?;

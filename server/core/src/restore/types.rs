@@ -246,6 +246,30 @@ impl Plan {
         (!self.documents.iter().any(own)).then_some(editor)
     }
 
+    /// True if the files below unsaved text of other editors can be written: each of those editors then merges its text
+    /// with its file, without a conflict.
+    pub(crate) fn can_write_below(&self, r: &Request) -> bool {
+        let paths: BTreeSet<&RelPath> = self.held.iter().map(|(_, path)| path).collect();
+        let is_typed_here = |doc: &OpenDoc| doc.text.is_some() && paths.contains(&doc.path);
+        // an exact restore replaces the text, and no editor can do that alone
+        !r.exact
+            && paths.len() == self.held.len()
+            && !self.conflicts.iter().any(|c| paths.contains(&c.path))
+            && !r.open.iter().any(is_typed_here)
+    }
+
+    /// The plan that writes the files below unsaved text of other editors.
+    pub(crate) fn written_below(mut self) -> Self {
+        for (editor, path) in std::mem::take(&mut self.held) {
+            let held = |d: &&mut PlannedDocument| d.editor.id == editor.id && d.path == path;
+            for document in self.documents.iter_mut().filter(held) {
+                document.edit = None;
+            }
+            self.edits.retain(|edit| edit.path != path);
+        }
+        self
+    }
+
     /// Paths on the branch being left where carried edits are taken out again.
     pub fn uncarried(&self) -> Vec<&RelPath> {
         let states = self

@@ -74,6 +74,11 @@ impl Limits {
         }
     }
 
+    /// Maximum number of checkpoints, if there is one.
+    fn most_checkpoints(&self) -> Option<u64> {
+        self.checkpoints.filter(|most| *most > 0)
+    }
+
     /// Time before which checkpoints are too old, in microseconds since 1970.
     fn oldest_kept(&self) -> i64 {
         let age = self
@@ -98,6 +103,8 @@ pub struct Collected {
     pub after: u64,
     /// True if the store is still above its size limit.
     pub is_over: bool,
+    /// Number of remaining checkpoints, if they are still more than the limit.
+    pub too_many: Option<u64>,
     /// Number of checkpoints that could not be squashed because their records are inconsistent.
     pub stuck: u64,
 }
@@ -218,7 +225,9 @@ impl<E: Deref<Target = Engine>> Retention<E> {
         }
         let oldest = node::oldest_unsquashed(conn)?;
         let is_old = oldest.is_some_and(|time| time < limits.oldest_kept());
-        let most = limits.checkpoints.and_then(|most| i64::try_from(most).ok());
+        let most = limits
+            .most_checkpoints()
+            .and_then(|most| i64::try_from(most).ok());
         let are_many = match most {
             Some(most) => node::are_more_than(conn, most)?,
             None => false,
@@ -349,7 +358,7 @@ impl<'a> Collector<'a> {
     fn run(mut self, limits: Limits) -> Result<Collected> {
         let before = self.size()?;
         let old = limits.oldest_kept();
-        let upto = self.newest_beyond(limits.checkpoints)?;
+        let upto = self.newest_beyond(limits.most_checkpoints())?;
         self.squash(&|node| node.time < old || node.id <= upto)?;
         self.delete_unattached(old)?;
         let mut contents = self.sweep()?;
@@ -374,7 +383,10 @@ impl<'a> Collector<'a> {
             }
             is_over = self.size()? > most;
         }
+        let left = u64::try_from(node::count(self.conn())?).unwrap_or_default();
+        let too_many = limits.most_checkpoints().filter(|most| left > *most);
         Ok(Collected {
+            too_many: too_many.map(|_| left),
             gone: self.gone,
             made: self.made()?,
             contents,
@@ -385,12 +397,13 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Returns the newest checkpoint beyond the newest `most` ones, or node 0.
+    /// Returns the newest checkpoint to squash for a limit of `most`, or node 0. One place is for the checkpoint that the
+    /// squashed ones become.
     fn newest_beyond(&self, most: Option<u64>) -> Result<NodeId> {
-        let Some(most) = most.filter(|most| *most > 0) else {
+        let Some(most) = most else {
             return Ok(NodeId(0));
         };
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let most = i64::try_from(most - 1).unwrap_or(i64::MAX);
         let newest = node::newest_beyond(self.conn(), most)?;
         Ok(newest.unwrap_or(NodeId(0)))
     }

@@ -119,6 +119,7 @@ fn draw(entries: &[Entry], graph: bool) -> String {
         paths: 3,
         columns: Columns::of(entries),
         heads: HashMap::new(),
+        order: RowOrder::default(),
     };
     let mut text = String::new();
     timeline.draw(entries.iter(), &mut text);

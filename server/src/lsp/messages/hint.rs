@@ -20,6 +20,9 @@ pub fn text(hint: &Hint) -> String {
                 "`backstitch.timeline` with the `uri` of {path} shows the checkpoints that have it; name one of them"
             );
         }
+        Hint::SameLabel { node, .. } => {
+            return format!("name one by its number, such as {node}");
+        }
         Hint::Decide => super::refusal::CONFLICT_HINT,
         Hint::Whole => "leave out `paths`",
         Hint::LookAgain => "check the new plan, then confirm it",

@@ -6,7 +6,7 @@ mod helix;
 mod text;
 mod zed;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -56,7 +56,7 @@ const EDITORS: &[EditorSetup] = &[
         aliases: &["eglot"],
         path: "emacs/init.el",
         method: SetupMethod::ByHand(text::emacs),
-        note: "`M-x eglot`, then `M-x eglot-code-actions` on a line. Eglot runs one server per buffer.",
+        note: "`M-x backstitch` in a buffer, then `M-x eglot-code-actions` on a line. Eglot runs one server per buffer.",
     },
     EditorSetup {
         name: "kakoune",
@@ -228,7 +228,19 @@ fn settings_path(editor: &EditorSetup, project: Option<&Path>) -> Result<PathBuf
         let found = paths.find(|path| path.exists());
         return Ok(found.unwrap_or_else(|| config.join(editor.path)));
     }
+    if let ("neovim", Some(name)) = (editor.name, nvim_appname())
+        && let Ok(path) = Path::new(editor.path).strip_prefix("nvim")
+    {
+        return Ok(config.join(name).join(path));
+    }
     Ok(config.join(editor.path))
+}
+
+/// Returns the directory of settings that Neovim uses instead of `nvim`; it is relative.
+fn nvim_appname() -> Option<PathBuf> {
+    let name = PathBuf::from(std::env::var_os("NVIM_APPNAME")?);
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    (!name.as_os_str().is_empty() && name.components().all(is_plain)).then_some(name)
 }
 
 /// Returns the settings directory of terminal programs.

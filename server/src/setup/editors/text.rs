@@ -29,7 +29,14 @@ vim.api.nvim_create_autocmd('LspAttach', {{
 pub fn emacs(binary: &str) -> String {
     let command = double_quoted(binary);
     format!(
-        ";; Backstitch, for buffers that Eglot has no other server for. Without `t` it comes first.
+        ";; Backstitch: `M-x backstitch` serves the buffer, instead of the server of its language.
+(defun backstitch ()
+  \"Let Backstitch serve the buffers of this mode in this project.\"
+  (interactive)
+  (require 'eglot)
+  (let ((eglot-server-programs `((,major-mode {command} \"lsp\"))))
+    (call-interactively #'eglot)))
+;; `M-x eglot` starts it where Eglot knows no other server.
 (with-eval-after-load 'eglot
   (add-to-list 'eglot-server-programs
                '((prog-mode text-mode conf-mode) {command} \"lsp\") t))

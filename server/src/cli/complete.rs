@@ -1,0 +1,225 @@
+//! Completion of revisions, branches, tags, sessions and operations in a shell. Opens the history as a command would,
+//! and completes nothing if that fails.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use backstitch_core::model::Kind;
+use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace};
+use clap::Command;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
+
+use super::error::{CliError, CliResult};
+use crate::render;
+
+/// Set by the shell's script when it asks for completions.
+const VARIABLE: &str = "BACKSTITCH_COMPLETE";
+/// Turns, checkpoints and sessions that are offered, newest first.
+const OFFERED: usize = 200;
+/// Columns of a prompt beside a candidate.
+const HELP_WIDTH: usize = 60;
+
+/// Answers a shell that asks for completions. Returns false if this is an ordinary run.
+pub fn answer(command: fn() -> Command) -> bool {
+    if std::env::var_os(VARIABLE).is_none() {
+        return false;
+    }
+    let cwd = std::env::current_dir().ok();
+    let asked = CompleteEnv::with_factory(command).var(VARIABLE);
+    // a shell shows no error while the user types
+    asked
+        .try_complete(std::env::args_os(), cwd.as_deref())
+        .unwrap_or(true)
+}
+
+/// Returns the script that a shell has to load.
+pub fn script(shell: clap_complete::Shell) -> CliResult<Vec<u8>> {
+    let name = shell.to_string();
+    let known = Shells::builtins();
+    let shell = known
+        .completer(&name)
+        .ok_or_else(|| CliError::usage(format!("there are no completions for {name}")))?;
+    let program = std::env::args_os().next().unwrap_or_default();
+    let mut program = PathBuf::from(program);
+    if program.components().count() > 1 {
+        program = std::path::absolute(program)?;
+    }
+    let program = program.to_string_lossy();
+    let mut script = Vec::new();
+    shell.write_registration(VARIABLE, "backstitch", "backstitch", &program, &mut script)?;
+    Ok(script)
+}
+
+pub fn revisions() -> ArgValueCompleter {
+    completer(|engine, typed| {
+        let mut found = vec![candidate("@", "the newest checkpoint")];
+        found.extend(turns(engine));
+        found.extend(tags(engine));
+        found.extend(branches_of(engine));
+        // too many to be listed beside the rest
+        if typed.starts_with('c') {
+            found.extend(checkpoints(engine));
+        }
+        found
+    })
+}
+
+pub fn branches() -> ArgValueCompleter {
+    completer(|engine, _| branches_of(engine))
+}
+
+pub fn tag_names() -> ArgValueCompleter {
+    completer(|engine, _| tags(engine))
+}
+
+pub fn sessions() -> ArgValueCompleter {
+    completer(|engine, _| {
+        let mut found: Vec<CompletionCandidate> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for entry in entries(engine, Some(Kind::Turn), true) {
+            if let (Some(session), Some(turn)) = (&entry.session, &entry.turn)
+                && !names.contains(&session.native)
+            {
+                let help = format!("{}, {}: {}", session.agent, turn_name(&entry), turn.prompt);
+                found.push(candidate(&session.native, &help));
+                names.push(session.native.clone());
+            }
+        }
+        found
+    })
+}
+
+pub fn operations() -> ArgValueCompleter {
+    completer(|engine, _| {
+        let operations = engine.history().operations().unwrap_or_default();
+        let operations = operations.iter().take(OFFERED);
+        operations
+            .map(|operation| {
+                let about = format!("{} {}", operation.kind.name(), operation.target);
+                candidate(&operation.id.to_string(), &about)
+            })
+            .collect()
+    })
+}
+
+fn completer(
+    find: impl Fn(&Engine, &str) -> Vec<CompletionCandidate> + Send + Sync + 'static,
+) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |typed: &OsStr| {
+        let (Some(typed), Some(engine)) = (typed.to_str(), open()) else {
+            return Vec::new();
+        };
+        let found = find(&engine, typed).into_iter().enumerate();
+        found
+            .map(|(at, candidate)| candidate.display_order(Some(at)))
+            .filter(|candidate| {
+                let value = candidate.get_value().to_string_lossy();
+                value.starts_with(typed)
+            })
+            .collect()
+    })
+}
+
+/// Opens the history that the typed line is about.
+fn open() -> Option<Engine> {
+    let words: Vec<OsString> = std::env::args_os()
+        .skip_while(|word| word != "--")
+        .collect();
+    let option = |name: &str| {
+        let at = words.iter().position(|word| word == name)?;
+        words.get(at + 1).map(PathBuf::from)
+    };
+    let cwd = std::env::current_dir().ok()?;
+    let workspace = Workspace::find(&Locate {
+        workspace: option("--workspace").as_deref(),
+        store_dir: option("--store-dir").as_deref(),
+        cwd: &cwd,
+    });
+    Engine::open_with(&workspace.ok()?, OpenOptions::COMMAND.existing()).ok()
+}
+
+fn candidate(value: &str, help: &str) -> CompletionCandidate {
+    // bash inserts a value as it is
+    let in_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
+    let value = if in_bash {
+        value.replace(' ', "\\ ")
+    } else {
+        value.to_owned()
+    };
+    let help = render::cut(&render::clean(help), HELP_WIDTH);
+    CompletionCandidate::new(value).help((!help.is_empty()).then(|| help.into()))
+}
+
+fn entries(engine: &Engine, kind: Option<Kind>, all_branches: bool) -> Vec<backstitch_core::Entry> {
+    let filter = LogFilter {
+        limit: Some(OFFERED),
+        kind,
+        all_branches,
+        ..LogFilter::default()
+    };
+    engine.history().log(&filter).unwrap_or_default()
+}
+
+/// Returns a turn as a user types it.
+fn turn_name(entry: &backstitch_core::Entry) -> String {
+    let number = entry.turn.as_ref().map(|turn| turn.number);
+    format!("t{}", number.unwrap_or_default())
+}
+
+fn turns(engine: &Engine) -> Vec<CompletionCandidate> {
+    let turns = entries(engine, Some(Kind::Turn), false);
+    let prompt = |entry: &backstitch_core::Entry| {
+        let turn = entry.turn.as_ref();
+        turn.map(|turn| turn.prompt.clone()).unwrap_or_default()
+    };
+    turns
+        .iter()
+        .map(|entry| candidate(&turn_name(entry), &prompt(entry)))
+        .collect()
+}
+
+fn checkpoints(engine: &Engine) -> Vec<CompletionCandidate> {
+    let about = |entry: &backstitch_core::Entry| {
+        let named = entry.node.label.clone();
+        let tool = entry.call.as_ref().map(|call| call.tool.clone());
+        let prompt = entry.turn.as_ref().map(|turn| turn.prompt.clone());
+        let words = named.or_else(|| {
+            Some(
+                [tool, prompt]
+                    .into_iter()
+                    .flatten()
+                    .collect::<Vec<_>>()
+                    .join(": "),
+            )
+        });
+        words
+            .filter(|words| !words.is_empty())
+            .unwrap_or_else(|| entry.node.kind.name().to_owned())
+    };
+    entries(engine, None, false)
+        .iter()
+        .map(|entry| candidate(&entry.node.id.to_string(), &about(entry)))
+        .collect()
+}
+
+fn tags(engine: &Engine) -> Vec<CompletionCandidate> {
+    let tags = engine.forks().tags().unwrap_or_default();
+    tags.iter()
+        .map(|tag| candidate(&tag.name, &format!("tag at {}", tag.node)))
+        .collect()
+}
+
+fn branches_of(engine: &Engine) -> Vec<CompletionCandidate> {
+    let branches = engine.history().branches().unwrap_or_default();
+    let live = branches.iter().filter(|branch| !branch.deleted);
+    live.map(|branch| {
+        let about = if branch.current {
+            "the current branch"
+        } else {
+            branch.description.as_deref().unwrap_or("branch")
+        };
+        candidate(&branch.name, about)
+    })
+    .collect()
+}

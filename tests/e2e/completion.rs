@@ -1,0 +1,116 @@
+//! Completion in a shell: revisions, branches, tags and sessions of the history.
+
+use crate::support::{World, finish};
+
+/// Candidates for the last of these words, as fish asks for them: a value, and what it is.
+fn candidates(world: &World, words: &[&str]) -> Vec<(String, String)> {
+    let mut asked = world.backstitch();
+    asked
+        .env("BACKSTITCH_COMPLETE", "fish")
+        .args(["--", "backstitch"])
+        .args(words);
+    let answer = finish(&mut asked, b"").expect_code(0);
+    let pair = |line: &str| {
+        let (value, about) = line.split_once('\t').unwrap_or((line, ""));
+        (value.to_owned(), about.to_owned())
+    };
+    answer.stdout.lines().map(pair).collect()
+}
+
+fn values(world: &World, words: &[&str]) -> Vec<String> {
+    let all = candidates(world, words).into_iter();
+    all.map(|(value, _)| value)
+        .filter(|value| !value.starts_with('-'))
+        .collect()
+}
+
+fn story() -> World {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let mut agent = world.agent();
+    for (prompt, from, to) in [("make it two", "one", "two"), ("and three", "two", "three")] {
+        agent.prompt(prompt);
+        agent.edit("a.txt", from, to);
+        agent.stop();
+    }
+    world.ok(["fork", "t2", "idea"]);
+    world.ok(["tag", "works", "t2"]);
+    world
+}
+
+#[test]
+fn names_of_the_history_are_completed() {
+    let world = story();
+    let turns = [("t2", "and three"), ("t1", "make it two")];
+    let turns = turns.map(|(a, b)| (a.to_owned(), b.to_owned()));
+    for command in ["show", "rewind", "diff", "fork", "revert"] {
+        assert_eq!(candidates(&world, &[command, "t"]), turns, "{command}");
+    }
+    let all = values(&world, &["show", ""]);
+    assert_eq!(all, ["@", "t2", "t1", "works", "main", "idea"]);
+    assert_eq!(values(&world, &["switch", ""]), ["main", "idea"]);
+    assert_eq!(values(&world, &["branch", "delete", "i"]), ["idea"]);
+    assert_eq!(values(&world, &["tag", "--delete", ""]), ["works"]);
+    let checkpoints = candidates(&world, &["show", "c"]);
+    assert!(checkpoints.len() > 4, "{checkpoints:?}");
+    let step = checkpoints
+        .iter()
+        .find(|(_, about)| about == "Edit: and three");
+    assert!(step.is_some(), "{checkpoints:?}");
+    let sessions = candidates(&world, &["log", "--session", ""]);
+    let log = world.json(["log", "--kind", "turn"]);
+    let session = log["checkpoints"][0]["session"]
+        .as_str()
+        .expect("a session");
+    assert_eq!(
+        sessions,
+        [(session.to_owned(), "claude-code, t2: and three".to_owned())]
+    );
+    assert_eq!(values(&world, &["undo", "op"])[0], "op2");
+    // another workspace is named on the line
+    let elsewhere = world.beside("elsewhere");
+    std::fs::create_dir(&elsewhere.root).expect("a directory");
+    let root = world.root.to_str().expect("a path").to_owned();
+    let line = ["--workspace", &root, "show", "t"];
+    assert_eq!(values(&elsewhere, &line), ["t2", "t1"]);
+    assert_eq!(values(&elsewhere, &["show", "t"]), [""; 0]);
+}
+
+/// Nothing is recorded, and a shell that completes shows no error.
+#[test]
+fn completion_is_quiet_without_a_history() {
+    let world = World::new();
+    assert_eq!(values(&world, &["show", "t"]), [""; 0]);
+    assert_eq!(values(&world, &["rew"]), ["rewind"]);
+    assert!(
+        std::fs::read_dir(&world.state)
+            .expect("state")
+            .next()
+            .is_none()
+    );
+}
+
+/// The script of `completions`, loaded by bash, completes a turn; a name with a blank stays one word.
+#[test]
+fn bash_completes_with_the_script() {
+    let world = story();
+    world.ok(["fork", "t2", "a second idea"]);
+    let complete = |words: &str, last: &str| {
+        let binary = world.backstitch().get_program().to_owned();
+        let script = format!(
+            "source <({} completions bash); COMP_WORDS=(backstitch {words} {last}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); \
+             _clap_complete_backstitch backstitch '{last}' ''; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            binary.display()
+        );
+        let run = finish(world.command("bash").args(["-c", &script]), b"");
+        run.expect_code(0).stdout
+    };
+    assert_eq!(complete("show", "t"), "t2\nt1\n");
+    assert_eq!(complete("switch", "a"), "a\\ second\\ idea\n");
+    assert_eq!(complete("", "oplo").trim(), "oplog");
+    let help = world.ok(["completions", "--help"]).stdout;
+    assert!(
+        help.contains("source <(backstitch completions bash)"),
+        "{help}"
+    );
+}
