@@ -97,7 +97,7 @@ fn a_failed_fork_leaves_nothing() {
             ["`main` already"],
         ),
         (
-            ["fork", "@", "a b", "--into", "../new/deep/er"],
+            ["fork", "@", "a~b", "--into", "../new/deep/er"],
             ["character"],
         ),
         (["fork", "@", "x", "--into", "../file"], ["not a directory"]),

@@ -117,7 +117,7 @@ fn a_read_only_store_never_blocks_the_agent() {
         assert_same(&world.tree(), &before);
     }
     let doctor = world.run(["doctor"]).expect_code(1);
-    let why = "is not writable: nothing is recorded, not even gaps";
+    let why = "is not writable: nothing is recorded";
     assert!(doctor.stdout.contains(why), "{doctor}");
 
     remount("rw");

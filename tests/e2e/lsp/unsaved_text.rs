@@ -190,9 +190,9 @@ fn a_rewind_goes_through_the_editor_with_unsaved_text() {
     }
 }
 
-/// Both editors have unsaved text that a rewind would change: the other's text is left alone, and the rest is rewound.
+/// Both editors have unsaved text that a rewind would change: each of them merges its own.
 #[test]
-fn another_editors_unsaved_text_is_left_alone() {
+fn each_editor_merges_its_own_unsaved_text() {
     let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.prompt("go");
@@ -207,12 +207,15 @@ fn another_editors_unsaved_text_is_left_alone() {
     second.open("b.txt");
     second.type_over("b.txt", "last\n", "last\nmine\n");
     let rewind = json!({ "rev": "t1", "confirm": false, "onConflict": "target" });
-    let answer = second.command("backstitch.rewind", rewind);
-    assert_eq!(answer["gaps"][0]["kind"], "unsaved", "{answer}");
-    assert_eq!(answer["gaps"][0]["path"], "a.txt", "{answer}");
+    let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
+    let id = second.begin("workspace/executeCommand", &asked);
+    first.until(|first| first.edited > 0);
+    let answer = second.response(id)["result"].clone();
+    assert_eq!(answer["gaps"], json!([]), "{answer}");
     assert!(second.text("b.txt").starts_with("other\n"), "{answer}");
-    assert_eq!(first.edited, 0);
+    assert_eq!(first.text("a.txt"), SEVEN_LINES.replace("six", "mine"));
     assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("two", "2"));
+    first.save("a.txt");
     first.leave();
     second.leave();
     world.ok(["verify"]);
