@@ -6,7 +6,15 @@ import type { WorkspaceEdit } from "vscode-languageserver-types";
 export interface Action {
   path: Text;
   action: ActionKind;
+  /** Change of the file as git writes it: `A`, `M`, `D`, `R` or `T` (the mode). Null if it is skipped. */
+  letter: string | null;
+  /** The current path, if the file is renamed. */
   from?: Text;
+  /** Number of lines. Null if the file is binary, or a content is not known. */
+  added: number | null;
+  removed: number | null;
+  /** Name of an editor that has unsaved text of the file. */
+  unsaved?: string;
   reason?: string;
 }
 
@@ -14,6 +22,8 @@ export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "sk
 
 export interface AgentSession {
   session: string;
+  /** `A` for the first session of the workspace. */
+  letter: string;
   agent: string;
   /** Turns, newest first. */
   turns: AgentTurn[];
@@ -36,6 +46,12 @@ export interface Applied {
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
+  /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
+  takes: PlannedTurn[];
+  /** Later turns whose edits stay; newest first. */
+  stays: PlannedTurn[];
+  /** Changed files in which later edits of the user stay. */
+  own_edits: Text[];
   /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
   /** Open documents that are edited in the editor. */
@@ -97,6 +113,8 @@ export interface BlameRun {
   time: Time | null;
   agent: string | null;
   session: string | null;
+  /** Letter of the session. */
+  letter: string | null;
   certainty: Certainty | null;
   turn: string | null;
   prompt: string | null;
@@ -165,6 +183,24 @@ export interface ChangedFile {
   kept?: boolean;
 }
 
+/** Sent when an agent changed a file on disk whose document has unsaved text, and when it renamed the file of a document. */
+export interface ChangedOnDisk {
+  workspace: Text;
+  /** The document. */
+  uri: string;
+  agent: string | null;
+  /** The checkpoint of the change. It keeps the unsaved text. */
+  checkpoint: string;
+  /** Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more. */
+  conflicts: number;
+  /** True if the document has unsaved text. */
+  unsaved: boolean;
+  /** The file's new URI, if the agent renamed it. */
+  renamedTo?: string;
+  /** True if the agent deleted the file. */
+  deleted?: boolean;
+}
+
 /** A node of the history: the state after its own changes. */
 export interface Checkpoint {
   /** For example `c12`. */
@@ -173,6 +209,8 @@ export interface Checkpoint {
   kind: Kind;
   /** The agent's own id of its session. */
   session: string | null;
+  /** Letter of the session: `A` for the first one of the workspace. */
+  letter: string | null;
   agent: string | null;
   /** For example `t4`. */
   turn: string | null;
@@ -218,6 +256,8 @@ export interface CheckpointResult {
   kind: Kind;
   /** The agent's own id of its session. */
   session: string | null;
+  /** Letter of the session: `A` for the first one of the workspace. */
+  letter: string | null;
   agent: string | null;
   /** For example `t4`. */
   turn: string | null;
@@ -257,11 +297,20 @@ export interface ClientOptions {
   contentProvider?: boolean;
   /** The client wants the notifications, and failures of commands as errors instead of messages. */
   notifications?: boolean;
+  /** Form of the lenses. The default is `full`. */
+  lensForm?: LensForm | null;
+  /** Code actions that are offered. The default is `all`. */
+  codeActions?: CodeActions | null;
+  /** Lines that have a hover. The default is `all`. */
+  hover?: Hovers | null;
   codeLens?: Lenses | null;
   capture?: CaptureSettings | null;
   restore?: RestoreSettings | null;
   store?: StoreSettings | null;
 }
+
+/** Code actions: `all`, or three on lines that an agent wrote: for these lines, this file and this turn. */
+export type CodeActions = "all" | "agentLines";
 
 /** Answer to a command for clients that did not ask for errors. The user has already seen the message. */
 export interface CommandFailed {
@@ -399,6 +448,10 @@ export interface FailureData {
   hint: string | null;
   /** The plan, if there are conflicts. */
   answer: Plan | null;
+  /** The conflicts, if there is no plan. */
+  conflicts?: Conflict[];
+  /** Next steps, for buttons. */
+  offers?: Offer[];
 }
 
 export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed";
@@ -455,6 +508,9 @@ export interface GitMoved {
   now: GitHead;
 }
 
+/** Lines with a hover: all that have a known author, those of agents, or none. */
+export type Hovers = "all" | "agent" | "off";
+
 /** A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line. */
 export interface Hunk {
   id: string;
@@ -473,7 +529,30 @@ export interface Hunk {
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
 
+/** Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and `Diff` above the first run of each turn in a file. */
+export type LensForm = "full" | "short";
+
 export type Lenses = "all" | "session" | "latestTurn" | "off";
+
+/** The default of `uri` is the only document with unsaved text whose file changed on disk. */
+export interface MergeParams {
+  /** The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk. */
+  onConflict?: OnConflict | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** Result of merging a change on disk into unsaved text. */
+export interface MergeResult {
+  /** The document. */
+  uri: string;
+  /** False if there was nothing to merge. */
+  merged: boolean;
+  /** Conflicts, decided as `onConflict` says. */
+  conflicts: number;
+}
 
 export interface NewCheckpointParams {
   label?: string | null;
@@ -487,6 +566,15 @@ export interface NewCheckpointParams {
 
 export type NotKept = "too_large" | "unreadable" | "special";
 
+/** A next step that a command takes. */
+export interface Offer {
+  /** For example `Undo Last Turn`. */
+  title: string;
+  command: string;
+  /** The command's one argument. */
+  arguments: unknown;
+}
+
 export type OnConflict = "fail" | "markers" | "current" | "target";
 
 export interface Operation {
@@ -494,6 +582,8 @@ export interface Operation {
   id: string;
   kind: OperationKind;
   target: string;
+  /** For people: `rewind to before “Add a cart” (t4)`. */
+  title: string;
   checkpoint: string | null;
   /** The operation that this undo or redo reverses. */
   of: string | null;
@@ -543,6 +633,12 @@ export interface Plan {
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
+  /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
+  takes: PlannedTurn[];
+  /** Later turns whose edits stay; newest first. */
+  stays: PlannedTurn[];
+  /** Changed files in which later edits of the user stay. */
+  own_edits: Text[];
   /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
   /** Open documents that are edited in the editor. */
@@ -579,6 +675,8 @@ export interface PlanParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -603,6 +701,12 @@ export interface PlanResult {
   actions: Action[];
   conflicts: Conflict[];
   gaps: Gap[];
+  /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
+  takes: PlannedTurn[];
+  /** Later turns whose edits stay; newest first. */
+  stays: PlannedTurn[];
+  /** Changed files in which later edits of the user stay. */
+  own_edits: Text[];
   /** Fingerprint. A restore that passes it applies exactly this plan, or is refused. */
   plan: string;
   /** Open documents that are edited in the editor. */
@@ -613,8 +717,10 @@ export interface PlanResult {
   nothing?: string;
   /** Set if git's HEAD was at another commit or branch. */
   git_head?: GitMoved;
-  /** For example `rewind to t4`. */
+  /** For people: `Rewind to before “Add a cart” (t4, 2 min ago)`. */
   title: string;
+  /** Sentences for people about whose work goes and whose stays, the most important first. */
+  summary: string[];
   /** True if there is nothing to do. */
   empty: boolean;
   /** True for an exact restore: as requested, else by the settings. */
@@ -632,6 +738,20 @@ export interface PlannedText {
   then: string | null;
 }
 
+/** A turn of an agent, or its steps that belong to no turn. */
+export interface PlannedTurn {
+  /** For example `t4`. Null for steps without a prompt. */
+  turn: string | null;
+  prompt: string | null;
+  agent: string;
+  /** The agent's own id of its session. */
+  session: string;
+  /** Letter of the session. */
+  letter: string;
+  time: Time;
+  checkpoint: string;
+}
+
 /** State of the recorder, which watches the files of the workspace. */
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
@@ -646,6 +766,8 @@ export interface RedoParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -685,6 +807,8 @@ export interface RevertParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -727,6 +851,8 @@ export interface ReviewHunk {
   added: Text[];
   agent: string | null;
   session: string | null;
+  /** Letter of the session. */
+  letter: string | null;
   /** For example `t4`; of several turns the newest. */
   turn: string | null;
   prompt: string | null;
@@ -768,6 +894,8 @@ export interface RewindParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -850,6 +978,8 @@ export interface SwitchParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -964,6 +1094,8 @@ export interface UndoParams {
   hunks?: string[] | null;
   /** Restricts the restore to this session's edits. */
   session?: string | null;
+  /** Undoes the work of all agents since, not only of the target's session. */
+  allSessions?: boolean | null;
   /** The default is `keep`. */
   uncertain?: Uncertain | null;
   /** The default is `fail`. */
@@ -1043,6 +1175,8 @@ export interface Commands {
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };
   /** Review What Agents Did */
   "backstitch.review": { params: Where; result: ReviewResult | CommandFailed };
+  /** Merge the Change on Disk */
+  "backstitch.merge": { params: MergeParams; result: MergeResult | CommandFailed };
 }
 
 /** From the server, by method, with their parameters. */
@@ -1053,4 +1187,5 @@ export interface Notifications {
   "backstitch/didSwitch": DidSwitch;
   "backstitch/timelineChanged": TimelineChanged;
   "backstitch/status": Status;
+  "backstitch/changedOnDisk": ChangedOnDisk;
 }

@@ -329,14 +329,18 @@ pub enum Difference {
     Unknown,
 }
 
-pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
-    match FileChange::planned(engine, plan, action) {
-        Ok(changed) if changed.opaque.is_some() => Difference::Unknown,
-        Ok(changed) if changed.is_binary() => Difference::Binary,
-        Ok(changed) => {
-            let (added, removed) = changed.counts();
-            Difference::Lines(added, removed)
-        }
-        Err(_) => Difference::Unknown,
-    }
+/// Returns git's letter for the change that a plan makes to a file, and its lines.
+pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> (Option<char>, Difference) {
+    let Ok(changed) = FileChange::planned(engine, plan, action) else {
+        return (None, Difference::Unknown);
+    };
+    let lines = if changed.opaque.is_some() {
+        Difference::Unknown
+    } else if changed.is_binary() {
+        Difference::Binary
+    } else {
+        let (added, removed) = changed.counts();
+        Difference::Lines(added, removed)
+    };
+    (Some(changed.what.letter()), lines)
 }

@@ -11,6 +11,8 @@ mod hook;
 mod host;
 mod lsp;
 mod render;
+mod restore_plan;
+mod restore_words;
 mod run;
 mod settings_file;
 mod setup;

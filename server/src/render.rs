@@ -1,7 +1,7 @@
 //! Text elements that all answers share: colours, times, counts, paths, cut lines. Pure.
 
 use anstyle::{AnsiColor, Style};
-use backstitch_core::model::{Certainty, FileVersion, Image, Opaque, Placed};
+use backstitch_core::model::{Certainty, FileVersion, Image, Opaque, Placed, SessionId};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub const PLAIN: Style = Style::new();
@@ -78,6 +78,13 @@ pub fn word_style(word: &str) -> Style {
     }
 }
 
+/// Returns the style of a session's letter. The palette is the same in all editors.
+pub fn session_style(session: SessionId) -> Style {
+    const PALETTE: [Style; 6] = [CYAN, MAGENTA, YELLOW, GREEN, BLUE, RED];
+    let index = usize::try_from(session.0.max(1) - 1).unwrap_or(0);
+    PALETTE[index % PALETTE.len()]
+}
+
 /// Returns the first line without control characters, which could move the cursor or change the terminal.
 pub fn clean(text: &str) -> String {
     let line = text
@@ -94,7 +101,19 @@ pub fn clean(text: &str) -> String {
 /// True for control characters, and marks that change the direction of text.
 fn misleads(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns a text of several lines with `\u{fffd}` in place of control characters and marks of direction. Foreign names and
+/// lines in it may have them.
+pub fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            c if misleads(c) => '\u{fffd}',
+            c => c,
+        })
+        .collect()
 }
 
 /// Formats a path for people, without characters that could change the terminal.

@@ -3,22 +3,23 @@
 use std::path::Path;
 
 use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
-use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan};
+use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan, PlannedWork};
 use backstitch_core::{
     BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave, ReviewAuthor,
-    ReviewFile, ReviewHunk, ShownState,
+    ReviewFile, ReviewHunk, ShownState, Subject,
 };
 use backstitch_protocol::{
     Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
     ConflictHunk, Coverage, CoverageItem, CoverageReason, DocumentEdit, EditorAtWork, Gap, GapKind,
-    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, Resolution, Squashed,
-    Text, Time, Unsaved,
+    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, PlannedTurn,
+    Resolution, Squashed, Text, Time, Unsaved,
 };
 use base64::Engine as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::render::{self, PathChange};
+use crate::restore_words;
 
 /// Serializes a shape, so that more fields can be added.
 pub fn value(shape: &impl Serialize) -> Value {
@@ -70,6 +71,7 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         parent: node.parent.map(id),
         kind: kind(node.kind),
         session: session.map(|s| s.native.clone()),
+        letter: session.map(|s| s.id.letter()),
         agent: session.map(|s| s.agent.clone()),
         turn: turn.map(|turn| format!("t{}", turn.number)),
         iteration: call.map(|call| call.iteration),
@@ -84,7 +86,9 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         pinned: entry.pinned,
         squashed: node.squashed.as_ref().map(squashed),
         taken_out: entry.taken_out,
-        operation: entry.operation.as_ref().map(operation),
+        operation: (entry.operation.as_ref())
+            .zip(entry.subject.as_ref())
+            .map(|(done, subject)| operation(done, subject)),
         git: git_head(&node.git),
         changes: entry.changes.iter().map(|c| change(c, entry)).collect(),
         coverage: coverage(&node.coverage),
@@ -220,6 +224,7 @@ fn review_hunk(hunk: &ReviewHunk) -> backstitch_protocol::ReviewHunk {
         added: lines(&hunk.added),
         agent: author.map(|author| author.agent.clone()),
         session: author.map(|author| author.session.clone()),
+        letter: author.map(|author| author.letter.clone()),
         turn: author
             .and_then(turn)
             .map(|(number, _)| format!("t{number}")),
@@ -307,11 +312,12 @@ pub fn branch(branch: &BranchInfo) -> Branch {
     }
 }
 
-pub fn operation(operation: &backstitch_core::Operation) -> Operation {
+pub fn operation(operation: &backstitch_core::Operation, subject: &Subject) -> Operation {
     Operation {
         id: id(operation.id),
         kind: operation_kind(operation.kind),
         target: operation.target.clone(),
+        title: restore_words::noun(subject),
         checkpoint: operation.node.map(id),
         of: operation.of.map(id),
         undone_by: operation.undone_by.map(id),
@@ -345,8 +351,9 @@ fn operation_state(state: OpState) -> OperationState {
     }
 }
 
-/// Converts a plan: the answer to `--dry-run`, and the start of a restore's answer. `rev`: as it was typed.
-pub fn plan(plan: &restore::Plan, rev: Option<&str>) -> Plan {
+/// Converts a plan: the answer to `--dry-run`, and the start of a restore's answer. `rev`: as it was typed. The letters
+/// and counts of its actions are not known here.
+pub fn plan(plan: &restore::Plan, work: &PlannedWork, rev: Option<&str>) -> Plan {
     let replaced = plan.replaced();
     let edit = |edit: &BufferEdit| DocumentEdit {
         path: text(edit.path.bytes()),
@@ -362,9 +369,12 @@ pub fn plan(plan: &restore::Plan, rev: Option<&str>) -> Plan {
         rev: rev.map(str::to_owned),
         target: plan.target.clone(),
         scope: plan.scope.name().to_owned(),
-        actions: plan.actions.iter().map(action).collect(),
+        actions: plan.actions.iter().map(|a| action(a, work)).collect(),
         conflicts: plan.conflicts.iter().map(conflict).collect(),
         gaps: plan.gaps.iter().map(gap).collect(),
+        takes: work.takes.iter().map(planned_turn).collect(),
+        stays: work.stays.iter().map(planned_turn).collect(),
+        own_edits: work.own_stay.iter().map(|p| text(p.bytes())).collect(),
         plan: plan.fingerprint.clone(),
         edits: (!plan.edits.is_empty()).then(|| edits.collect()),
         uncarried: paths(plan.uncarried()),
@@ -373,9 +383,10 @@ pub fn plan(plan: &restore::Plan, rev: Option<&str>) -> Plan {
     }
 }
 
-pub fn applied(applied: &Applied, rev: Option<&str>) -> backstitch_protocol::Applied {
+/// `plan`: the document of its plan.
+pub fn applied(applied: &Applied, plan: Plan) -> backstitch_protocol::Applied {
     backstitch_protocol::Applied {
-        plan: plan(&applied.plan, rev),
+        plan,
         checkpoint: applied.node.map(id),
         operation: applied.operation.map(id),
         editor: applied.by.as_ref().map(|by| editor(by, &[])),
@@ -386,11 +397,29 @@ pub fn applied(applied: &Applied, rev: Option<&str>) -> backstitch_protocol::App
     }
 }
 
-fn action(action: &restore::Action) -> Action {
+fn planned_turn(planned: &restore::PlannedTurn) -> PlannedTurn {
+    let turn = planned.turn.as_ref();
+    PlannedTurn {
+        turn: turn.map(|turn| format!("t{}", turn.number)),
+        prompt: turn.map(|turn| turn.prompt.clone()),
+        agent: planned.session.agent.clone(),
+        session: planned.session.native.clone(),
+        letter: planned.session.id.letter(),
+        time: time(planned.time),
+        checkpoint: id(planned.node),
+    }
+}
+
+fn action(action: &restore::Action, work: &PlannedWork) -> Action {
+    let unsaved = work.unsaved.iter().find(|(path, _)| *path == action.path);
     Action {
         path: text(action.path.bytes()),
         action: action_kind(action.kind),
+        letter: None,
         from: action.from.as_ref().map(|from| text(from.bytes())),
+        added: None,
+        removed: None,
+        unsaved: unsaved.map(|(_, editor)| editor.clone()),
         reason: action.reason.clone(),
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
+use crate::capture::observe::MAX_CALL_AGE;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -14,9 +15,6 @@ use crate::store::tables::{branch, call, schema, words};
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 use crate::worktree::dir_cache;
-
-/// A call that was opened longer ago than this, in microseconds, belongs to an agent that no longer runs.
-const MAX_CALL_AGE: i64 = 12 * 3600 * 1_000_000;
 
 /// Effect of a clear, and reasons against it.
 #[derive(Clone, Debug)]
@@ -29,15 +27,6 @@ pub struct Clearing {
 }
 
 impl Engine {
-    /// Counts the tool calls in progress in this directory that may write.
-    pub fn open_calls(&self) -> Result<usize> {
-        call::count_writing(
-            &self.store.conn,
-            self.here.root,
-            store::now() - MAX_CALL_AGE,
-        )
-    }
-
     pub fn clearing(&self) -> Result<Clearing> {
         let conn = &self.store.conn;
         let others = root::rows(conn, RootFilter::All)?.into_iter();

@@ -50,6 +50,8 @@ pub enum Hint {
     },
     Redo,
     NothingToUndo,
+    /// No turn of an agent is in force.
+    NoTurn,
     /// The newest operation is before a turn.
     UndoBefore {
         op: OpId,

@@ -55,6 +55,22 @@ id!(
     EditorId
 );
 
+impl SessionId {
+    /// Letter of the session for people: A for the first one of the store, then B … Z, AA, AB …
+    #[must_use]
+    pub fn letter(self) -> String {
+        let mut letters = Vec::new();
+        let mut left = self.0.max(1);
+        while left > 0 {
+            left -= 1;
+            let place = u8::try_from(left % 26).unwrap_or(0);
+            letters.push(char::from(b'A' + place));
+            left /= 26;
+        }
+        letters.iter().rev().collect()
+    }
+}
+
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "c{}", self.0)

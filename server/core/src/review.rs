@@ -88,6 +88,8 @@ pub struct ReviewAuthor {
     pub agent: String,
     /// The agent's own id of its session.
     pub session: String,
+    /// Letter of the session.
+    pub letter: String,
     /// The turn's number and prompt.
     pub turn: Option<(i64, String)>,
     pub node: NodeId,

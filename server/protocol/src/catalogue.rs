@@ -8,14 +8,14 @@ use serde_json::{Value, from_value, to_value};
 
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
-    ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
-    CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidFork, DidRewind, DidSwitch,
-    DiffParams, DiffResult, DocumentParams, FailureData, ForkParams, ForkResult,
-    NewCheckpointParams, PinParams, PinResult, PlanParams, PlanResult, RedoParams, RestoreResult,
-    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
-    ShowTimelineParams, ShowTimelineResult, Status, SwitchParams, TagParams, TagResult,
-    TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams, TurnResult,
-    UndoParams, Where,
+    ApplyEditParams, ApplyEditResult, BlameResult, ChangedOnDisk, Checkpoint, CheckpointParams,
+    CheckpointResult, CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidFork,
+    DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, FailureData, ForkParams,
+    ForkResult, MergeParams, MergeResult, NewCheckpointParams, PinParams, PinResult, PlanParams,
+    PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult, RewindParams,
+    SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams,
+    TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams,
+    TurnEndParams, TurnResult, UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -253,6 +253,7 @@ commands! {
     Diff(ShowDiffParams) -> DiffResult = "backstitch.diff", "Compare with Now…";
     Timeline(ShowTimelineParams) -> ShowTimelineResult = "backstitch.timeline", "Show the Timeline";
     Review(Where) -> ReviewResult = "backstitch.review", "Review What Agents Did";
+    Merge(MergeParams) -> MergeResult = "backstitch.merge", "Merge the Change on Disk";
 }
 
 /// Notifications from the server.
@@ -263,4 +264,5 @@ pub const NOTIFICATIONS: &[Notification] = &[
     notification::<DidSwitch>("backstitch/didSwitch"),
     notification::<TimelineChanged>("backstitch/timelineChanged"),
     notification::<Status>("backstitch/status"),
+    notification::<ChangedOnDisk>("backstitch/changedOnDisk"),
 ];

@@ -1,6 +1,6 @@
 //! Failures: the `data` of an error, and the answer to a command of a client without our extensions.
 
-use crate::restore::Plan;
+use crate::restore::{Conflict, Plan};
 use crate::{names, shape};
 
 shape! {
@@ -11,6 +11,21 @@ shape! {
         pub hint: Option<String>,
         /// The plan, if there are conflicts.
         pub answer: Option<Box<Plan>>,
+        /// The conflicts, if there is no plan.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub conflicts: Option<Vec<Conflict>>,
+        /// Next steps, for buttons.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub offers: Vec<Offer>,
+    }
+
+    /// A next step that a command takes.
+    pub struct Offer {
+        /// For example `Undo Last Turn`.
+        pub title: String,
+        pub command: String,
+        /// The command's one argument.
+        pub arguments: serde_json::Value,
     }
 
     /// Answer to a command for clients that did not ask for errors. The user has already seen the message.

@@ -22,6 +22,8 @@ shape! {
         pub kind: Kind,
         /// The agent's own id of its session.
         pub session: Option<String>,
+        /// Letter of the session: `A` for the first one of the workspace.
+        pub letter: Option<String>,
         pub agent: Option<String>,
         /// For example `t4`.
         pub turn: Option<String>,
@@ -138,6 +140,8 @@ shape! {
         pub id: String,
         pub kind: OperationKind,
         pub target: String,
+        /// For people: `rewind to before “Add a cart” (t4)`.
+        pub title: String,
         pub checkpoint: Option<String>,
         /// The operation that this undo or redo reverses.
         pub of: Option<String>,
@@ -265,6 +269,8 @@ shape! {
         pub added: Vec<Text>,
         pub agent: Option<String>,
         pub session: Option<String>,
+        /// Letter of the session.
+        pub letter: Option<String>,
         /// For example `t4`; of several turns the newest.
         pub turn: Option<String>,
         pub prompt: Option<String>,
@@ -288,6 +294,8 @@ shape! {
         pub time: Option<Time>,
         pub agent: Option<String>,
         pub session: Option<String>,
+        /// Letter of the session.
+        pub letter: Option<String>,
         pub certainty: Option<Certainty>,
         pub turn: Option<String>,
         pub prompt: Option<String>,
@@ -305,6 +313,8 @@ shape! {
 
     pub struct AgentSession {
         pub session: String,
+        /// `A` for the first session of the workspace.
+        pub letter: String,
         pub agent: String,
         /// Turns, newest first.
         pub turns: Vec<AgentTurn>,
@@ -357,6 +367,27 @@ shape! {
     /// Sent when the timeline, or what the user has reviewed, has changed and has to be read again.
     pub struct TimelineChanged {
         pub workspace: Text,
+    }
+
+    /// Sent when an agent changed a file on disk whose document has unsaved text, and when it renamed the file of a document.
+    #[serde(rename_all = "camelCase")]
+    pub struct ChangedOnDisk {
+        pub workspace: Text,
+        /// The document.
+        pub uri: String,
+        pub agent: Option<String>,
+        /// The checkpoint of the change. It keeps the unsaved text.
+        pub checkpoint: String,
+        /// Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more.
+        pub conflicts: usize,
+        /// True if the document has unsaved text.
+        pub unsaved: bool,
+        /// The file's new URI, if the agent renamed it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub renamed_to: Option<String>,
+        /// True if the agent deleted the file.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub deleted: bool,
     }
 
     /// State of the server for a workspace.

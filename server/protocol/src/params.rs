@@ -27,6 +27,15 @@ options! {
         pub content_provider: bool,
         /// The client wants the notifications, and failures of commands as errors instead of messages.
         pub notifications: bool,
+        /// Form of the lenses. The default is `full`.
+        #[cfg_attr(test, schemars(with = "Option<LensForm>"))]
+        pub lens_form: Option<String>,
+        /// Code actions that are offered. The default is `all`.
+        #[cfg_attr(test, schemars(with = "Option<CodeActions>"))]
+        pub code_actions: Option<String>,
+        /// Lines that have a hover. The default is `all`.
+        #[cfg_attr(test, schemars(with = "Option<Hovers>"))]
+        pub hover: Option<String>,
         #[cfg_attr(test, schemars(with = "Option<Lenses>"))]
         pub code_lens: Option<serde_json::Value>,
         #[cfg_attr(test, schemars(with = "Option<CaptureSettings>"))]
@@ -97,6 +106,8 @@ macro_rules! params {
             pub hunks: Option<Names>,
             /// Restricts the restore to this session's edits.
             pub session: Option<Name>,
+            /// Undoes the work of all agents since, not only of the target's session.
+            pub all_sessions: Option<bool>,
             /// The default is `keep`.
             #[cfg_attr(test, schemars(with = "Option<Uncertain>"))]
             pub uncertain: Option<Name>,
@@ -118,6 +129,7 @@ macro_rules! params {
                     paths: texts(self.paths.as_ref()),
                     hunks: texts(self.hunks.as_ref()),
                     session: text(self.session.as_ref()),
+                    all_sessions: self.all_sessions.unwrap_or_default(),
                     uncertain: text(self.uncertain.as_ref()),
                     on_conflict: text(self.on_conflict.as_ref()),
                     plan: text(self.plan.as_ref()),
@@ -167,6 +179,7 @@ pub struct Choices {
     pub paths: Vec<String>,
     pub hunks: Vec<String>,
     pub session: Option<String>,
+    pub all_sessions: bool,
     pub uncertain: Option<String>,
     pub on_conflict: Option<String>,
     pub plan: Option<String>,
@@ -225,6 +238,13 @@ params! {
         pub carry: Option<bool>,
         /// True if the answer has the texts of the files.
         pub texts: Option<bool>,
+    }
+
+    /// The default of `uri` is the only document with unsaved text whose file changed on disk.
+    pub struct MergeParams in workspace [] {
+        /// The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk.
+        #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
+        pub on_conflict: Option<Name>,
     }
 
     pub struct ForkParams in workspace [] {
@@ -368,6 +388,27 @@ names! {
         Session,
         #[serde(rename = "latestTurn")]
         LatestTurn,
+        Off,
+    }
+
+    /// Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and
+    /// `Diff` above the first run of each turn in a file.
+    pub enum LensForm {
+        Full,
+        Short,
+    }
+
+    /// Code actions: `all`, or three on lines that an agent wrote: for these lines, this file and this turn.
+    pub enum CodeActions {
+        All,
+        #[serde(rename = "agentLines")]
+        AgentLines,
+    }
+
+    /// Lines with a hover: all that have a known author, those of agents, or none.
+    pub enum Hovers {
+        All,
+        Agent,
         Off,
     }
 

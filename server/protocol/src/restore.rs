@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::history::{Branch, GitHead, Text};
+use crate::history::{Branch, GitHead, Text, Time};
 use crate::{names, shape};
 
 shape! {
@@ -16,6 +16,12 @@ shape! {
         pub actions: Vec<Action>,
         pub conflicts: Vec<Conflict>,
         pub gaps: Vec<Gap>,
+        /// Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+        pub takes: Vec<PlannedTurn>,
+        /// Later turns whose edits stay; newest first.
+        pub stays: Vec<PlannedTurn>,
+        /// Changed files in which later edits of the user stay.
+        pub own_edits: Vec<Text>,
         /// Fingerprint. A restore that passes it applies exactly this plan, or is refused.
         pub plan: String,
         /// Open documents that are edited in the editor.
@@ -36,8 +42,10 @@ shape! {
     pub struct PlanResult {
         #[serde(flatten)]
         pub plan: Plan,
-        /// For example `rewind to t4`.
+        /// For people: `Rewind to before “Add a cart” (t4, 2 min ago)`.
         pub title: String,
+        /// Sentences for people about whose work goes and whose stays, the most important first.
+        pub summary: Vec<String>,
         /// True if there is nothing to do.
         pub empty: bool,
         /// True for an exact restore: as requested, else by the settings.
@@ -106,10 +114,33 @@ shape! {
     pub struct Action {
         pub path: Text,
         pub action: ActionKind,
+        /// Change of the file as git writes it: `A`, `M`, `D`, `R` or `T` (the mode). Null if it is skipped.
+        pub letter: Option<String>,
+        /// The current path, if the file is renamed.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<Text>,
+        /// Number of lines. Null if the file is binary, or a content is not known.
+        pub added: Option<usize>,
+        pub removed: Option<usize>,
+        /// Name of an editor that has unsaved text of the file.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub unsaved: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub reason: Option<String>,
+    }
+
+    /// A turn of an agent, or its steps that belong to no turn.
+    pub struct PlannedTurn {
+        /// For example `t4`. Null for steps without a prompt.
+        pub turn: Option<String>,
+        pub prompt: Option<String>,
+        pub agent: String,
+        /// The agent's own id of its session.
+        pub session: String,
+        /// Letter of the session.
+        pub letter: String,
+        pub time: Time,
+        pub checkpoint: String,
     }
 
     pub struct Conflict {
@@ -141,6 +172,16 @@ shape! {
         pub pid: u32,
         /// Files of which it has unsaved text.
         pub unsaved: Vec<Text>,
+    }
+
+    /// Result of merging a change on disk into unsaved text.
+    pub struct MergeResult {
+        /// The document.
+        pub uri: String,
+        /// False if there was nothing to merge.
+        pub merged: bool,
+        /// Conflicts, decided as `onConflict` says.
+        pub conflicts: usize,
     }
 
     pub struct ForkResult {

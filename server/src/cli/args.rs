@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::complete;
 
 const REVISIONS: &str = "\
-A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @ (now), @~2 (two \
+A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @turn (just before the agent's last turn), @ (now), @~2 (two \
 checkpoints back), a tag, a branch, or a label in quotes.";
 
 #[derive(Debug, Parser)]
@@ -831,8 +831,8 @@ pub enum UncertainChoice {
 
 #[derive(Debug, Args)]
 pub struct RewindArgs {
-    /// Turn or checkpoint to return to
-    #[arg(required_unless_present = "iteration", add = complete::revisions())]
+    /// Turn or checkpoint to return to [default: the state before the agent's last turn]
+    #[arg(add = complete::revisions())]
     pub rev: Option<String>,
     /// Rewind to the state after this tool call of the session
     #[arg(long, value_name = "N", conflicts_with = "rev")]
@@ -840,6 +840,9 @@ pub struct RewindArgs {
     /// Restore exactly the state of the target; everyone's later edits are undone
     #[arg(long)]
     pub exact: bool,
+    /// Undo the work of all agents since, not only of the turn's own session; your edits stay
+    #[arg(long, conflicts_with_all = ["session", "exact"])]
+    pub all_sessions: bool,
     /// Keep your own edits, even if `restore.default` is exact
     #[arg(long, conflicts_with = "exact")]
     pub merge: bool,
@@ -935,10 +938,11 @@ mod tests {
     }
 
     #[test]
-    fn rewind_needs_exactly_one_target() {
+    fn rewind_takes_at_most_one_target() {
         let parse = |args: &[&str]| Cli::try_parse_from([&["backstitch", "rewind"], args].concat());
-        assert!(parse(&[]).is_err());
+        assert!(parse(&[]).is_ok(), "the last turn");
         assert!(parse(&["t1", "--iteration", "3"]).is_err());
+        assert!(parse(&["t1", "--all-sessions", "--session", "s"]).is_err());
         assert!(parse(&["--iteration", "3", "--force"]).is_ok());
         assert!(parse(&["t1", "--path", "a", "b", "--hunk", "h"]).is_ok());
     }

@@ -64,8 +64,9 @@ pub fn text(hint: &Hint) -> String {
         }
         Hint::Redo => "`backstitch redo` redoes it",
         Hint::NothingToUndo => {
-            "`backstitch rewind t<N>` undoes an agent's work; `backstitch log` shows the turns"
+            "`backstitch rewind` undoes the agent's last turn; `backstitch log` shows the turns before"
         }
+        Hint::NoTurn => "`backstitch log` shows the turns, undone ones included",
         Hint::ShorterName => "use a few words; --description has room for more",
         Hint::TooWide => {
             "work in a directory below it, or run `backstitch init` there to use it anyway"

@@ -19,6 +19,7 @@ use super::when::{self, End};
 use crate::render::{
     self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, PathChange, YELLOW,
 };
+use crate::restore_words;
 use crate::to_protocol;
 
 /// Default number of checkpoints: one or two screens.
@@ -233,6 +234,8 @@ pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
 
 #[derive(Clone, Copy, Debug)]
 struct Columns {
+    /// Letter of the session; 0 if all are of one session.
+    letter: usize,
     turn: usize,
     id: usize,
     tool: usize,
@@ -241,7 +244,14 @@ struct Columns {
 impl Columns {
     fn of(entries: &[Entry]) -> Self {
         let widest = |f: &dyn Fn(&Entry) -> usize| entries.iter().map(f).max().unwrap_or(0);
+        let sessions: HashSet<_> = entries
+            .iter()
+            .filter_map(|e| e.session.as_ref())
+            .map(|s| s.id)
+            .collect();
+        let letter = widest(&|e| e.session.as_ref().map_or(0, |s| s.id.letter().width()));
         Self {
+            letter: if sessions.len() > 1 { letter + 1 } else { 0 },
             turn: widest(&|e| turn_name(e).width()) + 1,
             id: widest(&|e| e.node.id.to_string().width()) + 2,
             tool: widest(&|e| who(e).width()).min(16) + 2,
@@ -432,6 +442,12 @@ impl Timeline {
             &node.id.to_string(),
             self.columns.id,
         );
+        if self.columns.letter > 0 {
+            let session = entry.session.as_ref();
+            let letter = session.map(|s| s.id.letter()).unwrap_or_default();
+            let style = session.map_or(render::PLAIN, |s| render::session_style(s.id));
+            line = line.column(style, &letter, self.columns.letter);
+        }
         line = self.describe(line, entry);
         if entry.pinned {
             line = line.add(YELLOW, "  [pinned]");
@@ -652,19 +668,13 @@ pub fn target_name(engine: &Engine, target: &str) -> String {
     words.join(" ")
 }
 
-/// Describes the operation of a rewind node: `rewind to t2 (op1)`.
+/// Describes the operation of a rewind node: `rewind to before “Add a cart” (t2)  op1`.
 pub fn operation_text(entry: &Entry) -> String {
-    match &entry.operation {
-        Some(operation) => {
-            let to = if operation.kind.name() == "rewind" {
-                " to"
-            } else {
-                ""
-            };
-            let target = render::clean(&operation.target);
-            format!("{}{to} {target} ({})", operation.kind.name(), operation.id)
+    match (&entry.operation, &entry.subject) {
+        (Some(operation), Some(subject)) => {
+            format!("{}  {}", restore_words::noun(subject), operation.id)
         }
-        None => "rewind".to_owned(),
+        _ => "rewind".to_owned(),
     }
 }
 

@@ -11,12 +11,14 @@ use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan,
 use super::files::{self, Difference};
 use super::line::TextLine;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
+use crate::restore_plan::ShownPlan;
 
 /// Paths listed for one kind of gap.
 const GAP_PATHS: usize = 4;
 
 /// Returns the whole plan. A moved git HEAD comes first, because the rest may make no sense then.
-pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
+pub fn text(engine: &Engine, shown: &ShownPlan, paint: Paint) -> String {
+    let plan = &shown.plan;
     let mut text = String::new();
     if let Some((then, now)) = &plan.git_moved {
         text.push_str(&git_moved(then, now, paint));
@@ -30,10 +32,13 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
         let files = render::plural(count, "file", "files");
         text.push_str(
             &TextLine::new()
-                .add(render::BOLD, title)
+                .add(render::BOLD, shown.title.clone())
                 .add(DIM, format!("  {files}"))
                 .draw(paint),
         );
+        for sentence in &shown.summary {
+            text.push_str(&paint.on(DIM, &format!("  {sentence}\n")));
+        }
         text.push_str(&actions(engine, plan, paint));
     }
     let uncarried = plan.uncarried();
@@ -86,7 +91,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
             .plain("  ")
             .column(style(action.kind), verb(action), 10)
             .column(PLAIN, &render::cut(&name(action), width), width + 2);
-        let differing = files::difference(engine, plan, action);
+        let (_, differing) = files::difference(engine, plan, action);
         let line = match (action.kind, differing) {
             (ActionKind::Skip | ActionKind::Chmod, _) | (_, Difference::Unknown) => line,
             (_, Difference::Lines(added, removed)) => {

@@ -11,10 +11,11 @@ use super::args::{
 };
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
-use super::log;
 use super::out;
 use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
+use crate::restore_plan::{self, ShownPlan};
+use crate::restore_words;
 use crate::to_protocol;
 
 /// A restore as typed, before it is planned.
@@ -24,8 +25,6 @@ struct RestoreRun<'a> {
     before: Option<NodeId>,
     /// The target as typed.
     rev: Option<String>,
-    /// The verb in the title, such as `rewind to`.
-    verb: &'static str,
     options: &'a ConfirmArgs,
 }
 
@@ -33,11 +32,12 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
-        (None, None) => return Err(CliError::usage("no revision named")),
+        (None, None) => context.node_now("@turn")?,
     };
     let by_default = || !options.merge && context.engine.config().rewinds_exactly();
     let request = Request {
         exact: options.exact || by_default(),
+        all_sessions: options.all_sessions,
         ..request(
             context,
             Goal::Rewind(target),
@@ -51,7 +51,6 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             before: None,
             request,
             rev: options.rev.clone(),
-            verb: "rewind to",
             options: &options.restore.confirm,
         },
     )
@@ -75,7 +74,6 @@ pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliRe
             before: None,
             request,
             rev: Some(options.revs.join(" ")),
-            verb: "revert",
             options: &options.restore.confirm,
         },
     )
@@ -94,7 +92,6 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             before: None,
             request,
             rev: options.op.clone(),
-            verb: "undo",
             options: &options.restore.confirm,
         },
     )
@@ -108,7 +105,6 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
             before: None,
             request,
             rev: None,
-            verb: "redo",
             options: &options.restore.confirm,
         },
     )
@@ -217,14 +213,13 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
             before: None,
             request,
             rev: Some(options.name.clone()),
-            verb: "switch to",
             options: &options.confirm,
         },
     )
 }
 
 fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
-    let calls = context.engine.open_calls()?;
+    let calls = context.engine.capture().open_calls()?;
     if calls > 0 {
         let calls = render::plural(calls, "tool call is", "tool calls are");
         let word = format!("an agent is at work: {calls} under way, and may write to these files");
@@ -233,22 +228,22 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
     job.before = context.engine.history().head()?;
     let job = &job;
     if job.options.dry_run {
-        let plan = context.engine.restore_mut().plan(&job.request)?;
-        return dry_run(context, job, &plan);
+        let shown = look(context, job)?;
+        return dry_run(context, job, &shown);
     }
     let mut fingerprint = job.options.plan.clone();
     let asked = !job.options.yes && !context.out.json && out::can_ask();
     if asked {
-        let plan = context.engine.restore_mut().plan(&job.request)?;
-        if let Some(conflict) = conflict(context, job, &plan) {
-            show(context, job, &plan)?;
+        let shown = look(context, job)?;
+        if let Some(conflict) = conflict(context, job, &shown) {
+            show(context, job, &shown)?;
             return Err(conflict);
         }
-        if plan.is_empty() {
-            return nothing(context, job, &plan);
+        if shown.plan.is_empty() {
+            return nothing(context, job, &shown);
         }
-        show(context, job, &plan)?;
-        let question = match plan.git_moved {
+        show(context, job, &shown)?;
+        let question = match shown.plan.git_moved {
             Some(_) => "git's HEAD has moved since. Change the files anyway?",
             None => "Change these files?",
         };
@@ -256,7 +251,7 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             return Err(CliError::declined());
         }
         // Apply exactly the plan that was shown.
-        fingerprint = fingerprint.or(Some(plan.fingerprint));
+        fingerprint = fingerprint.or(Some(shown.plan.fingerprint));
     }
     let mut progress = context.out.progress();
     let outcome =
@@ -316,56 +311,54 @@ fn answer(context: &CommandContext, job: &RestoreRun, plan: &Plan, mut document:
     document
 }
 
-fn title(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> String {
-    format!(
-        "{} {}",
-        job.verb,
-        log::target_name(&context.engine, &plan.target)
-    )
-}
-
-fn show(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
+fn show(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {
     if context.out.json {
         return Ok(());
     }
-    if let Some(recorded) = RecordedBefore::find(context, job, plan) {
+    if let Some(recorded) = RecordedBefore::find(context, job, &shown.plan) {
         context
             .out
             .text(&context.out.paint.on(YELLOW, &recorded.text()))?;
     }
-    context.out.text(&plan::text(
-        &context.engine,
-        plan,
-        &title(context, job, plan),
-        context.out.paint,
-    ))
+    let text = plan::text(&context.engine, shown, context.out.paint);
+    context.out.text(&text)
 }
 
-fn dry_run(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
-    if let Some(conflict) = conflict(context, job, plan) {
-        show(context, job, plan)?;
+/// Plans the restore.
+fn look(context: &mut CommandContext, job: &RestoreRun) -> CliResult<ShownPlan> {
+    let plan = context.engine.restore_mut().plan(&job.request)?;
+    about(context, job, plan)
+}
+
+/// Adds to a plan everything that is shown about it.
+fn about(context: &CommandContext, job: &RestoreRun, plan: Plan) -> CliResult<ShownPlan> {
+    let (engine, rev) = (&context.engine, job.rev.as_deref());
+    Ok(ShownPlan::of(engine, &job.request, plan, rev)?)
+}
+
+fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {
+    if let Some(conflict) = conflict(context, job, shown) {
+        show(context, job, shown)?;
         return Err(conflict);
     }
     if context.out.json {
-        let document = to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref()));
-        return out::answer(answer(context, job, plan, document));
+        let document = to_protocol::value(&shown.document);
+        return out::answer(answer(context, job, &shown.plan, document));
     }
-    if plan.is_empty() {
-        return nothing(context, job, plan);
+    if shown.plan.is_empty() {
+        return nothing(context, job, shown);
     }
-    show(context, job, plan)?;
-    let plan = context
-        .out
-        .paint
-        .on(BOLD, &format!("--plan {}", plan.fingerprint));
+    show(context, job, shown)?;
+    let fingerprint = format!("--plan {}", shown.plan.fingerprint);
+    let plan = context.out.paint.on(BOLD, &fingerprint);
     context.out.remark(&format!(
         "Nothing was changed. {plan} applies exactly this plan, or refuses.\n"
     ))
 }
 
-fn nothing(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
-    show(context, job, plan)?;
-    context.out.remark(&match &plan.nothing {
+fn nothing(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {
+    show(context, job, shown)?;
+    context.out.remark(&match &shown.plan.nothing {
         Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
         None => "Nothing to do: the files already have that state.\n".to_owned(),
     })
@@ -376,7 +369,8 @@ fn switches_branch(job: &RestoreRun, plan: &Plan) -> bool {
 }
 
 /// Returns the error for a plan with open conflicts.
-fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<CliError> {
+fn conflict(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Option<CliError> {
+    let plan = &shown.plan;
     let open = plan.open_conflicts();
     (open > 0).then(|| {
         let files = render::plural(open, "file", "files");
@@ -408,7 +402,7 @@ fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<C
             context,
             job,
             plan,
-            to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref())),
+            to_protocol::value(&shown.document),
         ))
     })
 }
@@ -431,8 +425,12 @@ fn refused(
         }
         _ => return error.into(),
     };
-    match conflict(context, job, &plan) {
-        Some(conflict) => match show(context, job, &plan) {
+    let shown = match about(context, job, plan) {
+        Ok(shown) => shown,
+        Err(error) => return error,
+    };
+    match conflict(context, job, &shown) {
+        Some(conflict) => match show(context, job, &shown) {
             Ok(()) => conflict,
             Err(closed) => closed,
         },
@@ -448,7 +446,9 @@ fn finish(
 ) -> CliResult<()> {
     let incomplete = incomplete(applied);
     if context.out.json {
-        let document = to_protocol::value(&to_protocol::applied(applied, job.rev.as_deref()));
+        let (engine, rev) = (&context.engine, job.rev.as_deref());
+        let document = restore_plan::applied(engine, &job.request, applied, rev)?;
+        let document = to_protocol::value(&document);
         let mut document = answer(context, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
             document["branch"] = to_protocol::value(&to_protocol::branch(
@@ -463,25 +463,25 @@ fn finish(
     let (Some(node), Some(operation)) = (applied.node, applied.operation) else {
         return match incomplete {
             Some(incomplete) => Err(incomplete),
-            None => nothing(context, job, &applied.plan),
+            None => nothing(context, job, &about(context, job, applied.plan.clone())?),
         };
     };
+    let about = about(context, job, applied.plan.clone())?;
     if !shown && !context.out.quiet {
-        show(context, job, &applied.plan)?;
+        show(context, job, &about)?;
     }
     let paint = context.out.paint;
-    let (label, back) = if job.verb == "undo" {
-        ("To redo", "backstitch redo")
+    let (label, back) = if matches!(job.request.goal, Goal::Undo(_)) {
+        ("To redo it", "backstitch redo")
     } else {
-        ("To undo", "backstitch undo")
+        ("To undo it", "backstitch undo")
     };
     let by = applied.by.as_ref();
     let by = by.map_or_else(String::new, |e| format!(" by {}", render::clean(&e.name)));
+    let done = paint.on(GREEN.bold(), &restore_words::done(&about.subject));
+    let back_again = paint.on(BOLD, back);
     let written = context.out.remark(&format!(
-        "{}{by} {}: checkpoint {node}, operation {operation}. {label}: {}\n",
-        paint.on(GREEN.bold(), "done"),
-        title(context, job, &applied.plan),
-        paint.on(BOLD, back),
+        "{done}{by}: checkpoint {node}, {operation}. {label}: {back_again}\n"
     ));
     written.map_err(|e| {
         e.hint(format!(

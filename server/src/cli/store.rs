@@ -19,6 +19,7 @@ use super::out::{self, Out};
 use super::plan;
 use super::settings;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
+use crate::restore_words;
 use crate::to_protocol;
 
 pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
@@ -379,7 +380,14 @@ pub fn no_operations(out: &Out) -> CliResult<()> {
 pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
     let operations = context.engine.history().operations()?;
     if context.out.json {
-        let operations: Vec<_> = operations.iter().map(to_protocol::operation).collect();
+        let shape = |done| {
+            Ok(to_protocol::operation(
+                done,
+                &context.engine.history().subject(done)?,
+            ))
+        };
+        let operations = operations.iter().map(shape);
+        let operations = operations.collect::<CliResult<Vec<_>>>()?;
         return out::answer(json!({ "operations": operations }));
     }
     if operations.is_empty() {
@@ -387,11 +395,8 @@ pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
     }
     let mut text = String::new();
     for operation in &operations {
-        let mut what = format!(
-            "{} {}",
-            operation.kind.name(),
-            log::target_name(&context.engine, &operation.target)
-        );
+        let subject = context.engine.history().subject(operation)?;
+        let mut what = restore_words::noun(&subject);
         if let Some(by) = operation.undone_by {
             what = format!("{what}  undone by {by}");
         }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use backstitch_core::restore::Reversible;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{
     CodeAction, CodeActionContext, CodeActionKind, CodeActionResponse, Command,
@@ -15,29 +16,43 @@ use super::session::DocumentHistory;
 /// Maximum number of turns in a selection that get actions of their own.
 const MAX_TURNS: usize = 4;
 
+/// Selection of the actions.
+#[derive(Clone, Copy, Debug)]
+pub enum Offer {
+    /// All, with those that undo and redo an operation if there is one.
+    All(Reversible),
+    /// Three on lines that an agent wrote.
+    AgentLines,
+}
+
 /// Returns the actions for some lines. `literals`: the client accepts more than commands.
 pub fn of(
     uri: &str,
     document: &Document,
     history: &DocumentHistory,
     lines: &Range<usize>,
-    now: Now,
+    offer: Offer,
     literals: bool,
 ) -> Vec<CodeActionResponse> {
+    let now = Now::read();
     let groups = blame_groups::groups(&history.blame, &document.text);
     let turns = turns(&groups, lines);
-    let commands = turns
-        .iter()
-        .filter_map(|(rev, group, own)| of_turn(uri, rev, group, own, now));
+    let commands = turns.iter().filter_map(|(rev, group, own)| match offer {
+        Offer::All(_) => of_turn(uri, rev, group, own, now),
+        Offer::AgentLines => of_agent_lines(uri, rev, group, own, now),
+    });
     let mut commands: Vec<Command> = commands.flatten().collect();
-    let here = json!({ "uri": uri });
-    for (title, name) in [
-        (action::UNDO, "backstitch.undo"),
-        (action::REDO, "backstitch.redo"),
-        (action::CHECKPOINT, "backstitch.checkpoint"),
-        (action::TIMELINE, "backstitch.timeline"),
-    ] {
-        commands.push(command(title.to_owned(), name, here.clone()));
+    if let Offer::All(reversible) = offer {
+        let general = [
+            (action::UNDO, "backstitch.undo", reversible.undo.is_some()),
+            (action::REDO, "backstitch.redo", reversible.redo.is_some()),
+            (action::CHECKPOINT, "backstitch.checkpoint", true),
+            (action::TIMELINE, "backstitch.timeline", true),
+        ];
+        let general = general.into_iter().filter(|(.., possible)| *possible);
+        let here = json!({ "uri": uri });
+        commands
+            .extend(general.map(|(title, name, _)| command(title.to_owned(), name, here.clone())));
     }
     let answer = |command: Command| {
         if literals {
@@ -113,6 +128,30 @@ fn of_turn(
         command(action::fork(&about), "backstitch.fork", here()),
     ]);
     Some(commands)
+}
+
+/// Returns the actions for one turn in the short list: for these lines, this file and the whole turn.
+fn of_agent_lines(
+    uri: &str,
+    rev: &str,
+    group: &Group,
+    lines: &Range<usize>,
+    now: Now,
+) -> Option<Vec<Command>> {
+    let prompt = messages::prompt(group.work()?);
+    let age = group.author.time.map(|time| now.ago(time));
+    let aged = |title: String| match &age {
+        Some(age) => format!("{title} · {age}"),
+        None => title,
+    };
+    let at = json!({ "rev": rev, "uri": uri, "lines": [lines.start, lines.end] });
+    let file = json!({ "rev": rev, "uri": uri, "paths": [uri] });
+    let turn = json!({ "rev": rev, "uri": uri });
+    Some(vec![
+        command(aged(action::undo_lines(&prompt)), "backstitch.rewind", at),
+        command(aged(action::undo_file(&prompt)), "backstitch.rewind", file),
+        command(aged(action::undo_turn(&prompt)), "backstitch.rewind", turn),
+    ])
 }
 
 /// A kind of refactoring, so that editors show no light bulb for it.

@@ -11,6 +11,7 @@ use super::failure::{Failure, Reply};
 use super::messages::refusal;
 use super::session::ServerState;
 use crate::host::progress::wait_for_cancellation;
+use crate::render;
 
 /// How long to wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
@@ -39,6 +40,7 @@ pub async fn must_ask(
         ..MessageActionItem::default()
     });
     let actions = Some(actions.collect());
+    let question = render::visible(question);
     let asked = server.client.show_message_request(kind, question, actions);
     let mut asked = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asked));
     let mut cancellation = pin!(wait_for_cancellation());

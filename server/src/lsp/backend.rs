@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use backstitch_protocol::{
-    ApplyEditParams, COMMANDS, CommandFailed, CustomRequest, FailureKind, FailureMessage, REQUESTS,
+    ApplyEditParams, COMMANDS, CodeActions, CommandFailed, CustomRequest, FailureKind,
+    FailureMessage, Hovers, LensForm, REQUESTS,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
@@ -21,7 +22,8 @@ use tower_lsp::gen_lsp_types::{
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 
-use super::blame_groups::author_of;
+use super::actions::Offer;
+use super::blame_groups::{author_of, work};
 use super::client_capabilities::ClientFeatures;
 use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
@@ -188,8 +190,13 @@ impl Backend {
         };
         let place = document.place.as_ref();
         let which = place.map(|place| self.server.config(&place.handle).lenses());
-        let which = which.unwrap_or_default();
-        let lenses = lenses::of(&uri, &document, &history, which, Now::read());
+        let features = self.server.features();
+        let form = lenses::Form {
+            which: which.unwrap_or_default(),
+            short: features.own.lens_form == Some(LensForm::Short),
+            draws_icons: features.draws_icons,
+        };
+        let lenses = lenses::of(&uri, &document, &history, form, Now::read());
         Ok(self.outgoing.answer(&lenses))
     }
 
@@ -214,13 +221,25 @@ impl Backend {
             .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
-        let literals = self.server.features().actions;
-        Ok(history.map(|(document, history)| {
-            actions::of(&uri, &document, &history, &lines, Now::read(), literals)
-        }))
+        let features = self.server.features();
+        let Some((document, history)) = history else {
+            return Ok(None);
+        };
+        let offer = match features.own.code_actions {
+            Some(CodeActions::AgentLines) => Offer::AgentLines,
+            _ => Offer::All(self.server.reversible(&document).await),
+        };
+        let literals = features.actions;
+        Ok(Some(actions::of(
+            &uri, &document, &history, &lines, offer, literals,
+        )))
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        let wanted = self.server.features().own.hover;
+        if wanted == Some(Hovers::Off) {
+            return Ok(None);
+        }
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
         let history = self
@@ -236,6 +255,9 @@ impl Backend {
         let (Some(author), Some(place)) = (author, document.place) else {
             return Ok(None);
         };
+        if wanted == Some(Hovers::Agent) && work(&author).is_none() {
+            return Ok(None);
+        }
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
         let markdown = self.server.features().markdown;

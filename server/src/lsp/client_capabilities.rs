@@ -1,5 +1,8 @@
 //! Features of the client, read once from its `initialize`. Pure.
 
+use backstitch_protocol::{CodeActions, Hovers, LensForm};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
 use super::messages::notice;
@@ -29,6 +32,8 @@ pub struct ClientFeatures {
     /// Code actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
+    /// Draws `$(name)` in titles as an icon.
+    pub draws_icons: bool,
     pub own: PluginCapabilities,
 }
 
@@ -40,6 +45,10 @@ pub struct PluginCapabilities {
     pub reloads_from_disk: bool,
     /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,
+    /// None stands for the default, as below.
+    pub lens_form: Option<LensForm>,
+    pub code_actions: Option<CodeActions>,
+    pub hover: Option<Hovers>,
 }
 
 impl ClientFeatures {
@@ -79,12 +88,31 @@ impl ClientFeatures {
                 .unwrap_or_default(),
             actions: has_literals(all),
             markdown: reads_markdown(all),
+            draws_icons: params
+                .client_info
+                .as_ref()
+                .is_some_and(|info| is_vscode(&info.name)),
             own: PluginCapabilities {
                 reloads_from_disk: says("reloadsFromDisk"),
                 notifications: says("notifications"),
+                lens_form: choice(own, "lensForm"),
+                code_actions: choice(own, "codeActions"),
+                hover: choice(own, "hover"),
             },
         }
     }
+}
+
+/// Returns one of the names that an option takes; None if it is left out or wrong.
+fn choice<T: DeserializeOwned>(own: Option<&Value>, key: &str) -> Option<T> {
+    serde_json::from_value(own?.get(key)?.clone()).ok()
+}
+
+/// True for VS Code and editors made of it, by the names that they send.
+fn is_vscode(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let known = ["code", "codium", "cursor", "windsurf", "positron"];
+    known.iter().any(|part| name.contains(part))
 }
 
 fn has_literals(all: &ClientCapabilities) -> bool {

@@ -16,6 +16,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
+use super::disk_merge;
 use super::failure::{Failure, Reply};
 use super::messages::{self, Now, choice, refusal};
 use super::mutations;
@@ -72,6 +73,9 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
         Command::Diff(typed) => to_protocol::value(&views::diff(server, handle, typed).await?),
         Command::Timeline(typed) => {
             to_protocol::value(&views::timeline(server, handle, typed.uri.as_deref()).await?)
+        }
+        Command::Merge(typed) => {
+            to_protocol::value(&disk_merge::run(server, &handle, typed).await?)
         }
         Command::Review(_) => to_protocol::value(&views::review(server, handle).await?),
     })

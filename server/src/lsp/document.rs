@@ -13,7 +13,7 @@ use ropey::Rope;
 use tower_lsp::gen_lsp_types::TextDocumentContentChangeEvent as Change;
 
 use super::position::Encoding;
-use super::text_format::TextFormat;
+use super::text_format::{TextFormat, is_empty_line};
 use crate::host::workspace::WorkspaceHandle;
 
 /// Maximum size of a document with lenses. A larger one is not read by eye, and each key press would be expensive.
@@ -149,6 +149,7 @@ impl Document {
     /// True if it shows exactly this content of its file.
     pub fn shows(&self, content: &[u8]) -> bool {
         let plain = || std::str::from_utf8(content).is_ok_and(|content| self.text == content);
+        let plain = || plain() || (content.is_empty() && is_empty_line(&self.text));
         !self.out_of_sync && (self.as_saved().is_some_and(|text| text == content) || plain())
     }
 
@@ -267,8 +268,10 @@ impl Document {
         let Some(place) = &self.place else { return };
         let file = place.handle.root().join(place.path.to_path());
         // usually a key was pressed: comparing sizes first avoids reading the file for each key
+        let is_empty = is_empty_line(&self.text);
         let may_be = match self.format.size_of(&self.text) {
-            Some(size) => std::fs::metadata(&file).is_ok_and(|meta| meta.len() == size as u64),
+            Some(size) => std::fs::metadata(&file)
+                .is_ok_and(|meta| meta.len() == size as u64 || (is_empty && meta.len() == 0)),
             None => was_clean,
         };
         if !may_be {
@@ -296,6 +299,16 @@ impl Document {
     /// Sets the base to a restored content.
     pub fn set_base(&mut self, base: Option<ContentId>) {
         self.restored_base = base;
+    }
+
+    /// Sets the content on disk as the base of the text, which has its changes.
+    pub fn rebase(&mut self, disk: &[u8]) {
+        if let Some(on_disk) = self.text_of(disk) {
+            self.saved = Rope::from_str(&on_disk);
+            self.restored_base = None;
+            self.loaded = LoadResult::FromFile;
+            self.edition = next_edition();
+        }
     }
 
     /// Marks the text as saved. `file`: the written content, from which the format is read if it is this text.

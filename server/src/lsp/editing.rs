@@ -97,7 +97,7 @@ pub struct UnconfirmedEdits {
 }
 
 /// Outcome of one edit.
-enum EditFate {
+pub enum EditFate {
     /// The document with this URI has its new text.
     Arrived(String),
     NotTaken,
@@ -130,17 +130,13 @@ pub async fn apply(
     texts: Vec<NewText>,
     caller: EditWait,
 ) -> UnconfirmedEdits {
-    let timeout = match caller {
-        EditWait::Command => COMMAND_TIMEOUT,
-        EditWait::Another => CHANGE_TIMEOUT,
-    };
     let mut unconfirmed = UnconfirmedEdits::default();
     let mut answers: Vec<ClientAnswer> = Vec::new();
     let mut tasks = Vec::new();
     for text in texts {
         let (path, base) = (text.path.clone(), text.base);
         let (server, handle) = (server.clone(), handle.clone());
-        let task = async move { apply_one(&server, &handle, &text, timeout).await };
+        let task = async move { put_text(&server, &handle, &text, caller).await };
         tasks.push((path, base, tokio::spawn(task)));
     }
     for (path, base, task) in tasks {
@@ -207,14 +203,19 @@ async fn follow_up(server: Arc<ServerState>, answers: Vec<ClientAnswer>) {
         base,
     } in answers
     {
-        let moved = |document: &Document| document.version != version;
-        if server.wait_for(&uri, CHANGE_TIMEOUT, moved).await {
+        if changes_from(&server, &uri, version).await {
             set_base(&server, &uri, base);
         } else if server.documents.get(&uri).is_some() {
             left.push(path);
         }
     }
     warn(&server, &left);
+}
+
+/// Waits until the client sends another version of a document; true if it does.
+pub async fn changes_from(server: &ServerState, uri: &str, version: i32) -> bool {
+    let moved = |document: &Document| document.version != version;
+    server.wait_for(uri, CHANGE_TIMEOUT, moved).await
 }
 
 fn warn(server: &ServerState, left: &[RelPath]) {
@@ -224,12 +225,17 @@ fn warn(server: &ServerState, left: &[RelPath]) {
     server.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
-async fn apply_one(
+/// Puts a new text into its document.
+pub async fn put_text(
     server: &ServerState,
     handle: &WorkspaceHandle,
     new: &NewText,
-    timeout: Duration,
+    caller: EditWait,
 ) -> EditFate {
+    let timeout = match caller {
+        EditWait::Command => COMMAND_TIMEOUT,
+        EditWait::Another => CHANGE_TIMEOUT,
+    };
     for _ in 0..TRIES {
         let Some((uri, document)) = find(server, handle, &new.path) else {
             // closed meanwhile: the handler of `didClose` asks the user whether to write the file

@@ -1,10 +1,11 @@
 //! Failure of a request: its message, the next step, and a stable kind for programs.
 
 use backstitch_core::ErrorKind;
-use backstitch_protocol::{FailureData, FailureKind, Plan};
+use backstitch_protocol::{Conflict, FailureData, FailureKind, Offer, Plan};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
 use super::messages::{hint, refusal};
+use crate::render;
 use crate::to_protocol;
 
 #[derive(Clone, Debug)]
@@ -15,6 +16,10 @@ pub struct Failure {
     pub hint: Option<String>,
     /// Partial answer: a plan with its conflicts.
     pub answer: Option<Plan>,
+    /// Next steps that commands take.
+    pub offers: Vec<Offer>,
+    /// Conflicts of a merge that has no plan.
+    pub conflicts: Option<Vec<Conflict>>,
 }
 
 pub type Reply<T> = Result<T, Box<Failure>>;
@@ -26,6 +31,8 @@ impl Failure {
             message: message.into(),
             hint: None,
             answer: None,
+            offers: Vec::new(),
+            conflicts: None,
         })
     }
 
@@ -45,6 +52,11 @@ impl Failure {
 
     pub fn answer(mut self: Box<Self>, answer: Plan) -> Box<Self> {
         self.answer = Some(answer);
+        self
+    }
+
+    pub fn conflicts(mut self: Box<Self>, conflicts: Vec<Conflict>) -> Box<Self> {
+        self.conflicts = Some(conflicts);
         self
     }
 
@@ -74,6 +86,7 @@ impl From<backstitch_core::Error> for Box<Failure> {
         };
         let mut failure = Failure::new(kind, error.to_string());
         failure.hint = error.hint().as_ref().map(hint::text);
+        failure.offers = error.hint().as_ref().map(hint::offers).unwrap_or_default();
         failure
     }
 }
@@ -87,11 +100,13 @@ impl From<Box<Failure>> for Error {
             _ => ErrorCode::ServerError(-32803),
         };
         let mut error = Self::new(code);
-        error.message = failure.message.into();
+        error.message = render::visible(&failure.message).into();
         let data = FailureData {
             kind: failure.kind,
             hint: failure.hint,
             answer: failure.answer.map(Box::new),
+            offers: failure.offers,
+            conflicts: failure.conflicts,
         };
         error.data = Some(to_protocol::value(&data));
         error

@@ -7,6 +7,7 @@ use backstitch_protocol::{Hunk, Text};
 
 use super::messages::{self, Now};
 use crate::file_changes::FileChange;
+use crate::render;
 
 /// Maximum number of lines of the change.
 const MAX_LINES: usize = 16;
@@ -33,7 +34,7 @@ pub fn text(
         text.push_str(&change);
         text.push_str(close);
     }
-    Ok(Some(text))
+    Ok(Some(render::visible(&text)))
 }
 
 /// Returns the hunk that added a line, as a diff.

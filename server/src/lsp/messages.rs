@@ -9,6 +9,7 @@ pub mod refusal;
 pub mod view;
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use backstitch_core::model::Certainty;
 use backstitch_core::model::Turn;
@@ -71,6 +72,15 @@ pub fn name(work: &AgentWork) -> String {
     }
 }
 
+/// Formats `“refactor auth”`; the agent's name if the turn is not known.
+pub fn prompt(work: &AgentWork) -> String {
+    let prompt = work.turn.as_ref().map(|turn| render::clean(&turn.prompt));
+    match prompt.filter(|prompt| !prompt.is_empty()) {
+        Some(prompt) => format!("“{}”", render::cut(&prompt, PROMPT_COLUMNS)),
+        None => name(work),
+    }
+}
+
 pub fn rewind_lens(group: &Group, now: Now) -> String {
     let about = group
         .work()
@@ -79,6 +89,14 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
     format!("⟲ rewind to here · {about}")
 }
 
+/// Escapes `$(`, which VS Code would draw as an icon.
+pub fn without_icons(title: &str) -> String {
+    title.replace("$(", "\\$(")
+}
+
+pub const UNDO_TURN_LENS: &str = "Undo turn";
+pub const UNDO_HERE_LENS: &str = "Undo here";
+pub const SHORT_DIFF_LENS: &str = "Diff";
 pub const FORK_LENS: &str = "fork";
 pub const DIFF_LENS: &str = "diff";
 
@@ -126,6 +144,19 @@ pub mod action {
 
     pub fn diff(about: &str) -> String {
         format!("Show changes since before {about}")
+    }
+
+    /// `prompt`: in quotes; for a short list.
+    pub fn undo_lines(prompt: &str) -> String {
+        format!("Undo {prompt} in these lines")
+    }
+
+    pub fn undo_file(prompt: &str) -> String {
+        format!("Undo {prompt} in this file")
+    }
+
+    pub fn undo_turn(prompt: &str) -> String {
+        format!("Rewind to before {prompt}")
     }
 
     pub const UNDO: &str = "Undo the last rewind";
@@ -193,16 +224,37 @@ pub fn more_files(count: usize) -> String {
     format!(" … {}", render::plural(count, "more file", "more files"))
 }
 
-/// Escapes foreign text for Markdown.
+/// Escapes foreign text for Markdown, in the middle of a line. Some editors show the backslashes, so only characters with a
+/// meaning there get one. Words between two backticks are shown as code.
 pub fn escaped(text: &str) -> String {
+    const SPECIAL: &str = "\\`*[]<>&|~!$";
+    let chars: Vec<char> = text.chars().collect();
+    let code = code_spans(&chars);
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii_punctuation() && !matches!(c, '.' | ',' | ':' | ';' | '\'' | '"' | '/') {
+    for (at, c) in chars.iter().enumerate() {
+        let is_word = |at: Option<usize>| {
+            let c = at.and_then(|at| chars.get(at));
+            c.is_some_and(|c| c.is_alphanumeric() || *c == '_')
+        };
+        // an underscore within a word is no emphasis
+        let underscore = *c == '_' && !(is_word(at.checked_sub(1)) && is_word(Some(at + 1)));
+        let in_code = code.iter().any(|span| span.contains(&at));
+        if !in_code && (underscore || SPECIAL.contains(*c)) {
             escaped.push('\\');
         }
-        escaped.push(c);
+        escaped.push(*c);
     }
     escaped
+}
+
+/// Returns the parts of a text between single backticks, with these. Empty unless all of them come in pairs.
+fn code_spans(chars: &[char]) -> Vec<RangeInclusive<usize>> {
+    let ticks: Vec<usize> = (0..chars.len()).filter(|at| chars[*at] == '`').collect();
+    let are_neighbours = ticks.windows(2).any(|two| two[0] + 1 == two[1]);
+    if ticks.len() % 2 == 1 || are_neighbours {
+        return Vec::new();
+    }
+    ticks.chunks(2).map(|two| two[0]..=two[1]).collect()
 }
 
 /// Answers to questions.
@@ -212,6 +264,10 @@ pub mod choice {
     pub const MARKERS: &str = "Write conflict markers";
     pub const CURRENT: &str = "Keep the current lines";
     pub const TARGET: &str = "Take the target's lines";
+    pub const MINE: &str = "Keep my lines";
+    pub const DISK: &str = "Take the lines on disk";
+    pub const MERGE: &str = "Merge";
+    pub const KEEP_MINE: &str = "Keep Mine";
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
     pub const SHOW_TEXT: &str = "Show it";

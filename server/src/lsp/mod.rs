@@ -9,6 +9,7 @@ mod blame_groups;
 mod buffers;
 mod client_capabilities;
 mod commands;
+mod disk_merge;
 mod document;
 mod editing;
 mod editor_agents;

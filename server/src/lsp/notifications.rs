@@ -9,7 +9,7 @@ use std::sync::Arc;
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
 use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{
-    DidCheckpoint, DidFork, DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
+    ChangedOnDisk, DidCheckpoint, DidFork, DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,13 +18,15 @@ use tower_lsp::gen_lsp_types::{
 };
 
 use super::buffers;
-use super::document::{self, Document};
+use super::disk_merge;
+use super::document::{self, Document, DocumentPath};
 use super::editing::{self, EditWait, OpenDocuments};
 use super::external_changes::{self, DoneSince};
 use super::messages::notice;
 use super::pending_saves;
 use super::restore;
 use super::session::ServerState;
+use super::uri;
 use crate::host::store_watcher::StoreEvent;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
@@ -188,10 +190,10 @@ async fn announce(
                 .client
                 .send_notification::<CheckpointNotification>(made)
                 .await;
-            if let Some(operation) = &entry.operation {
+            if let (Some(operation), Some(subject)) = (&entry.operation, &entry.subject) {
                 let rewound = DidRewind {
                     workspace: workspace.clone(),
-                    operation: to_protocol::operation(operation),
+                    operation: to_protocol::operation(operation, subject),
                     checkpoint: entry.node.id.to_string(),
                 };
                 server
@@ -232,7 +234,57 @@ async fn announce(
     }
 }
 
-/// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and warns the user.
+/// A change of an agent that concerns an open document.
+struct Concerned {
+    uri: String,
+    document: Document,
+    place: DocumentPath,
+    change: Change,
+    /// True if the user typed text that is not saved.
+    is_typed: bool,
+}
+
+impl Concerned {
+    /// Returns the file's new path, if it was renamed.
+    fn renamed_to(&self) -> Option<&RelPath> {
+        let after = self.change.after.as_ref()?;
+        let was = self.change.before.as_ref()?;
+        (was.path == self.place.path && after.path != was.path).then_some(&after.path)
+    }
+}
+
+/// Returns the open documents whose unsaved text is above a change of an agent, or whose file it renamed.
+fn concerned(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    entry: &Entry,
+) -> Vec<Concerned> {
+    let mut found = Vec::new();
+    for (uri, document) in server.documents.of(handle) {
+        let Some(place) = document.place.clone() else {
+            continue;
+        };
+        let mut changes = entry.changes.iter().map(|c| &c.change);
+        let Some(change) = changes.find(|c| touches(c, &place.path)) else {
+            continue;
+        };
+        let is_typed = is_typed(&document, change, handle.root());
+        let concerned = Concerned {
+            uri,
+            change: change.clone(),
+            is_typed,
+            document,
+            place,
+        };
+        if is_typed || concerned.renamed_to().is_some() {
+            found.push(concerned);
+        }
+    }
+    found
+}
+
+/// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and tells the user about these files and
+/// about renamed ones.
 async fn warn_unsaved_below(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
@@ -241,38 +293,99 @@ async fn warn_unsaved_below(
     if entry.node.kind != Kind::Step {
         return;
     }
-    let mut kept: Vec<(RelPath, Document)> = Vec::new();
-    let mut done: Vec<String> = Vec::new();
-    for (_, document) in server.documents.of(handle) {
-        let Some(place) = &document.place else {
-            continue;
-        };
-        let mut changes = entry.changes.iter().map(|c| &c.change);
-        let Some(change) = changes.find(|c| touches(c, &place.path)) else {
-            continue;
-        };
-        if is_typed(&document, change, handle.root()) {
-            done.push(notice::what_was_done(change));
-            kept.push((place.path.clone(), document.clone()));
-        }
-    }
-    if kept.is_empty() {
+    let found = concerned(server, handle, entry);
+    if found.is_empty() {
         return;
     }
-    let texts = kept.iter().map(|(path, document)| OpenText {
-        path: path.clone(),
-        text: document.as_saved().unwrap_or_else(|| document.bytes()),
-        base: document.base(),
-        version: i64::from(document.version),
-    });
+    let typed = found.iter().filter(|concerned| concerned.is_typed);
+    let texts = typed.map(
+        |Concerned {
+             document, place, ..
+         }| OpenText {
+            path: place.path.clone(),
+            text: document.as_saved().unwrap_or_else(|| document.bytes()),
+            base: document.base(),
+            version: i64::from(document.version),
+        },
+    );
     let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
     let keeping = handle.act(false, move |WriteAccess { engine, lease }| {
         engine.documents_mut().keep_buffers(&lease, node, &texts)
     });
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
-    let message = notice::written_below(agent, &done, kept);
-    server.say(MessageType::Warning, message);
+    if server.features().own.notifications {
+        if let Err(error) = &kept {
+            let done: Vec<String> = found
+                .iter()
+                .map(|c| notice::what_was_done(&c.change))
+                .collect();
+            server.say(
+                MessageType::Warning,
+                notice::written_below(&done, Err(error)),
+            );
+        }
+        for concerned in &found {
+            notify_changed(server, handle, entry, agent, concerned).await;
+        }
+        return;
+    }
+    let (typed, renamed): (Vec<&Concerned>, Vec<&Concerned>) =
+        found.iter().partition(|concerned| concerned.is_typed);
+    let done = |all: &[&Concerned]| -> Vec<String> {
+        all.iter()
+            .map(|c| notice::what_was_done(&c.change))
+            .collect()
+    };
+    if !renamed.is_empty() {
+        let message = notice::renamed(agent, node, &done(&renamed));
+        server.say(MessageType::Info, message);
+    }
+    if typed.is_empty() {
+        return;
+    }
+    let message = notice::written_below(&done(&typed), kept);
+    let can_merge = |c: &&&Concerned| c.renamed_to().is_none() && c.change.after.is_some();
+    let uris: Vec<String> = typed
+        .iter()
+        .filter(can_merge)
+        .map(|c| c.uri.clone())
+        .collect();
+    if uris.is_empty() {
+        server.say(MessageType::Warning, message);
+    } else {
+        tokio::spawn(disk_merge::offer(server.clone(), message, uris));
+    }
+}
+
+/// Tells one of Backstitch's own clients about a change on disk.
+async fn notify_changed(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    entry: &Entry,
+    agent: Option<&str>,
+    concerned: &Concerned,
+) {
+    let renamed_to = concerned.renamed_to();
+    let moved = renamed_to.map(|path| uri::of_path(&handle.root().join(path.to_path())));
+    let changed = ChangedOnDisk {
+        workspace: to_protocol::path(handle.root()),
+        uri: concerned.uri.clone(),
+        agent: agent.map(str::to_owned),
+        checkpoint: entry.node.id.to_string(),
+        conflicts: if concerned.is_typed {
+            disk_merge::conflicts(&concerned.document)
+        } else {
+            0
+        },
+        unsaved: concerned.is_typed,
+        renamed_to: moved,
+        deleted: concerned.change.after.is_none(),
+    };
+    server
+        .client
+        .send_notification::<ChangedNotification>(changed)
+        .await;
 }
 
 fn touches(change: &Change, path: &RelPath) -> bool {
@@ -355,5 +468,10 @@ notification!(
     TimelineNotification,
     TimelineChanged,
     "backstitch/timelineChanged"
+);
+notification!(
+    ChangedNotification,
+    ChangedOnDisk,
+    "backstitch/changedOnDisk"
 );
 notification!(StatusNotification, Status, "backstitch/status");

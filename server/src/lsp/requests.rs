@@ -7,8 +7,8 @@ use backstitch_core::model::Kind;
 use backstitch_core::{By, Engine, LogFilter, ReviewDocument, ReviewFile, ReviewSelection};
 use backstitch_protocol::{
     AgentSession, AgentTurn, BlameResult, BlameRun, ChangedFile, CheckpointParams,
-    CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, ReviewParams, ReviewResult,
-    SessionsResult, Text, TimelineParams, TimelineResult, Where, Words, WrittenBy,
+    CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, PlannedText, ReviewParams,
+    ReviewResult, SessionsResult, Text, TimelineParams, TimelineResult, Where, Words, WrittenBy,
 };
 
 use super::blame_groups;
@@ -180,11 +180,21 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
     let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
-        Some(
-            handle
-                .ask(move |engine| Ok(views::planned(engine, &plan)))
-                .await?,
-        )
+        let decided = if plan.open_conflicts() > 0 {
+            Some(restore::plan_for_target(server, &job).await?.plan)
+        } else {
+            None
+        };
+        let texts = handle.ask(move |engine| {
+            let mut texts = views::planned(engine, &plan);
+            // files in conflict, as they would be with the target's lines
+            let decided = decided.map(|plan| views::planned(engine, &plan));
+            let is_new = |text: &PlannedText| texts.iter().all(|known| known.path != text.path);
+            let more: Vec<_> = decided.into_iter().flatten().filter(is_new).collect();
+            texts.extend(more);
+            Ok(texts)
+        });
+        Some(texts.await?)
     } else {
         None
     };
@@ -192,6 +202,7 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
         texts,
         empty: shown.plan.is_empty(),
         exact: job.is_exact(),
+        summary: shown.sentences(),
         plan: shown.document,
         title: shown.title,
     })
@@ -230,6 +241,7 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
         time: author.time.map(to_protocol::time),
         agent: work.map(|w| w.session.agent.clone()),
         session: work.map(|w| w.session.native.clone()),
+        letter: work.map(|w| w.session.id.letter()),
         certainty: work.map(|w| to_protocol::certainty(w.session_certainty)),
         turn: turn.map(|t| format!("t{}", t.number)),
         prompt: turn.map(|t| t.prompt.clone()),
@@ -337,6 +349,7 @@ pub async fn sessions(server: &ServerState, here: &Where) -> Reply<SessionsResul
             }
             None => sessions.push(AgentSession {
                 session: of.native.clone(),
+                letter: of.id.letter(),
                 agent: of.agent.clone(),
                 turns: vec![turn],
             }),

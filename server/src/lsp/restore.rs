@@ -22,6 +22,7 @@ use super::verb::Verb;
 use super::views;
 use crate::host::progress::{WorkDone, cancel_flag};
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
+use crate::restore_plan::{self, ShownPlan};
 use crate::to_protocol;
 
 fn should_stop() -> bool {
@@ -133,15 +134,6 @@ impl RestoreCommand {
     }
 }
 
-/// A plan as it is shown.
-#[derive(Clone, Debug)]
-pub struct ShownPlan {
-    pub plan: Plan,
-    pub document: protocol::Plan,
-    /// For example `rewind to t4`.
-    pub title: String,
-}
-
 /// Plans a restore without applying it.
 pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
     let command = job.clone();
@@ -155,6 +147,13 @@ pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<Show
     Ok(progress::with(server, title, cancel_flag(), work).await?)
 }
 
+/// Plans with the target's lines in all conflicts, to show those files before the decision.
+pub async fn plan_for_target(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
+    let mut job = job.clone();
+    job.request.on_conflict = OnConflict::Target;
+    plan(server, &job).await
+}
+
 fn planned(
     engine: &mut Engine,
     command: &RestoreCommand,
@@ -163,11 +162,7 @@ fn planned(
 ) -> backstitch_core::Result<ShownPlan> {
     let request = command.request(engine, lease, open)?;
     let plan = engine.restore_mut().plan(&request)?;
-    Ok(ShownPlan {
-        title: messages::title(command.verb, command.rev.as_deref().unwrap_or(&plan.target)),
-        document: to_protocol::plan(&plan, command.rev.as_deref()),
-        plan,
-    })
+    ShownPlan::of(engine, &request, plan, command.rev.as_deref())
 }
 
 /// Plans, asks for confirmation if required, applies the plan, and reports the result.
@@ -223,7 +218,7 @@ async fn decide(
     job: &mut RestoreCommand,
     shown: &ShownPlan,
 ) -> Reply<()> {
-    let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
+    let question = messages::question(shown, job.request.on_conflict);
     let answers = [
         choice::CURRENT,
         choice::TARGET,
@@ -238,7 +233,7 @@ async fn decide(
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(server, &job.handle, &shown.title, &shown.plan).await?;
+                views::plan(server, &job.handle, shown).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
@@ -249,7 +244,7 @@ async fn decide(
 }
 
 async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
-    let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
+    let question = messages::question(shown, job.request.on_conflict);
     let yes = messages::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
@@ -257,7 +252,7 @@ async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownP
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
             Some(choice::SHOW) => {
-                views::plan(server, &job.handle, &shown.title, &shown.plan).await?;
+                views::plan(server, &job.handle, shown).await?;
             }
             _ => return Err(Failure::cancelled()),
         }
@@ -289,18 +284,20 @@ async fn apply(
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
-            let document = to_protocol::applied(&applied, command.rev.as_deref());
-            Ok((applied, texts, document))
+            let rev = command.rev.as_deref();
+            let document = restore_plan::applied(&engine, &request, &applied, rev)?;
+            let subject = engine.restore().subject(&applied.plan)?;
+            Ok((applied, subject, texts, document))
         })
     };
     let worked = progress::with(server, title, cancel_flag(), work);
-    let (applied, texts, mut document) = worked.await?;
+    let (applied, subject, texts, mut document) = worked.await?;
     server.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let unconfirmed = editing::apply(server, &job.handle, texts, EditWait::Command).await;
     document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
     document.awaited = to_protocol::paths(&unconfirmed.awaited);
-    let message = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
+    let message = messages::done(&subject, &applied, &unsaved);
     server.report(message);
     Ok(document)
 }

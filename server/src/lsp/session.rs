@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use backstitch_core::model::{Kind, RelPath, SessionId};
+use backstitch_core::restore::Reversible;
 use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace};
 use dashmap::{DashMap, DashSet};
 use tokio::sync::mpsc::UnboundedSender;
@@ -26,6 +27,7 @@ use super::virtual_documents::Views;
 use super::{messages, uri};
 use crate::host::store_watcher;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
+use crate::render;
 
 #[derive(Debug)]
 pub struct ServerState {
@@ -37,6 +39,10 @@ pub struct ServerState {
     folders: RwLock<Vec<PathBuf>>,
     handles: DashMap<PathBuf, Arc<WorkspaceHandle>>,
     blames: DashMap<String, Blamed>,
+    /// For each workspace, the operations that can be reversed, and the epoch at which they were read.
+    reversible: DashMap<PathBuf, (u64, Reversible)>,
+    /// For each document that was open, the epoch at which the client sent its last text.
+    sent_at: DashMap<String, u64>,
     /// Counts changes that may affect a blame, apart from the text itself.
     epoch: AtomicU64,
     /// Number of agents' edits that the client is applying.
@@ -165,6 +171,8 @@ impl ServerState {
             folders: RwLock::default(),
             handles: DashMap::new(),
             blames: DashMap::new(),
+            reversible: DashMap::new(),
+            sent_at: DashMap::new(),
             epoch: AtomicU64::new(0),
             applying: AtomicUsize::new(0),
             exited: AtomicBool::new(false),
@@ -225,6 +233,7 @@ impl ServerState {
     pub fn open(&self, uri: &str, version: i32, text: &str) {
         self.documents.open(uri, Document::opened(version, text));
         self.update_place(uri);
+        self.refresh_after_reload(uri);
         self.send_event(DocumentEvent::Changed(uri.to_owned()));
         if let Some(document) = self.documents.get(uri)
             && let (Some(place), Some(why)) = (&document.place, document.ignore_reason())
@@ -271,6 +280,7 @@ impl ServerState {
             document.detect_reload(was_clean);
         });
         if is_open.is_some() {
+            self.refresh_after_reload(uri);
             self.send_event(DocumentEvent::Changed(uri.to_owned()));
         } else {
             tracing::warn!("{uri}: changed, but it was not opened; left alone");
@@ -437,7 +447,7 @@ impl ServerState {
     /// Shows a message to the user in the background.
     pub fn say(&self, kind: MessageType, text: String) {
         let client = self.client.clone();
-        tokio::spawn(async move { client.show_message(kind, text).await });
+        tokio::spawn(async move { client.show_message(kind, render::visible(&text)).await });
     }
 
     /// Shows the result of a command to the user, unless the client shows the answer itself.
@@ -464,6 +474,39 @@ impl ServerState {
                     tracing::info!("the client did not refresh its lenses");
                 }
             });
+        }
+    }
+
+    /// Refreshes the lenses if the history has changed since the client last sent the text of this document. A client that
+    /// reloads a file drops lenses of its old text, and some clients keep those that they got in between.
+    fn refresh_after_reload(&self, uri: &str) {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let before = self.sent_at.insert(uri.to_owned(), epoch);
+        if before.is_some_and(|before| before != epoch) {
+            self.refresh_lenses();
+        }
+    }
+
+    /// Returns the operations of a document's workspace that can be reversed.
+    pub async fn reversible(&self, document: &Document) -> Reversible {
+        let Some(place) = &document.place else {
+            return Reversible::default();
+        };
+        let (epoch, root) = (self.epoch.load(Ordering::Relaxed), place.handle.root());
+        let known = self.reversible.get(root).map(|known| *known);
+        if let Some((_, known)) = known.filter(|(read, _)| *read == epoch) {
+            return known;
+        }
+        let asked = place.handle.ask(|engine| engine.restore().reversible());
+        match asked.await {
+            Ok(found) => {
+                self.reversible.insert(root.to_path_buf(), (epoch, found));
+                found
+            }
+            Err(error) => {
+                tracing::info!("{}: {error}", root.display());
+                Reversible::default()
+            }
         }
     }
 

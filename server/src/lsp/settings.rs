@@ -27,6 +27,12 @@ const OPTIONS: [&str; 4] = [
     "contentProvider",
     "panels",
 ];
+/// Further options of the client, and the names that each of them takes; the first is the default.
+const CHOICES: [(&str, &[&str]); 3] = [
+    ("lensForm", &["full", "short"]),
+    ("codeActions", &["all", "agentLines"]),
+    ("hover", &["all", "agent", "off"]),
+];
 /// Section of the settings, and the prefix of keys that are written in one string.
 pub const SECTION: &str = "backstitch";
 
@@ -100,7 +106,11 @@ impl ClientSettings {
         };
         let mut read = Read::new();
         for (key, value) in all {
-            if !OPTIONS.contains(&key.as_str()) {
+            if let Some((_, names)) = CHOICES.iter().find(|(option, _)| option == key) {
+                if !value.as_str().is_some_and(|value| names.contains(&value)) {
+                    wrong.push(messages::no_choice(key, value, names));
+                }
+            } else if !OPTIONS.contains(&key.as_str()) {
                 self.value(key, value, &mut read, &mut wrong);
             } else if !value.is_boolean() {
                 wrong.push(messages::no_flag(key, value));

@@ -84,6 +84,7 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
         request.scope = scope.ok_or_else(|| Failure::usage(refusal::scope(typed)))?;
     }
     request.session.clone_from(&typed.session);
+    request.all_sessions = typed.all_sessions;
     request.hunks.clone_from(&typed.hunks);
     let paths = typed.paths.iter().map(|typed| path(handle, typed));
     request.paths = paths.collect::<Reply<_>>()?;
@@ -94,14 +95,17 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
             return Err(Failure::usage(refusal::uncertain(other)));
         }
     };
-    request.on_conflict = match typed.on_conflict.as_deref() {
+    request.on_conflict = on_conflict(typed.on_conflict.as_deref())?;
+    Ok(request)
+}
+
+/// Reads the option for conflicts.
+pub fn on_conflict(typed: Option<&str>) -> Reply<OnConflict> {
+    Ok(match typed {
         None | Some("fail") => OnConflict::Fail,
         Some("markers") => OnConflict::Markers,
         Some("current") => OnConflict::Current,
         Some("target") => OnConflict::Target,
-        Some(other) => {
-            return Err(Failure::usage(refusal::on_conflict(other)));
-        }
-    };
-    Ok(request)
+        Some(other) => return Err(Failure::usage(refusal::on_conflict(other))),
+    })
 }

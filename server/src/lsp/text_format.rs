@@ -26,6 +26,8 @@ pub struct FileFormat {
     line_end: LineEnd,
     /// True if its last line has no newline, unlike the text's.
     no_final_newline: bool,
+    /// True if the text of an empty file is one newline: Neovim has a line in every buffer.
+    newline_if_empty: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -68,6 +70,10 @@ impl TextFormat {
         };
         let content = content.as_ref();
         if *text == content {
+            return Self::Text(format);
+        }
+        if is_empty_line(text) && content.is_empty() {
+            format.newline_if_empty = true;
             return Self::Text(format);
         }
         if !text.chars().any(|c| c == '\r') {
@@ -129,7 +135,12 @@ impl TextFormat {
         };
         let as_is = format.charset == Charset::Utf8 && format.line_end == LineEnd::AsIs;
         let bom = if format.bom { BOM.len() } else { 0 };
-        let size = text.len_bytes() + bom;
+        let shown = if format.newline_if_empty && is_empty_line(text) {
+            0
+        } else {
+            text.len_bytes()
+        };
+        let size = shown + bom;
         as_is.then(|| size.saturating_sub(usize::from(format.no_final_newline)))
     }
 
@@ -153,6 +164,9 @@ impl FileFormat {
         let mut bytes = Vec::with_capacity(text.len_bytes() + BOM.len());
         if self.bom {
             bytes.extend_from_slice(BOM);
+        }
+        if self.newline_if_empty && is_empty_line(text) {
+            return self.charset.encode(bytes);
         }
         let length = text.len_chars();
         let ends = length.checked_sub(1).map(|last| text.char(last)) == Some('\n');
@@ -179,11 +193,17 @@ impl FileFormat {
             LineEnd::Crlf => content.replace("\r\n", "\n"),
             LineEnd::Cr => content.replace('\r', "\n"),
         };
-        if self.no_final_newline && !text.is_empty() && !text.ends_with('\n') {
+        let is_open = !text.is_empty() && !text.ends_with('\n');
+        if (self.no_final_newline && is_open) || (self.newline_if_empty && text.is_empty()) {
             text.push('\n');
         }
         text
     }
+}
+
+/// True for the text that some editors have of an empty file.
+pub fn is_empty_line(text: &Rope) -> bool {
+    text.len_bytes() == 1 && text.get_byte(0) == Some(b'\n')
 }
 
 impl Charset {

@@ -18,6 +18,7 @@ use super::session::{ANSWER, ServerState};
 use super::{targets, uri, virtual_documents};
 use crate::file_changes::{FileChange, difference};
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
+use crate::restore_plan::ShownPlan;
 use crate::to_protocol;
 
 /// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
@@ -311,14 +312,14 @@ fn unsaved_of(server: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, V
 pub async fn plan(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
-    title: &str,
-    plan: &Plan,
+    shown: &ShownPlan,
 ) -> Reply<()> {
-    let (plan, title) = (plan.clone(), title.to_owned());
+    let (plan, title) = (shown.plan.clone(), shown.title.clone());
+    let summary = shown.sentences().join("\n");
     let text = handle.ask(move |engine| {
-        let mut text = format!("{title}\n\n");
+        let mut text = format!("{title}\n{summary}\n\n");
         for action in &plan.actions {
-            text.push_str(&view::action(action, difference(engine, &plan, action)));
+            text.push_str(&view::action(action, difference(engine, &plan, action).1));
         }
         text.push_str(&view::conflicts(&plan.conflicts));
         text.push_str(&view::gaps(&plan.gaps));

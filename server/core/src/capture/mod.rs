@@ -9,7 +9,7 @@ mod edit_call;
 mod event;
 pub(crate) mod named_paths;
 pub(crate) mod named_record;
-mod observe;
+pub(crate) mod observe;
 mod reconcile;
 mod record_nodes;
 mod record_scan;

@@ -13,7 +13,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::store::tables::root::scan::{self, UnfinishedScan};
-use crate::store::tables::{node, operation};
+use crate::store::tables::{call, node, operation};
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::dirty::Extent;
@@ -23,6 +23,9 @@ use crate::worktree::{cookie, dir_cache, file_state, ignore_rules};
 
 /// Above this many unverified paths, walk the tree instead.
 const MAX_UNVERIFIED: usize = 2000;
+
+/// A call that was opened longer ago than this, in microseconds, belongs to an agent that no longer runs.
+pub(crate) const MAX_CALL_AGE: i64 = 12 * 3600 * 1_000_000;
 
 impl Capture<&mut Engine> {
     /// Continues a scan that ran out of time until it is done. Does nothing if another process is
@@ -324,6 +327,12 @@ impl<E: Deref<Target = Engine>> Capture<E> {
 
     fn newest_operation(&self) -> Result<Option<OpId>> {
         operation::newest(&self.engine.store.conn)
+    }
+
+    /// Counts the tool calls in progress in this directory that may write.
+    pub fn open_calls(&self) -> Result<usize> {
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        call::count_writing(conn, root, store::now() - MAX_CALL_AGE)
     }
 
     /// True if no agent is known to be active and all its changes are recorded. Any unrecorded

@@ -10,6 +10,7 @@ mod queries;
 mod revs;
 mod rows;
 mod sets;
+pub(crate) mod subject;
 mod timeline;
 mod trees;
 
@@ -42,6 +43,7 @@ pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
 pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
+pub use subject::{NamedState, Subject};
 pub use timeline::{Entry, EntryChange};
 pub use trees::Tree;
 

@@ -1,6 +1,6 @@
 //! Questions about the history of the current root and branch.
 
-use super::{BranchInfo, Entry, LogFilter, Operation};
+use super::{BranchInfo, Entry, LogFilter, Operation, Subject, subject};
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history;
@@ -102,6 +102,11 @@ impl History<'_> {
     pub fn operations(&self) -> Result<Vec<Operation>> {
         let _moment = self.store.reading()?;
         history::operations(&self.store.conn)
+    }
+
+    /// Returns the subject of an operation, for its title.
+    pub fn subject(&self, operation: &Operation) -> Result<Subject> {
+        subject::of_operation(&self.store.conn, self.here, operation)
     }
 
     /// Returns the step nodes of this node's turn, oldest first.

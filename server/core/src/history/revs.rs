@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{Ancestry, head};
+use super::{Ancestry, head, in_force};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{Here, NodeId, OpId};
@@ -70,6 +70,9 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     if rev == "@" {
         return head(conn, here.branch);
     }
+    if rev == LAST_TURN {
+        return last_turn(conn, here).map(Some);
+    }
     let number = |prefix: char| rev.strip_prefix(prefix).and_then(digits);
     if let Some(node) = number('c').map(NodeId)
         && node::is_there(conn, node)?
@@ -102,6 +105,42 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
             },
         }),
     }
+}
+
+/// Revision for the state before the newest turn whose edits are in force.
+pub(crate) const LAST_TURN: &str = "@turn";
+
+/// Returns the checkpoint at the start of the newest turn of this branch that has an edit in force.
+fn last_turn(conn: &Connection, here: Here) -> Result<NodeId> {
+    let ancestry = Ancestry::new(conn);
+    let none = || {
+        Error::refused(
+            "no agent's turn is left to undo on this branch",
+            Hint::NoTurn,
+        )
+    };
+    let head = head(conn, here.branch)?.ok_or_else(none)?;
+    for number in (1..=turn::newest_number(conn)?).rev() {
+        // a number is free where `gc` has squashed its turn
+        let Some(start) = turn::start_of(conn, number)? else {
+            continue;
+        };
+        let Some(id) = super::node(conn, start)?.turn else {
+            continue;
+        };
+        if !ancestry.is_ancestor(start, head)? {
+            continue;
+        }
+        for node in node::edits_of_turn(conn, id)? {
+            for change in super::changes_of_node(conn, node)? {
+                let is_agents = change.origin.session.is_some();
+                if is_agents && in_force(&ancestry, change.file, head)?.contains(&change.id) {
+                    return Ok(start);
+                }
+            }
+        }
+    }
+    Err(none())
 }
 
 /// Resolves `op3` or `3`.

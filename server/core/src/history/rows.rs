@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::ancestry::Lineage;
 use super::timeline::{Entry, EntryChange};
-use super::{Ancestry, damaged, head, node};
+use super::{Ancestry, damaged, head, node, subject};
 use crate::error::Result;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Here, Kind, Node, NodeId, OpId, Role,
@@ -41,6 +41,7 @@ impl NewCounts {
 /// Builds rows and caches the parts that several rows share.
 pub(crate) struct Rows<'a> {
     conn: &'a Connection,
+    here: Here,
     /// The lineage of the current head.
     head: Option<Lineage>,
     /// Lineages of other branches, filled on demand.
@@ -65,6 +66,7 @@ impl<'a> Rows<'a> {
         }
         Ok(Self {
             conn,
+            here,
             head: line_of(conn, here.branch)?,
             heads: HashMap::new(),
             branches: branch::names(conn)?,
@@ -89,6 +91,9 @@ impl<'a> Rows<'a> {
         } else {
             None
         };
+        let operation = operation.map(|o| operation::row(conn, o)).transpose()?;
+        let subject = operation.as_ref();
+        let subject = subject.map(|done| subject::of_operation(conn, self.here, done));
         let branch = self.branches.get(&node.branch).cloned();
         let branch = branch.ok_or_else(|| damaged(&format!("the branch of {id}")))?;
         Ok(Entry {
@@ -111,7 +116,8 @@ impl<'a> Rows<'a> {
                     }
                 })
                 .collect(),
-            operation: operation.map(|o| operation::row(conn, o)).transpose()?,
+            subject: subject.transpose()?,
+            operation,
             unsaved: self.unsaved(id)?,
             node,
         })

@@ -1,5 +1,6 @@
 //! The history for display: rows of the timeline, and operations.
 
+use super::subject::Subject;
 use crate::model::{Call, Change, Node, Session, Turn};
 use crate::store::tables::node_text::Unsaved;
 use crate::store::tables::operation::Operation;
@@ -21,6 +22,8 @@ pub struct Entry {
     pub taken_out: bool,
     /// The operation of a rewind.
     pub operation: Option<Operation>,
+    /// The subject of that operation.
+    pub subject: Option<Subject>,
     /// Unsaved text at that moment, besides the state on disk.
     pub unsaved: Vec<Unsaved>,
 }

@@ -54,6 +54,13 @@ pub(super) struct EditPlan {
 /// Direction of each moved edit: taken out (true) or put back (false).
 type MovedEdits = BTreeMap<ChangeId, (FileId, bool)>;
 
+/// The operations that can be reversed now, without a choice of one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reversible {
+    pub undo: Option<OpId>,
+    pub redo: Option<OpId>,
+}
+
 /// Unit to revert: a turn, a step with its group, or a single node.
 struct RevertUnit {
     /// `t4`, `c12`
@@ -269,7 +276,9 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let authors = match (&r.session, r.exact, node.kind, node.session) {
             (Some(name), ..) => AuthorFilter::Session(find_session(conn, name)?),
             (None, true, ..) => AuthorFilter::Everyone,
-            (None, false, Kind::Turn | Kind::Step, Some(session)) => AuthorFilter::Session(session),
+            (None, false, Kind::Turn | Kind::Step, Some(session)) if !r.all_sessions => {
+                AuthorFilter::Session(session)
+            }
             _ => AuthorFilter::Agents,
         };
         let mut moves = BTreeMap::new();
@@ -524,6 +533,24 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         }
         let edits = self.operation_edits(ancestry, op.id, head, OpKind::Undo)?;
         Ok(!edits.moves.is_empty() && edits.moves.values().all(SetDelta::is_empty))
+    }
+
+    /// Returns the operations that an undo and a redo without a target would reverse. None: there is nothing to undo or
+    /// to redo.
+    pub fn reversible(&self) -> Result<Reversible> {
+        let found = |operation: Result<OpId>| match operation {
+            Ok(op) => Ok(Some(op)),
+            Err(Error::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let conn = &self.engine.store.conn;
+        let Some(head) = self.engine.history().head()? else {
+            return Ok(Reversible::default());
+        };
+        Ok(Reversible {
+            undo: found(self.newest_to_undo(&Ancestry::new(conn), head))?,
+            redo: found(newest_to_redo(conn, self.engine.here))?,
+        })
     }
 
     /// Returns the newest operation of the chain that is not undone. Refused if a turn began after it.

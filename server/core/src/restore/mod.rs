@@ -18,14 +18,17 @@ mod switch;
 pub(crate) mod tests;
 mod types;
 mod unsaved;
+mod work;
 
 use crate::engine::Engine;
+pub use goal::Reversible;
 pub use hand_over::{Handed, RequestOutcome};
 pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
 };
+pub use work::{PlannedTurn, PlannedWork};
 
 /// Plans restores, applies them, and finishes interrupted ones. `E` is `&Engine` for questions, `&mut Engine` for the rest.
 #[derive(Clone, Copy, Debug)]

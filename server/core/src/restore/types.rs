@@ -23,6 +23,9 @@ pub struct Request {
     pub exact: bool,
     /// Session whose edits a rewind or revert moves: the agent's own id, or a unique prefix of it.
     pub session: Option<String>,
+    /// Moves the edits of all agents, not only those of the target's session. The user's edits stay.
+    #[serde(default)]
+    pub all_sessions: bool,
     /// Files or directories to restore, relative to the root. Empty means all.
     pub paths: Vec<RelPath>,
     /// Ids of the hunks to restore, as a diff shows them. Empty means all.
@@ -61,6 +64,7 @@ impl Request {
             scope: Scope::default(),
             exact: false,
             session: None,
+            all_sessions: false,
             paths: Vec::new(),
             hunks: Vec::new(),
             take_uncertain: false,

@@ -51,6 +51,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
                 By::Agent(work) => Some(ReviewAuthor {
                     agent: work.session.agent.clone(),
                     session: work.session.native.clone(),
+                    letter: work.session.id.letter(),
                     turn: work.turn.as_ref().map(|t| (t.number, t.prompt.clone())),
                     node: run.author.node?,
                 }),
@@ -105,6 +106,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
             return Ok(Some(ReviewAuthor {
                 agent: session.agent,
                 session: session.native,
+                letter: session.id.letter(),
                 turn: turn.map(|turn| (turn.number, turn.prompt)),
                 node: change.node,
             }));

@@ -36,6 +36,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
         changes: Vec::new(),
         taken_out: false,
         operation: None,
+        subject: None,
         unsaved: Vec::new(),
     }
 }

@@ -2,6 +2,8 @@
 //! the terminal only if there is no other way.
 
 use backstitch_core::{Hint, Listed};
+use backstitch_protocol::Offer;
+use serde_json::{Value, json};
 
 pub fn text(hint: &Hint) -> String {
     let step = match hint {
@@ -38,8 +40,9 @@ pub fn text(hint: &Hint) -> String {
         Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} undoes it"),
         Hint::Redo => "`backstitch.redo` restores it",
         Hint::NothingToUndo => {
-            "`backstitch.rewind` undoes the work of an agent, and asks which turn"
+            "`backstitch.rewind` with `rev` @turn undoes the agent's last turn; without `rev` it asks which turn"
         }
+        Hint::NoTurn => "`backstitch.timeline` shows the turns, undone ones included",
         Hint::UndoBefore { op, turn } => {
             return format!(
                 "`backstitch.undo` with `op` {op} undoes that operation all the same; `backstitch.rewind` with `rev` t{turn} undoes the turn"
@@ -76,6 +79,60 @@ pub fn text(hint: &Hint) -> String {
         }
     };
     step.to_owned()
+}
+
+/// Returns the next steps that commands take.
+pub fn offers(hint: &Hint) -> Vec<Offer> {
+    let offer = |title: &str, command: &str, arguments: Value| Offer {
+        title: title.to_owned(),
+        command: command.to_owned(),
+        arguments,
+    };
+    match hint {
+        Hint::NothingToUndo => vec![offer(
+            "Undo Last Turn",
+            "backstitch.rewind",
+            json!({ "rev": "@turn" }),
+        )],
+        Hint::UndoBefore { op, turn } => {
+            let (turn, op) = (format!("t{turn}"), op.to_string());
+            let undo_turn = json!({ "rev": turn });
+            vec![
+                offer("Undo the Turn", "backstitch.rewind", undo_turn),
+                offer(
+                    "Undo the Operation Before",
+                    "backstitch.undo",
+                    json!({ "op": op }),
+                ),
+            ]
+        }
+        Hint::Undo { op } => vec![offer("Undo", "backstitch.undo", json!({ "op": op }))],
+        Hint::Redo => vec![offer("Redo", "backstitch.redo", json!({}))],
+        Hint::UndoThere { branch, .. } => {
+            let title = format!("Switch to {branch}");
+            let there = json!({ "branch": branch });
+            vec![offer(&title, "backstitch.switch", there)]
+        }
+        Hint::OtherLine { node } => vec![
+            offer("Switch Branch…", "backstitch.switch", json!({})),
+            offer(
+                "Restore That State Here",
+                "backstitch.rewind",
+                json!({ "rev": node.to_string(), "exact": true }),
+            ),
+        ],
+        Hint::BranchAgain { name, head } => {
+            let title = format!("Bring Back {name}");
+            let branch = json!({ "rev": head.to_string(), "name": name });
+            vec![offer(&title, "backstitch.fork", branch)]
+        }
+        Hint::First | Hint::Begin => vec![offer(
+            "Make a Checkpoint",
+            "backstitch.checkpoint",
+            json!({}),
+        )],
+        _ => Vec::new(),
+    }
 }
 
 fn in_a_terminal(step: &str) -> String {

@@ -3,9 +3,11 @@
 use std::fmt::Display;
 
 use backstitch_core::model::{Change, NodeId, RelPath};
+use backstitch_core::restore::OnConflict;
 use backstitch_core::{Orphan, PendingSave};
 
 use crate::lsp::document::IgnoreReason;
+use crate::render;
 
 /// Name of a client that does not send its name.
 pub const SOME_EDITOR: &str = "an editor";
@@ -48,35 +50,52 @@ pub fn out_of_sync(path: &str) -> String {
 }
 
 /// `done`: an agent's changes to files with unsaved text; `kept`: the checkpoint with that text, or the error.
-pub fn written_below(
-    agent: Option<&str>,
-    done: &[String],
-    kept: Result<NodeId, impl Display>,
-) -> String {
-    let kept = match kept {
-        Ok(node) => format!("Your text is recorded at {node}."),
-        Err(error) => format!("It could not be recorded: {error}."),
-    };
-    format!(
-        "{} {}, where you have unsaved text. {kept}",
-        agent.unwrap_or("An agent"),
-        done.join(", ")
-    )
+pub fn written_below(done: &[String], kept: Result<NodeId, impl Display>) -> String {
+    let done = done.join(", ");
+    match kept {
+        Ok(node) => format!("{node} keeps your text: {done}"),
+        Err(error) => format!("Your text could not be recorded ({error}): {done}"),
+    }
 }
 
 /// Formats an agent's change, with the path that the document has or had.
 pub fn what_was_done(change: &Change) -> String {
     match (&change.before, &change.after) {
-        (Some(before), None) => format!("deleted {}", before.path.display()),
+        (Some(before), None) => format!("{} was deleted on disk", before.path.display()),
         (Some(before), Some(after)) if before.path != after.path => {
             let (from, to) = (before.path.display(), after.path.display());
-            format!("moved {from} to {to}")
+            format!("{from} was renamed to {to}")
         }
         (_, after) => {
             let path = after.as_ref().map(|placed| placed.path.display());
-            format!("changed {} on disk", path.unwrap_or_default())
+            format!("{} changed on disk", path.unwrap_or_default())
         }
     }
+}
+
+/// An agent renamed files that are open.
+pub fn renamed(agent: Option<&str>, node: NodeId, done: &[String]) -> String {
+    let by = agent.map(|agent| format!(" by {}", render::clean(agent)));
+    format!("{node}: {}{}", done.join(", "), by.unwrap_or_default())
+}
+
+/// Labels of conflict markers.
+pub const MERGE_OURS: &str = "your unsaved text";
+pub const MERGE_THEIRS: &str = "on disk";
+
+/// A change on disk was merged into unsaved text.
+pub fn merged(path: &str) -> String {
+    format!("{path}: merged the change on disk; the file is to be saved.")
+}
+
+pub fn merged_with_conflicts(path: &str, count: usize, decided: OnConflict) -> String {
+    let conflicts = render::plural(count, "conflict", "conflicts");
+    let how = match decided {
+        OnConflict::Target => "the lines on disk were taken",
+        OnConflict::Markers => "the document has markers",
+        OnConflict::Fail | OnConflict::Current => "your lines stay",
+    };
+    format!("{path}: merged the change on disk with {conflicts}; {how}. The file is to be saved.")
 }
 
 /// Documents that did not get their new text.
@@ -142,6 +161,15 @@ pub mod setting {
     pub fn no_flag(key: &str, value: &Value) -> String {
         format!(
             "initializationOptions.backstitch.{key}: {value} is neither true nor false; false is used"
+        )
+    }
+
+    /// `names`: the values that the option takes, the default first.
+    pub fn no_choice(key: &str, value: &Value, names: &[&str]) -> String {
+        format!(
+            "initializationOptions.backstitch.{key}: {value} is not one of {}; {} is used",
+            names.join(", "),
+            names.first().copied().unwrap_or_default()
         )
     }
 

@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
+use backstitch_core::Subject;
 use backstitch_core::model::RelPath;
 use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 
 use crate::lsp::verb::Verb;
 use crate::render;
+use crate::restore_plan::ShownPlan;
+use crate::restore_words;
 
 /// Maximum number of paths that are named.
 const MAX_NAMED: usize = 3;
@@ -51,7 +54,6 @@ pub fn doing(what: Verb, rev: Option<&str>) -> String {
 }
 
 pub fn nothing(title: &str, plan: &Plan) -> String {
-    let title = capital(title);
     let left = plan.actions.iter().filter(|a| a.kind == ActionKind::Skip);
     let left: Vec<String> = left
         .map(|a| {
@@ -73,8 +75,9 @@ pub fn conflict(files: usize) -> String {
     )
 }
 
-/// Formats `Rewind to t4: 3 files (1 merged, 1 deleted). Conflicts with your edits in a.rs. Not reached: 2 uncertain.`
-pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
+/// Formats `Rewind to before “…” (t4): 3 files (1 merged, 1 deleted). Conflicts with your edits in a.rs. Cannot be restored: 2 uncertain.`
+pub fn question(shown: &ShownPlan, decided: OnConflict) -> String {
+    let plan = &shown.plan;
     let mut text = String::new();
     if plan.git_moved.is_some() {
         text.push_str("Git is at another commit or branch than then; only files change. ");
@@ -82,10 +85,13 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     write!(
         text,
         "{}: {}",
-        capital(title),
+        shown.title,
         files(plan, ["file changes", "files change"], 0)
     )
     .ok();
+    for sentence in shown.sentences() {
+        write!(text, " {sentence}").ok();
+    }
     if !plan.conflicts.is_empty() {
         let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
         write!(text, " Conflicts with your edits in {}", some(&paths)).ok();
@@ -109,7 +115,7 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     }
     let gaps: Vec<String> = gaps(plan);
     if !gaps.is_empty() {
-        write!(text, " Not reached: {}.", gaps.join(", ")).ok();
+        write!(text, " Cannot be restored: {}.", gaps.join(", ")).ok();
     }
     text
 }
@@ -189,28 +195,17 @@ fn some(paths: &[String]) -> String {
     }
 }
 
-fn past(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Rewind => "Rewound to",
-        Verb::Revert => "Reverted",
-        Verb::Undo => "Undid",
-        Verb::Redo => "Redid",
-        Verb::Switch { .. } => "Switched to",
-    }
-}
-
 /// `unsaved`: edited documents whose files are still to be saved.
-pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
-    let target = rev.unwrap_or(&applied.plan.target);
+pub fn done(subject: &Subject, applied: &Applied, unsaved: &[RelPath]) -> String {
     // short: an editor has one line for it
     let mut text = format!(
-        "{} {target}: {}",
-        past(verb),
+        "{}: {}",
+        restore_words::done(subject),
         files(&applied.plan, ["file", "files"], unsaved.len())
     );
     let gaps = short_gaps(&applied.plan);
     if !gaps.is_empty() {
-        write!(text, " Not reached: {}.", gaps.join(", ")).ok();
+        write!(text, " Cannot be restored: {}.", gaps.join(", ")).ok();
     }
     if !applied.incomplete.is_empty() {
         let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();

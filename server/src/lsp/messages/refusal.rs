@@ -113,6 +113,44 @@ pub fn not_kept(uri: &str) -> String {
 
 pub const NOT_KEPT_HINT: &str = "the server keeps the 64 newest; show it again";
 
+/// A merge of a change on disk into unsaved text.
+pub mod merge {
+    use crate::render::plural;
+
+    pub const NONE_CHANGED: &str = "No file changed on disk below unsaved text";
+    pub const SEVERAL_CHANGED: &str = "Several files changed on disk below unsaved text";
+    pub const URI_HINT: &str = "`uri` names one of them";
+
+    pub fn not_open(uri: &str) -> String {
+        format!("{uri} is not an open file of a workspace")
+    }
+
+    pub fn no_file(path: &str) -> String {
+        format!("{path} is not on disk any more")
+    }
+
+    pub const NO_FILE_HINT: &str = "Save the document to write it again";
+
+    pub fn unreadable(path: &str) -> String {
+        format!("{path} cannot be merged: it is binary, or in an unknown encoding")
+    }
+
+    pub fn conflicts(path: &str, count: usize) -> String {
+        let conflicts = plural(count, "conflict", "conflicts");
+        format!("{conflicts} between your unsaved text and {path} on disk")
+    }
+
+    pub const CONFLICT_HINT: &str =
+        "`onConflict` decides: markers, current (your lines) or target (the lines on disk)";
+
+    pub fn not_taken(path: &str) -> String {
+        format!("The editor did not apply the merged text of {path}")
+    }
+
+    pub const NOT_TAKEN_HINT: &str =
+        "Your text is unchanged; merge again when nothing is being typed";
+}
+
 /// An agent inside the editor, and its edits.
 pub mod agent {
     use std::path::Path;

@@ -77,6 +77,12 @@ fn errors_are_reported() {
             "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false is used"
         ]
     );
+    assert_eq!(
+        ClientSettings::default().begin(&json!({ "lensForm": "short", "hover": "none" })),
+        [
+            "initializationOptions.backstitch.hover: \"none\" is not one of all, agent, off; all is used"
+        ]
+    );
 }
 
 fn exclude(settings: &ClientSettings) -> Option<String> {

@@ -1,0 +1,93 @@
+//! Subjects of operations, for their titles: the states, the branch or the operation that one is about.
+
+use rusqlite::Connection;
+
+use super::{OpKind, Operation};
+use crate::error::Result;
+use crate::model::{Here, Kind, NodeId, OpId, Turn};
+use crate::store::tables::turn;
+
+/// A named state of the history.
+#[derive(Clone, Debug)]
+pub struct NamedState {
+    pub node: NodeId,
+    /// The turn that begins with this state.
+    pub begins: Option<Turn>,
+    /// The turn that this state is a part of.
+    pub within: Option<Turn>,
+    pub label: Option<String>,
+    pub time: i64,
+}
+
+/// Subject of an operation: the states, the branch or the operation that it is about.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    Rewind(NamedState),
+    Revert(Vec<NamedState>),
+    Undo(Box<Self>),
+    Redo(Box<Self>),
+    Switch(String),
+    /// The raw target, of an operation whose states are gone or that changes no file.
+    Other(OpKind, String),
+}
+
+pub(crate) fn of_operation(
+    conn: &Connection,
+    here: Here,
+    operation: &Operation,
+) -> Result<Subject> {
+    find(conn, here, operation.kind, &operation.target, operation.of)
+}
+
+/// Finds the subject of an operation by its kind and target. `of`: the operation that it undoes or does again.
+pub(crate) fn find(
+    conn: &Connection,
+    here: Here,
+    kind: OpKind,
+    target: &str,
+    of: Option<OpId>,
+) -> Result<Subject> {
+    let raw = || Subject::Other(kind, target.to_owned());
+    Ok(match (kind, of) {
+        (OpKind::Undo | OpKind::Redo, Some(of)) => {
+            let done = super::operation(conn, of)?;
+            let about = Box::new(of_operation(conn, here, &done)?);
+            match kind {
+                OpKind::Redo => Subject::Redo(about),
+                _ => Subject::Undo(about),
+            }
+        }
+        (OpKind::Rewind, _) => match named(conn, here, target)? {
+            Some(state) => Subject::Rewind(state),
+            None => raw(),
+        },
+        (OpKind::Revert, _) => {
+            let words = target.split([' ', ',']).filter(|word| !word.is_empty());
+            let states: Result<Option<Vec<_>>> =
+                words.map(|word| named(conn, here, word)).collect();
+            states?.map_or_else(raw, Subject::Revert)
+        }
+        (OpKind::Switch, _) => Subject::Switch(target.to_owned()),
+        _ => raw(),
+    })
+}
+
+/// Returns None if the state is gone.
+fn named(conn: &Connection, here: Here, name: &str) -> Result<Option<NamedState>> {
+    let Ok(id) = super::resolve(conn, here, name) else {
+        return Ok(None);
+    };
+    let node = super::node(conn, id)?;
+    let turn = node.turn.map(|id| turn::row(conn, id)).transpose()?;
+    let (begins, within) = match node.kind {
+        Kind::Turn => (turn, None),
+        _ => (None, turn),
+    };
+    Ok(Some(NamedState {
+        node: id,
+        begins,
+        within,
+        label: node.label.filter(|_| node.kind != Kind::Rewind),
+        time: node.time,
+    }))
+}

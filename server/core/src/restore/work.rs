@@ -1,0 +1,178 @@
+//! Authors of the edits that a plan moves, and of those that it leaves: whose work goes, and whose stays. Reads
+//! the history, and decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use rusqlite::Connection;
+
+use super::Restore;
+use super::types::{Goal, Plan, Request};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::history::{self, Ancestry, Subject, subject};
+use crate::model::{Change, ChangeId, FileId, NodeId, RelPath, Session, SessionId, Turn, TurnId};
+use crate::store::tables::{session, turn};
+
+/// A turn of an agent, or its steps that belong to no turn.
+#[derive(Clone, Debug)]
+pub struct PlannedTurn {
+    pub session: Session,
+    pub turn: Option<Turn>,
+    /// The turn's checkpoint; without a turn, the newest step's.
+    pub node: NodeId,
+    pub time: i64,
+}
+
+/// Authors of the edits that a plan concerns.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedWork {
+    /// Turns whose edits are undone, or done again by a redo; newest first.
+    pub takes: Vec<PlannedTurn>,
+    /// Later turns whose edits stay, in the same files and in others; newest first.
+    pub stays: Vec<PlannedTurn>,
+    /// Changed files in which later edits of the user stay.
+    pub own_stay: Vec<RelPath>,
+    /// Files whose later edits by the user are undone, too.
+    pub own_go: Vec<RelPath>,
+    /// Concerned files with unsaved text, and the name of the editor that has it.
+    pub unsaved: Vec<(RelPath, String)>,
+    /// True if the edits in `takes` and `own_go` are done again, as by the undo of a rewind.
+    pub brings_back: bool,
+    /// True if a tool call of an agent is under way.
+    pub is_agent_at_work: bool,
+}
+
+/// The turns of agents' edits, each with its newest node.
+#[derive(Default)]
+struct TurnsOfEdits {
+    agents: BTreeMap<(SessionId, Option<TurnId>), NodeId>,
+}
+
+impl TurnsOfEdits {
+    /// Adds an edit. Returns false if it is not an agent's.
+    fn add(&mut self, conn: &Connection, change: &Change) -> Result<bool> {
+        let Some(session) = change.origin.session else {
+            return Ok(false);
+        };
+        let node = history::node(conn, change.node)?;
+        let turn = node.turn.filter(|_| node.session == Some(session));
+        let newest = self.agents.entry((session, turn)).or_insert(change.node);
+        *newest = (*newest).max(change.node);
+        Ok(true)
+    }
+
+    /// Returns the turns, newest first.
+    fn turns(self, conn: &Connection) -> Result<Vec<PlannedTurn>> {
+        let mut turns = Vec::new();
+        for ((session, turn), newest) in self.agents {
+            let turn = turn.map(|id| turn::row(conn, id)).transpose()?;
+            let node = turn.as_ref().map_or(newest, |turn| turn.node);
+            turns.push(PlannedTurn {
+                session: session::row(conn, session)?,
+                turn,
+                node,
+                time: history::node(conn, node)?.time,
+            });
+        }
+        turns.sort_by_key(|turn| std::cmp::Reverse(turn.node));
+        Ok(turns)
+    }
+}
+
+impl<E: Deref<Target = Engine>> Restore<E> {
+    /// Returns the authors of the edits that a plan moves and leaves.
+    pub fn planned_work(&self, request: &Request, plan: &Plan) -> Result<PlannedWork> {
+        let _moment = self.engine.store.reading()?;
+        let conn = &self.engine.store.conn;
+        let (mut takes, mut own_go) = (TurnsOfEdits::default(), BTreeSet::new());
+        for file in &plan.files {
+            for id in file.taken_out.iter().chain(&file.put_back) {
+                let change = history::change(conn, *id)?;
+                let placed = file.before.as_ref().or(file.after.as_ref());
+                if !takes.add(conn, &change)?
+                    && !change.origin.is_uncertain()
+                    && let Some(placed) = placed
+                {
+                    own_go.insert(placed.path.clone());
+                }
+            }
+        }
+        let mut work = PlannedWork {
+            takes: takes.turns(conn)?,
+            own_go: own_go.into_iter().collect(),
+            brings_back: plan.files.iter().any(|f| !f.put_back.is_empty())
+                && plan.files.iter().all(|f| f.taken_out.is_empty()),
+            is_agent_at_work: self.engine.capture().open_calls()? > 0,
+            ..PlannedWork::default()
+        };
+        if let Goal::Rewind(target) = request.goal {
+            self.add_staying(request, plan, target, &mut work)?;
+        }
+        let documents = plan.documents.iter().filter(|d| d.text.is_some());
+        let documents = documents.map(|d| (d.path.clone(), d.editor.name.clone()));
+        let held = plan.held.iter();
+        let held = held.map(|(editor, path)| (path.clone(), editor.name.clone()));
+        let unsaved: BTreeSet<(RelPath, String)> = documents.chain(held).collect();
+        work.unsaved = unsaved.into_iter().collect();
+        Ok(work)
+    }
+
+    /// Adds the edits since the target that a rewind leaves in force.
+    fn add_staying(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        target: NodeId,
+        work: &mut PlannedWork,
+    ) -> Result<()> {
+        let conn = &self.engine.store.conn;
+        let ancestry = Ancestry::new(conn);
+        if !ancestry.is_ancestor(target, plan.head)? {
+            return Ok(());
+        }
+        let moved: BTreeMap<FileId, BTreeSet<ChangeId>> = plan
+            .files
+            .iter()
+            .map(|f| (f.file, f.taken_out.iter().copied().collect()))
+            .collect();
+        let (mut stays, mut own) = (TurnsOfEdits::default(), BTreeSet::new());
+        let files = self
+            .engine
+            .history()
+            .files_between(&ancestry, plan.head, target)?;
+        for file in files {
+            let now = history::in_force(&ancestry, file, plan.head)?;
+            let then = history::in_force(&ancestry, file, target)?;
+            let planned = moved.get(&file);
+            let stands = history::state_at(&ancestry, file, plan.head)?;
+            let in_scope = request.paths.is_empty()
+                || stands.as_ref().is_some_and(|placed| {
+                    let mut scopes = request.paths.iter();
+                    scopes.any(|scope| placed.path.within(scope.bytes()))
+                });
+            let stay = now.difference(&then);
+            let stay = stay.filter(|id| in_scope && !planned.is_some_and(|out| out.contains(id)));
+            for id in stay {
+                let change = history::change(conn, *id)?;
+                if !stays.add(conn, &change)?
+                    && planned.is_some()
+                    && !change.origin.is_uncertain()
+                    && let Some(placed) = &stands
+                {
+                    own.insert(placed.path.clone());
+                }
+            }
+        }
+        work.stays = stays.turns(conn)?;
+        work.own_stay = own.into_iter().collect();
+        Ok(())
+    }
+
+    /// Returns the subject of a plan.
+    pub fn subject(&self, plan: &Plan) -> Result<Subject> {
+        let (conn, here) = (&self.engine.store.conn, self.engine.here);
+        // a plan to undo is of the kind Undo, whatever it undoes
+        subject::find(conn, here, plan.kind, &plan.target, plan.of)
+    }
+}

@@ -1,0 +1,76 @@
+//! A plan as people and scripts get it: its document with counts and authors, its title and its summary. Reads the store.
+
+use backstitch_core::restore::{ActionKind, Applied, Plan, PlannedWork, Request};
+use backstitch_core::{Engine, Result, Subject};
+use backstitch_protocol as protocol;
+
+use crate::file_changes::{Difference, difference};
+use crate::restore_words;
+use crate::to_protocol;
+
+/// Maximum number of files whose lines are counted. A plan of more files is shown without further counts.
+const MAX_COUNTED: usize = 2000;
+
+/// A plan and everything that is shown about it.
+#[derive(Clone, Debug)]
+pub struct ShownPlan {
+    pub plan: Plan,
+    pub subject: Subject,
+    pub document: protocol::Plan,
+    /// For example `Rewind to before “Add a cart” (t4, 2 min ago)`.
+    pub title: String,
+    /// Sentences about whose work goes and whose stays.
+    pub summary: Vec<String>,
+    pub warning: Option<&'static str>,
+}
+
+impl ShownPlan {
+    /// The summary, and the warning after it.
+    pub fn sentences(&self) -> Vec<String> {
+        let summary = self.summary.iter().cloned();
+        summary.chain(self.warning.map(str::to_owned)).collect()
+    }
+
+    /// `rev`: the target as it was typed.
+    pub fn of(engine: &Engine, request: &Request, plan: Plan, rev: Option<&str>) -> Result<Self> {
+        let work = engine.restore().planned_work(request, &plan)?;
+        let subject = engine.restore().subject(&plan)?;
+        let now = jiff::Timestamp::now().as_microsecond();
+        Ok(Self {
+            title: restore_words::title(&subject, now),
+            summary: restore_words::summary(&subject, &work),
+            warning: restore_words::warning(&work),
+            document: document(engine, &plan, &work, rev),
+            plan,
+            subject,
+        })
+    }
+}
+
+/// Returns the document of a restore that was applied.
+pub fn applied(
+    engine: &Engine,
+    request: &Request,
+    applied: &Applied,
+    rev: Option<&str>,
+) -> Result<protocol::Applied> {
+    let work = engine.restore().planned_work(request, &applied.plan)?;
+    let document = document(engine, &applied.plan, &work, rev);
+    Ok(to_protocol::applied(applied, document))
+}
+
+fn document(engine: &Engine, plan: &Plan, work: &PlannedWork, rev: Option<&str>) -> protocol::Plan {
+    let mut document = to_protocol::plan(plan, work, rev);
+    let actions = plan.actions.iter().zip(&mut document.actions);
+    for (action, shape) in actions.take(MAX_COUNTED) {
+        if action.kind == ActionKind::Skip {
+            continue;
+        }
+        let (letter, difference) = difference(engine, plan, action);
+        shape.letter = letter.map(String::from);
+        if let Difference::Lines(added, removed) = difference {
+            (shape.added, shape.removed) = (Some(added), Some(removed));
+        }
+    }
+    document
+}

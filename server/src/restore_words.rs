@@ -1,0 +1,393 @@
+//! Titles of operations, and sentences about whose work a restore concerns. Terminal and editors have the same. Pure.
+
+use std::fmt::Write as _;
+
+use backstitch_core::model::{RelPath, Turn};
+use backstitch_core::restore::{PlannedTurn, PlannedWork};
+use backstitch_core::{NamedState, OpKind, Subject};
+
+use crate::render::{self, Paint};
+
+/// Maximum columns of a prompt in a title.
+const PROMPT_COLUMNS: usize = 40;
+/// Maximum number of names in a sentence.
+const MAX_NAMED: usize = 3;
+
+/// Ages are left out if there is no current time.
+#[derive(Clone, Copy, Debug)]
+struct Ages(Option<i64>);
+
+impl Ages {
+    fn of(self, time: i64) -> Option<String> {
+        let paint = |now| Paint {
+            color: false,
+            width: 0,
+            now,
+        };
+        self.0.map(|now| paint(now).ago(time))
+    }
+}
+
+/// Title of a restore that is planned: `Rewind to before “Add a cart” (t9, 2 min ago)`.
+pub fn title(subject: &Subject, now: i64) -> String {
+    let ages = Ages(Some(now));
+    match subject {
+        Subject::Rewind(state) => format!("Rewind to {}", state_name(state, ages)),
+        Subject::Revert(states) => format!("Revert {}", work_names(states, ages)),
+        Subject::Undo(of) => format!("Undo the {}", noun(of)),
+        Subject::Redo(of) => format!("Redo the {}", noun(of)),
+        Subject::Switch(branch) => format!("Switch to {}", render::clean(branch)),
+        Subject::Other(kind, target) => capital(&other(*kind, target)),
+    }
+}
+
+/// Title of a restore as a noun, to follow another word: `rewind to before “Add a cart” (t9)`.
+pub fn noun(subject: &Subject) -> String {
+    let ages = Ages(None);
+    match subject {
+        Subject::Rewind(state) => format!("rewind to {}", state_name(state, ages)),
+        Subject::Revert(states) => format!("revert of {}", work_names(states, ages)),
+        Subject::Undo(of) => format!("undo of the {}", noun(of)),
+        Subject::Redo(of) => format!("redo of the {}", noun(of)),
+        Subject::Switch(branch) => format!("switch to {}", render::clean(branch)),
+        Subject::Other(kind, target) => other(*kind, target),
+    }
+}
+
+/// Report of a restore that was done: `Rewound to before “Add a cart” (t9)`.
+pub fn done(subject: &Subject) -> String {
+    let ages = Ages(None);
+    match subject {
+        Subject::Rewind(state) => format!("Rewound to {}", state_name(state, ages)),
+        Subject::Revert(states) => format!("Reverted {}", work_names(states, ages)),
+        Subject::Undo(of) => format!("Undid the {}", noun(of)),
+        Subject::Redo(of) => format!("Redid the {}", noun(of)),
+        Subject::Switch(branch) => format!("Switched to {}", render::clean(branch)),
+        Subject::Other(kind, target) => capital(&other(*kind, target)),
+    }
+}
+
+/// Sentences about the work that a restore concerns, the most important first. A turn that the title names is not
+/// named again.
+pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut sessions: Vec<_> = work.takes.iter().chain(&work.stays).collect();
+    sessions.sort_by_key(|turn| turn.session.id);
+    sessions.dedup_by_key(|turn| turn.session.id);
+    let several = sessions.len() > 1;
+    let verb = if work.brings_back {
+        "Brings back"
+    } else {
+        "Undoes"
+    };
+    let is_named = match work.takes.as_slice() {
+        [only] => only
+            .turn
+            .as_ref()
+            .is_some_and(|turn| names_turn(subject, turn)),
+        _ => false,
+    };
+    if !work.takes.is_empty() && (!is_named || several) {
+        lines.push(format!("{verb} {}.", turns(&work.takes, several)));
+    }
+    if !work.own_go.is_empty() {
+        let verb = if work.brings_back {
+            "Brings back"
+        } else {
+            "Discards"
+        };
+        let files = in_files(&work.own_go);
+        lines.push(format!("{verb} your own edits in {files}."));
+    }
+    if !work.stays.is_empty() {
+        lines.push(format!("Keeps {}.", turns(&work.stays, several)));
+    }
+    if !work.own_stay.is_empty() {
+        let files = in_files(&work.own_stay);
+        lines.push(format!("Your own edits in {files} stay."));
+    }
+    let mut unsaved: Vec<(&str, Vec<&RelPath>)> = Vec::new();
+    for (path, editor) in &work.unsaved {
+        match unsaved.iter_mut().find(|(name, _)| *name == editor) {
+            Some((_, paths)) => paths.push(path),
+            None => unsaved.push((editor, vec![path])),
+        }
+    }
+    for (editor, paths) in unsaved {
+        let names = named(paths.iter().map(|path| path.display()).collect());
+        lines.push(format!("Not saved in {}: {names}.", render::clean(editor)));
+    }
+    lines
+}
+
+/// Warning that an agent may change the files once more.
+pub fn warning(work: &PlannedWork) -> Option<&'static str> {
+    let words = "An agent is working now, and may write to these files again.";
+    work.is_agent_at_work.then_some(words)
+}
+
+/// True if the title of an operation names this turn.
+fn names_turn(subject: &Subject, turn: &Turn) -> bool {
+    let begins = |state: &NamedState| state.begins.as_ref().is_some_and(|own| own.id == turn.id);
+    match subject {
+        Subject::Rewind(state) => begins(state),
+        Subject::Revert(states) => states.iter().any(begins),
+        Subject::Undo(of) | Subject::Redo(of) => names_turn(of, turn),
+        Subject::Switch(_) | Subject::Other(..) => false,
+    }
+}
+
+/// Names turns by session: `turn “Add a cart” (t9) and 2 turns of session B (t4, t7)`.
+fn turns(turns: &[PlannedTurn], several_sessions: bool) -> String {
+    let mut sessions: Vec<(String, Vec<&PlannedTurn>)> = Vec::new();
+    for turn in turns {
+        let letter = turn.session.id.letter();
+        match sessions.iter_mut().find(|(of, _)| *of == letter) {
+            Some((_, own)) => own.push(turn),
+            None => sessions.push((letter, vec![turn])),
+        }
+    }
+    let parts = sessions.into_iter().map(|(letter, own)| {
+        let mut text = turns_of_session(&own);
+        if several_sessions {
+            text = format!("{text} of session {letter}");
+        }
+        text
+    });
+    and(parts.collect())
+}
+
+fn turns_of_session(turns: &[&PlannedTurn]) -> String {
+    let of_prompts: Vec<&Turn> = turns.iter().filter_map(|turn| turn.turn.as_ref()).collect();
+    match of_prompts.as_slice() {
+        [] => {
+            let agent = turns.first().map(|turn| render::clean(&turn.session.agent));
+            format!("the work of {}", agent.unwrap_or_default())
+        }
+        [only] => {
+            let prompt = prompt(only);
+            if prompt.is_empty() {
+                format!("turn t{}", only.number)
+            } else {
+                format!("turn t{} {prompt}", only.number)
+            }
+        }
+        several => {
+            let numbers = several.iter().rev().map(|turn| format!("t{}", turn.number));
+            let numbers = named(numbers.collect());
+            format!("{} turns ({numbers})", several.len())
+        }
+    }
+}
+
+/// Names a state: `before “Add a cart” (t9)` or `c18 “works”`.
+fn state_name(state: &NamedState, ages: Ages) -> String {
+    let age = ages.of(state.time);
+    if let Some(turn) = &state.begins {
+        return format!("before {}", turn_name(turn, age));
+    }
+    let mut text = state.node.to_string();
+    if let Some(label) = &state.label {
+        let label = render::cut(&render::clean(label), PROMPT_COLUMNS);
+        write!(text, " “{label}”").ok();
+    }
+    let within = state.within.as_ref().map(|turn| match prompt(turn) {
+        prompt if prompt.is_empty() => format!("in t{}", turn.number),
+        prompt => format!("in t{} {prompt}", turn.number),
+    });
+    let notes: Vec<String> = within.into_iter().chain(age).collect();
+    if !notes.is_empty() {
+        write!(text, " ({})", notes.join(", ")).ok();
+    }
+    text
+}
+
+/// Names the work of turns and steps: `“Add a cart” (t9) and c18`.
+fn work_names(states: &[NamedState], ages: Ages) -> String {
+    let names = states.iter().map(|state| match &state.begins {
+        Some(turn) => turn_name(turn, ages.of(state.time)),
+        None => state_name(state, ages),
+    });
+    let mut names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(MAX_NAMED);
+    names.truncate(MAX_NAMED);
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    and(names)
+}
+
+fn turn_name(turn: &Turn, age: Option<String>) -> String {
+    let id = format!("t{}", turn.number);
+    match (prompt(turn), age) {
+        (prompt, None) if prompt.is_empty() => id,
+        (prompt, Some(age)) if prompt.is_empty() => format!("{id} ({age})"),
+        (prompt, None) => format!("{prompt} ({id})"),
+        (prompt, Some(age)) => format!("{prompt} ({id}, {age})"),
+    }
+}
+
+/// Returns the prompt in quotes, cut; empty if there is none.
+fn prompt(turn: &Turn) -> String {
+    let prompt = render::cut(&render::clean(&turn.prompt), PROMPT_COLUMNS);
+    let prompt = prompt.trim();
+    if prompt.is_empty() {
+        String::new()
+    } else {
+        format!("“{prompt}”")
+    }
+}
+
+fn other(kind: OpKind, target: &str) -> String {
+    let to = if kind == OpKind::Rewind { " to" } else { "" };
+    format!("{}{to} {}", kind.name(), render::clean(target))
+        .trim_end()
+        .to_owned()
+}
+
+fn in_files(paths: &[RelPath]) -> String {
+    match paths {
+        [only] => only.display(),
+        several => render::plural(several.len(), "file", "files"),
+    }
+}
+
+/// Lists names, and the number of those that are left out.
+fn named(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED + 1);
+    if more > 0 {
+        names.truncate(MAX_NAMED);
+        return format!("{} and {} more", names.join(", "), more + 1);
+    }
+    names.join(", ")
+}
+
+fn and(mut names: Vec<String>) -> String {
+    match names.pop() {
+        None => String::new(),
+        Some(last) if names.is_empty() => last,
+        Some(last) => format!("{} and {last}", names.join(", ")),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use backstitch_core::model::{NodeId, Session, SessionId, TurnId};
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000_000;
+
+    fn turn(number: i64, prompt: &str) -> Turn {
+        Turn {
+            id: TurnId(number),
+            number,
+            session: SessionId(1),
+            prompt: prompt.to_owned(),
+            node: NodeId(number),
+        }
+    }
+
+    fn before(number: i64, prompt: &str) -> NamedState {
+        NamedState {
+            node: NodeId(number),
+            begins: Some(turn(number, prompt)),
+            within: None,
+            label: None,
+            time: 0,
+        }
+    }
+
+    fn planned(session: i64, number: i64, prompt: &str) -> PlannedTurn {
+        PlannedTurn {
+            session: Session {
+                id: SessionId(session),
+                agent: "codex".into(),
+                native: "x".into(),
+                transcript: None,
+            },
+            turn: Some(turn(number, prompt)),
+            node: NodeId(number),
+            time: 0,
+        }
+    }
+
+    #[test]
+    fn titles_name_the_prompt_and_the_age() {
+        let rewind = Subject::Rewind(before(9, "Mark bread\nas vegan"));
+        assert_eq!(
+            title(&rewind, 2 * MINUTE),
+            "Rewind to before “Mark bread” (t9, 2 min ago)"
+        );
+        assert_eq!(done(&rewind), "Rewound to before “Mark bread” (t9)");
+        let undo = Subject::Undo(Box::new(rewind));
+        assert_eq!(
+            title(&undo, 2 * MINUTE),
+            "Undo the rewind to before “Mark bread” (t9)"
+        );
+        assert_eq!(
+            noun(&undo),
+            "undo of the rewind to before “Mark bread” (t9)"
+        );
+        let step = NamedState {
+            begins: None,
+            within: Some(turn(4, "")),
+            ..before(18, "")
+        };
+        assert_eq!(
+            title(&Subject::Revert(vec![before(3, ""), step]), 0),
+            "Revert t3 (just now) and c18 (in t4, just now)"
+        );
+    }
+
+    #[test]
+    fn summary_does_not_repeat_the_title() {
+        let work = PlannedWork {
+            takes: vec![planned(1, 9, "a")],
+            ..PlannedWork::default()
+        };
+        let named = Subject::Rewind(before(9, "a"));
+        assert_eq!(summary(&named, &work), [""; 0]);
+        let undo = Subject::Undo(Box::new(named));
+        assert_eq!(summary(&undo, &work), [""; 0]);
+        let earlier = Subject::Rewind(before(7, "b"));
+        assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);
+    }
+
+    #[test]
+    fn summary_says_whose_work_goes_and_whose_stays() {
+        let subject = Subject::Rewind(before(5, "a"));
+        let path = |path: &str| RelPath::new(path).unwrap();
+        let mut work = PlannedWork {
+            takes: vec![planned(1, 7, "c"), planned(1, 5, "a")],
+            own_stay: vec![path("cart.ts")],
+            ..PlannedWork::default()
+        };
+        assert_eq!(
+            summary(&subject, &work),
+            [
+                "Undoes 2 turns (t5, t7).",
+                "Your own edits in cart.ts stay."
+            ]
+        );
+        work.stays = vec![planned(2, 8, "Fix it")];
+        work.own_go = vec![path("a"), path("b")];
+        work.unsaved = vec![(path("a"), "Neovim".into()), (path("b"), "Neovim".into())];
+        assert_eq!(
+            summary(&subject, &work),
+            [
+                "Undoes 2 turns (t5, t7) of session A.",
+                "Discards your own edits in 2 files.",
+                "Keeps turn t8 “Fix it” of session B.",
+                "Your own edits in cart.ts stay.",
+                "Not saved in Neovim: a, b."
+            ]
+        );
+    }
+}
