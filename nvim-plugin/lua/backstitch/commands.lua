@@ -53,17 +53,6 @@ local function file(path)
   return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(path)))
 end
 
---- Returns the state before the newest turn, or the newest state where there is no turn.
----@async
----@param buf integer
----@return string
-local function before_newest(buf)
-  local client = server.client(buf)
-  local params = vim.tbl_extend('force', workspace(client, buf), { limit = 1, kind = 'turn' })
-  local turn = server.request(client, 'backstitch/timeline', params).checkpoints[1]
-  return turn and words.rev(turn) or '@'
-end
-
 --- Creates a branch. Asks for its name if none is given.
 ---@async
 ---@param client vim.lsp.Client
@@ -123,7 +112,7 @@ M.SUBCOMMANDS = {
       .. ' discarded, too. Without {rev} you choose one.',
     complete = { 'rev', 'file' },
     ask = function(client, arguments, typed)
-      arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Rewind to', arguments))
+      arguments.rev = typed.args[1] or words.rev(pick.checkpoint(client, 'Rewind to', arguments))
       arguments.exact = typed.bang or nil
       if #typed.args > 1 then
         arguments.paths = vim.tbl_map(file, vim.list_slice(typed.args, 2))
@@ -177,10 +166,11 @@ M.SUBCOMMANDS = {
     run = function(typed)
       local review = require('backstitch.review')
       local rev = typed.args[1]
-      if rev == 'off' or (not rev and review.of(typed.buf)) then
-        return review.stop(typed.buf)
+      local known = review.of(typed.buf)
+      if rev == 'off' or (not rev and known and known.style == 'inline') then
+        return review.finish(typed.buf)
       end
-      review.start(typed.buf, rev or before_newest(typed.buf))
+      review.start(typed.buf, rev or review.LAST_TURN)
     end,
   },
   {
@@ -190,7 +180,7 @@ M.SUBCOMMANDS = {
     max_args = 1,
     complete = { 'rev' },
     run = function(typed)
-      require('backstitch.review').split(typed.buf, typed.args[1] or before_newest(typed.buf))
+      require('backstitch.review').split(typed.buf, typed.args[1] or require('backstitch.review').LAST_TURN)
     end,
   },
   {
@@ -212,31 +202,75 @@ M.SUBCOMMANDS = {
   },
   {
     name = 'review',
-    usage = '',
-    desc = 'Lists in the quickfix window the changes of agents that you have not reviewed, each with its prompt.'
-      .. ' `:Backstitch diff {turn}` marks them in a file, and `:Backstitch keep` takes them off the list. Changes that'
-      .. ' `backstitch review` or another editor has kept are not listed.',
-    max_args = 0,
-    ask = function(client, at)
-      require('backstitch.unreviewed').open(client, at)
+    usage = '[{rev}]',
+    desc = 'Opens a tab with all files that changed since a state, by default since the last turn: a list, and the file'
+      .. ' beside it. See |backstitch-review|.',
+    max_args = 1,
+    complete = { 'rev' },
+    ask = function(client, at, typed)
+      local rev = typed.args[1] or require('backstitch.review').LAST_TURN
+      require('backstitch.panel').open(client, at.workspace, rev)
+    end,
+  },
+  {
+    name = 'qflist',
+    usage = '[{rev}]',
+    desc = 'Lists in the quickfix window the changes of agents that you have not reviewed, each with its prompt. With'
+      .. ' {rev}: all changes since that state. Changes that you keep, here, in another editor or with `backstitch'
+      .. ' review`, are not listed.',
+    max_args = 1,
+    complete = { 'rev' },
+    ask = function(client, at, typed)
+      local unreviewed = require('backstitch.unreviewed')
+      if typed.args[1] then
+        return unreviewed.since(client, at, typed.args[1])
+      end
+      unreviewed.open(client, at)
     end,
   },
   {
     name = 'next',
-    usage = '',
-    desc = 'In an inline diff: goes to the next change.',
-    max_args = 0,
-    run = function()
-      require('backstitch.review').jump(true)
+    usage = '[{count}]',
+    desc = 'In an inline diff: goes to the next change. In a review it goes on in the next file.',
+    max_args = 1,
+    run = function(typed)
+      require('backstitch.review').jump(true, tonumber(typed.args[1]))
     end,
   },
   {
     name = 'prev',
+    usage = '[{count}]',
+    desc = 'In an inline diff: goes to the previous change. In a review it goes on in the previous file.',
+    max_args = 1,
+    run = function(typed)
+      require('backstitch.review').jump(false, tonumber(typed.args[1]))
+    end,
+  },
+  {
+    name = 'nextfile',
+    usage = '[{count}]',
+    desc = 'In a review: opens the next file.',
+    max_args = 1,
+    run = function(typed)
+      require('backstitch.panel').step(true, tonumber(typed.args[1]))
+    end,
+  },
+  {
+    name = 'prevfile',
+    usage = '[{count}]',
+    desc = 'In a review: opens the previous file.',
+    max_args = 1,
+    run = function(typed)
+      require('backstitch.panel').step(false, tonumber(typed.args[1]))
+    end,
+  },
+  {
+    name = 'preview',
     usage = '',
-    desc = 'In an inline diff: goes to the previous change.',
+    desc = 'In an inline diff: shows the change on this line in a float, with the prompt that it is from.',
     max_args = 0,
     run = function()
-      require('backstitch.review').jump(false)
+      require('backstitch.review').preview()
     end,
   },
   {
@@ -270,7 +304,7 @@ M.SUBCOMMANDS = {
     max_args = 3,
     complete = { 'rev', 'off', 'file' },
     ask = function(client, arguments, typed)
-      arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Fork from', arguments))
+      arguments.rev = typed.args[1] or words.rev(pick.checkpoint(client, 'Fork from', arguments))
       arguments.name = typed.args[2]
       arguments.into = typed.args[3] and vim.fs.normalize(vim.fs.abspath(typed.args[3]))
       M.fork(client, arguments)

@@ -3,7 +3,7 @@ local M = {}
 
 ---@class backstitch.Option
 ---@field key string Path with dots.
----@field type string|string[] Result of `type()`, or a list of the allowed values.
+---@field type string|(string|false)[] Result of `type()`, or a list of the allowed values.
 ---@field default any
 ---@field min? integer Minimum of a number; 0 by default.
 ---@field desc string
@@ -14,9 +14,11 @@ local M = {}
 ---@field reload boolean
 ---@field settings backstitch.ClientOptions
 ---@field agents { avante: boolean, codecompanion: boolean }
+---@field signs 'turn'|false
+---@field review { layout: 'inline'|'split' }
 ---@field blame { enabled: boolean, delay: integer }
 ---@field diff { signs: boolean, words: boolean }
----@field timeline { position: 'left'|'right'|'below'|'tab', size: integer, keys: table<string, string|false> }
+---@field timeline { position: 'left'|'right'|'below'|'tab', size: integer, preview: boolean, keys: table<string, string|false> }
 
 --- Actions of the timeline with their default keys.
 ---@type { name: string, key: string, desc: string }[]
@@ -25,19 +27,29 @@ M.TIMELINE_KEYS = {
   {
     name = 'open',
     key = '<CR>',
-    desc = 'On a file: show it inline, compared with the state before. Else as `toggle`.',
+    desc = 'On a file: open it with the changes since before this step marked. Elsewhere the same as `toggle`.',
   },
   { name = 'preview', key = 'p', desc = 'Show the changes of the row in a float.' },
-  { name = 'diff', key = 'd', desc = 'Show the differences between that state and now.' },
-  { name = 'rewind', key = 'r', desc = 'Rewind to that state; the plan is shown first.' },
-  { name = 'revert', key = 'x', desc = 'Revert this turn or step, and keep later ones.' },
+  { name = 'live', key = 'gp', desc = 'Show the changes of each row as the cursor moves, or stop that.' },
+  { name = 'diff', key = 'd', desc = 'Show the differences between the state of the row and now.' },
+  {
+    name = 'rewind',
+    key = 'r',
+    desc = 'Rewind to before this turn, or to after this step. The plan is shown first.',
+  },
+  {
+    name = 'revert',
+    key = 'x',
+    desc = 'Undo the changes of this turn, this step, or this file of a step, and keep later ones.',
+  },
   { name = 'undo', key = 'u', desc = 'Undo the last rewind.' },
   { name = 'redo', key = '<C-R>', desc = 'Redo the operation that was undone last.' },
-  { name = 'fork', key = 'f', desc = 'Create a branch at that state.' },
+  { name = 'fork', key = 'f', desc = 'Create a branch that starts before this turn, or after this step.' },
   { name = 'switch', key = 's', desc = 'Switch to the branch.' },
-  { name = 'tag', key = 't', desc = 'Tag that state.' },
-  { name = 'pin', key = 'P', desc = 'Pin that checkpoint, so that it stays however old it becomes, or unpin it.' },
-  { name = 'checkpoint', key = 'c', desc = 'Make a checkpoint of the present state.' },
+  { name = 'tag', key = 't', desc = 'Tag the state of the row.' },
+  { name = 'pin', key = 'P', desc = 'Pin the checkpoint, so that it is never pruned, or unpin it.' },
+  { name = 'checkpoint', key = 'c', desc = 'Make a checkpoint now.' },
+  { name = 'all', key = '<BS>', desc = 'Clear the filter: show all checkpoints again.' },
   { name = 'more', key = 'm', desc = 'Load older rows.' },
   { name = 'refresh', key = 'R', desc = 'Reload the timeline.' },
   { name = 'help', key = 'g?', desc = 'List these keys.' },
@@ -91,6 +103,19 @@ M.OPTIONS = {
     desc = 'Mark the words that differ in an inline diff.',
   },
   {
+    key = 'signs',
+    type = { false, 'turn' },
+    default = false,
+    desc = 'With `"turn"`: show signs beside the lines that changed since the last turn, in every file as it opens. All'
+      .. ' commands of an inline diff work there.',
+  },
+  {
+    key = 'review.layout',
+    type = { 'inline', 'split' },
+    default = 'inline',
+    desc = 'Show the files of |:Backstitch-review| with marks, or side by side.',
+  },
+  {
     key = 'blame.enabled',
     type = 'boolean',
     default = false,
@@ -106,14 +131,20 @@ M.OPTIONS = {
     key = 'timeline.position',
     type = { 'left', 'right', 'below', 'tab' },
     default = 'right',
-    desc = 'Position of the timeline window.',
+    desc = 'Position of the timeline window. In a narrow screen it is always below.',
   },
   {
     key = 'timeline.size',
     type = 'number',
     default = 60,
     min = 1,
-    desc = 'Width of the timeline in columns, or its height in lines if it is `below`.',
+    desc = 'Width of the timeline in columns, or its height in lines if it is `below`: half of the screen at most.',
+  },
+  {
+    key = 'timeline.preview',
+    type = 'boolean',
+    default = false,
+    desc = 'Show the changes of each row as the cursor moves in the timeline.',
   },
   {
     key = 'timeline.keys',
@@ -164,8 +195,8 @@ local ELEMENTS = { cmd = { 'string' }, ['timeline.keys'] = { 'string', 'boolean'
 ---@return string? wrong
 local function validate(option, value)
   if type(option.type) == 'table' then
-    local known = option.type --[[@as string[] ]]
-    if not vim.list_contains(known, value) then
+    local known = vim.tbl_map(tostring, option.type --[[@as table]])
+    if not vim.list_contains(option.type --[[@as table]], value) then
       return ('%s is %s: it must be one of %s'):format(option.key, vim.inspect(value), table.concat(known, ', '))
     end
   elseif type(value) ~= option.type then
@@ -200,6 +231,8 @@ local function find_unknown(given, within, wrong)
     end
     if is_group and type(value) == 'table' then
       find_unknown(value, key .. '.', wrong)
+    elseif is_group then
+      table.insert(wrong, ('%s is a %s: it must be a table of options, as in :help backstitch-options'):format(key, type(value)))
     elseif not is_option then
       table.insert(wrong, ('%s is not an option: see :help backstitch-options'):format(key))
     end

@@ -48,6 +48,7 @@ function M.leave()
     return vim.api.nvim_win_get_config(window).relative == ''
   end, vim.api.nvim_list_wins())
   if #others == 1 then
+    vim.wo.winfixbuf = false
     vim.cmd.enew()
   else
     vim.api.nvim_win_close(0, true)

@@ -20,6 +20,13 @@ M.GROUPS = {
   { name = 'BackstitchTurn', link = 'Identifier', desc = 'Turns in the timeline.' },
   { name = 'BackstitchPrompt', link = 'Normal', desc = 'Prompts in the timeline.' },
   { name = 'BackstitchTool', link = 'Function', desc = 'Tools in the timeline.' },
+  { name = 'BackstitchSession1', link = 'Identifier', desc = 'The first session (A) in the timeline, also the seventh.' },
+  { name = 'BackstitchSession2', link = 'String', desc = 'The second session (B).' },
+  { name = 'BackstitchSession3', link = 'DiagnosticWarn', desc = 'The third session (C).' },
+  { name = 'BackstitchSession4', link = 'Special', desc = 'The fourth session (D).' },
+  { name = 'BackstitchSession5', link = 'DiagnosticError', desc = 'The fifth session (E).' },
+  { name = 'BackstitchSession6', link = 'Statement', desc = 'The sixth session (F).' },
+  { name = 'BackstitchFilter', link = 'WarningMsg', desc = 'The filter of the timeline.' },
   { name = 'BackstitchTag', link = 'Label', desc = 'Tags and pins in the timeline.' },
 }
 

@@ -36,7 +36,7 @@ function M.unified(diff)
       end
     end
   end
-  return #lines > 0 and lines or { 'no differences' }
+  return #lines > 0 and lines or { 'No differences.' }
 end
 
 --- Returns the range for `backstitch/diff` that a checkpoint changed.
@@ -58,10 +58,10 @@ end
 ---@param last { buf?: integer } The previous preview; its buffer is reused if it still exists.
 ---@return { buf: integer }
 local function preview(client, workspace, checkpoint, last)
-  local range = M.range(checkpoint) or { from = words.before(checkpoint) }
+  local range = M.range(checkpoint) or { from = words.rev(checkpoint) }
   range.workspace = workspace
   local diff, wrong = server.request_now(client, 'backstitch/diff', range, PREVIEW_TIMEOUT)
-  local lines = diff and M.unified(diff) or { wrong or 'no preview' }
+  local lines = diff and M.unified(diff) or { wrong or 'No preview.' }
   local function buffer()
     if not last.buf or not vim.api.nvim_buf_is_valid(last.buf) then
       last.buf = vim.api.nvim_create_buf(false, true)
@@ -110,7 +110,7 @@ function M.checkpoint(client, prompt, where)
     return not where.kinds or where.kinds[checkpoint.kind]
   end, page.checkpoints)
   if #all == 0 then
-    task.fail({ message = 'there are no checkpoints yet', hint = 'They appear when an agent starts working here' })
+    task.fail({ message = 'There are no checkpoints yet', hint = 'They appear once an agent works here' })
   end
   local now = os.time()
   local last = {}
@@ -145,7 +145,7 @@ function M.branch(client, prompt, where)
     return not branch.current and not branch.deleted
   end, page.branches)
   if #others == 0 then
-    task.fail({ message = 'there is no other branch', hint = ':Backstitch fork creates one' })
+    task.fail({ message = 'There is no other branch', hint = ':Backstitch fork creates one' })
   end
   return task.select(others, {
     prompt = prompt,
@@ -165,7 +165,7 @@ end
 function M.session(client, where)
   local all = server.request(client, 'backstitch/sessions', next(where) and where or vim.empty_dict()).sessions
   if #all == 0 then
-    task.fail({ message = 'no agent has worked here yet' })
+    task.fail({ message = 'No agent has worked here yet' })
   end
   local now = os.time()
   return task.select(all, {

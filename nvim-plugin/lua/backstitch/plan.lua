@@ -26,10 +26,42 @@ local function section(lines, title, rows)
   vim.list_extend(lines, rows)
 end
 
+local LETTERS = { A = 'BackstitchAdded', D = 'BackstitchRemoved' }
+
+--- Returns the row of a changed file: letter, path, lines, and a note. Pure.
+---@param action backstitch.Action
+---@param path string padded
+---@return backstitch.Chunk[]
+local function file_row(action, path)
+  local letter, added = words.given(action.letter), words.given(action.added)
+  local notes = {}
+  if action.action == 'merge' then
+    table.insert(notes, 'merged with your edits')
+  elseif action.from then
+    table.insert(notes, 'renamed from ' .. words.shown(action.from))
+  elseif not letter then
+    table.insert(notes, words.action(action))
+  end
+  if action.unsaved then
+    table.insert(notes, 'not saved in ' .. action.unsaved)
+  end
+  if action.reason then
+    table.insert(notes, action.reason)
+  end
+  local row = { { '   ' .. (letter or ' ') .. '  ', LETTERS[letter] or 'BackstitchDim' }, { path } }
+  if added then
+    local counts = ('+%d −%d'):format(added, action.removed)
+    table.insert(row, { counts .. (' '):rep(math.max(0, 8 - vim.fn.strdisplaywidth(counts))) .. '  ', 'BackstitchDim' })
+  end
+  table.insert(row, { table.concat(notes, ', '), 'BackstitchDim' })
+  return row
+end
+
 --- Returns the lines that show a plan. Pure.
 ---@param plan backstitch.AnyPlan
+---@param most? integer Number of files to list; the others are counted.
 ---@return backstitch.Chunk[][]
-function M.lines(plan)
+function M.lines(plan, most)
   local conflicting, widest = {}, 0
   for _, conflict in ipairs(plan.conflicts) do
     conflicting[words.shown(conflict.path)] = conflict
@@ -41,6 +73,9 @@ function M.lines(plan)
     return text .. (' '):rep(math.max(0, widest - vim.fn.strdisplaywidth(text)) + 2)
   end
   local lines = { { { ' ' .. words.summary(plan) } } }
+  for _, sentence in ipairs(plan.summary or {}) do
+    table.insert(lines, { { ' ' .. sentence } })
+  end
   local files, left, conflicts = {}, {}, {}
   for _, action in ipairs(plan.actions) do
     local path = words.shown(action.path)
@@ -49,13 +84,16 @@ function M.lines(plan)
     elseif action.action == 'skip' then
       table.insert(left, { { '   ' .. padded(path) }, { action.reason or '', 'BackstitchDim' } })
     else
-      local group = action.action == 'delete' and 'BackstitchRemoved' or 'BackstitchDim'
-      local why = action.reason and (', ' .. action.reason) or ''
-      table.insert(files, { { '   ' .. padded(path) }, { words.action(action) .. why, group } })
+      table.insert(files, file_row(action, padded(path)))
     end
   end
   for path, conflict in vim.spairs(conflicting) do
     table.insert(conflicts, { { '   ' .. padded(path) }, { conflict.reason, 'BackstitchWarning' } })
+  end
+  if most and #files > most then
+    local more = #files - most
+    files = vim.list_slice(files, 1, most)
+    table.insert(files, { { ('   … %d more'):format(more), 'BackstitchDim' } })
   end
   section(lines, 'Conflicts with your edits', conflicts)
   section(lines, 'Files', files)
@@ -103,9 +141,13 @@ end
 ---@param ways backstitch.Way[]
 ---@return backstitch.Decision
 function M.decide(plan, ways)
+  -- the keys must stay in sight
+  local most = math.max(3, vim.o.lines - 18 - #(plan.summary or {}) - #plan.conflicts - #plan.gaps)
+  local is_long = #plan.actions > most
+  local verb = (plan.title:match('^%S+') or 'restore'):lower()
   local decision = task.await(function(back)
     local function show()
-      local lines = M.lines(plan)
+      local lines = M.lines(plan, is_long and most or nil)
       local keys, hints = {}, {}
       local function offer(key, label, act)
         keys[key] = act
@@ -117,18 +159,24 @@ function M.decide(plan, ways)
         end
       end
       if #plan.conflicts == 0 then
-        offer('<CR>', plan.title, decide('fail'))
+        offer('<CR>', verb, decide('fail'))
       else
-        offer('m', plan.title .. ', with conflict markers', decide('markers'))
-        offer('c', plan.title .. ', and keep your lines in conflicts', decide('current'))
-        offer('o', plan.title .. ', and take the older lines in conflicts', decide('target'))
+        offer('m', verb .. ', with conflict markers', decide('markers'))
+        offer('c', verb .. ', and keep your lines in conflicts', decide('current'))
+        offer('o', verb .. ', and take the older lines in conflicts', decide('target'))
       end
       if #(plan.texts or {}) > 0 then
         offer('d', 'show all changes', function()
           local diff = vim.tbl_map(function(line)
             return { { line } }
           end, M.diff(plan))
-          float.open({ title = plan.title, lines = diff, keys = {}, filetype = 'diff', footer = 'q back' }, show)
+          float.open({ title = words.line(plan.title), lines = diff, keys = {}, filetype = 'diff', footer = 'q back' }, show)
+        end)
+      end
+      if is_long then
+        offer('f', 'list all files', function()
+          local all = M.lines(plan)
+          float.open({ title = words.line(plan.title), lines = all, keys = {}, footer = 'q back' }, show)
         end)
       end
       for _, way in ipairs(ways) do
@@ -138,7 +186,7 @@ function M.decide(plan, ways)
       end
       table.insert(hints, { { '   q    ', 'BackstitchKey' }, { 'change nothing' } })
       section(lines, 'Keys', hints)
-      float.open({ title = words.sentence(plan.title), lines = lines, keys = keys }, function()
+      float.open({ title = words.line(plan.title, vim.o.columns - 8), lines = lines, keys = keys }, function()
         back(nil)
       end)
     end

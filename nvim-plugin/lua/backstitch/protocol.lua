@@ -4,13 +4,18 @@
 ---@class backstitch.Action
 ---@field path backstitch.Text
 ---@field action backstitch.ActionKind
----@field from? backstitch.Text
+---@field letter string|nil Change of the file as git writes it: `A`, `M`, `D`, `R` or `T` (the mode). Null if it is skipped.
+---@field from? backstitch.Text The current path, if the file is renamed.
+---@field added integer|nil Number of lines. Null if the file is binary, or a content is not known.
+---@field removed integer|nil
+---@field unsaved? string Name of an editor that has unsaved text of the file.
 ---@field reason? string
 
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
 ---@class backstitch.AgentSession
 ---@field session string
+---@field letter string `A` for the first session of the workspace.
 ---@field agent string
 ---@field turns backstitch.AgentTurn[] Turns, newest first.
 
@@ -28,6 +33,9 @@
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
+---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
+---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
 ---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
@@ -67,6 +75,7 @@
 ---@field time backstitch.Time|nil
 ---@field agent string|nil
 ---@field session string|nil
+---@field letter string|nil Letter of the session.
 ---@field certainty backstitch.Certainty|nil
 ---@field turn string|nil
 ---@field prompt string|nil
@@ -120,12 +129,24 @@
 ---@field shown? string Only in answers to `backstitch/diff`: names the recorded state, for `backstitch/review`.
 ---@field kept? boolean True if the user has kept all of these changes.
 
+---Sent when an agent changed a file on disk whose document has unsaved text, and when it renamed the file of a document.
+---@class backstitch.ChangedOnDisk
+---@field workspace backstitch.Text
+---@field uri string The document.
+---@field agent string|nil
+---@field checkpoint string The checkpoint of the change. It keeps the unsaved text.
+---@field conflicts integer Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more.
+---@field unsaved boolean True if the document has unsaved text.
+---@field renamedTo? string The file's new URI, if the agent renamed it.
+---@field deleted? boolean True if the agent deleted the file.
+
 ---A node of the history: the state after its own changes.
 ---@class backstitch.Checkpoint
 ---@field id string For example `c12`.
 ---@field parent string|nil
 ---@field kind backstitch.Kind
 ---@field session string|nil The agent's own id of its session.
+---@field letter string|nil Letter of the session: `A` for the first one of the workspace.
 ---@field agent string|nil
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
@@ -157,6 +178,7 @@
 ---@field parent string|nil
 ---@field kind backstitch.Kind
 ---@field session string|nil The agent's own id of its session.
+---@field letter string|nil Letter of the session: `A` for the first one of the workspace.
 ---@field agent string|nil
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
@@ -183,10 +205,16 @@
 ---@field reloadsFromDisk? boolean The client reloads a document without unsaved text when its file changes on disk. Such a file is then written on disk instead of edited in the client.
 ---@field contentProvider? boolean The client opens `backstitch:` documents and requests their content.
 ---@field notifications? boolean The client wants the notifications, and failures of commands as errors instead of messages.
+---@field lensForm? backstitch.LensForm|nil Form of the lenses. The default is `full`.
+---@field codeActions? backstitch.CodeActions|nil Code actions that are offered. The default is `all`.
+---@field hover? backstitch.Hovers|nil Lines that have a hover. The default is `all`.
 ---@field codeLens? backstitch.Lenses|nil
 ---@field capture? backstitch.CaptureSettings|nil
 ---@field restore? backstitch.RestoreSettings|nil
 ---@field store? backstitch.StoreSettings|nil
+
+---Code actions: `all`, or three on lines that an agent wrote: for these lines, this file and this turn.
+---@alias backstitch.CodeActions "all"|"agentLines"
 
 ---Answer to a command for clients that did not ask for errors. The user has already seen the message.
 ---@class backstitch.CommandFailed
@@ -290,6 +318,8 @@
 ---@field kind backstitch.FailureKind
 ---@field hint string|nil The next step for the user.
 ---@field answer backstitch.Plan|nil The plan, if there are conflicts.
+---@field conflicts? backstitch.Conflict[] The conflicts, if there is no plan.
+---@field offers? backstitch.Offer[] Next steps, for buttons.
 
 ---@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"
 
@@ -330,6 +360,9 @@
 ---@field then backstitch.GitHead
 ---@field now backstitch.GitHead
 
+---Lines with a hover: all that have a known author, those of agents, or none.
+---@alias backstitch.Hovers "all"|"agent"|"off"
+
 ---A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
 ---@class backstitch.Hunk
 ---@field id string
@@ -344,7 +377,22 @@
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
+---Form of the lenses: `full` names each turn above each of its runs of lines; `short` has `Undo turn`, `Undo here` and `Diff` above the first run of each turn in a file.
+---@alias backstitch.LensForm "full"|"short"
+
 ---@alias backstitch.Lenses "all"|"session"|"latestTurn"|"off"
+
+---The default of `uri` is the only document with unsaved text whose file changed on disk.
+---@class backstitch.MergeParams
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---Result of merging a change on disk into unsaved text.
+---@class backstitch.MergeResult
+---@field uri string The document.
+---@field merged boolean False if there was nothing to merge.
+---@field conflicts integer Conflicts, decided as `onConflict` says.
 
 ---@class backstitch.NewCheckpointParams
 ---@field label? string|nil
@@ -354,12 +402,19 @@
 
 ---@alias backstitch.NotKept "too_large"|"unreadable"|"special"
 
+---A next step that a command takes.
+---@class backstitch.Offer
+---@field title string For example `Undo Last Turn`.
+---@field command string
+---@field arguments any The command's one argument.
+
 ---@alias backstitch.OnConflict "fail"|"markers"|"current"|"target"
 
 ---@class backstitch.Operation
 ---@field id string For example `o3`.
 ---@field kind backstitch.OperationKind
 ---@field target string
+---@field title string For people: `rewind to before “Add a cart” (t4)`.
 ---@field checkpoint string|nil
 ---@field of string|nil The operation that this undo or redo reverses.
 ---@field undone_by string|nil
@@ -397,6 +452,9 @@
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
+---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
+---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
 ---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
@@ -419,6 +477,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -434,12 +493,16 @@
 ---@field actions backstitch.Action[]
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
+---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
+---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
 ---@field edits? backstitch.DocumentEdit[] Open documents that are edited in the editor.
 ---@field uncarried? backstitch.Text[] The user's edits that a switch leaves behind.
 ---@field nothing? string Reason why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Set if git's HEAD was at another commit or branch.
----@field title string For example `rewind to t4`.
+---@field title string For people: `Rewind to before “Add a cart” (t4, 2 min ago)`.
+---@field summary string[] Sentences for people about whose work goes and whose stays, the most important first.
 ---@field empty boolean True if there is nothing to do.
 ---@field exact boolean True for an exact restore: as requested, else by the settings.
 ---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
@@ -451,6 +514,16 @@
 ---@field now string|nil
 ---@field then string|nil
 
+---A turn of an agent, or its steps that belong to no turn.
+---@class backstitch.PlannedTurn
+---@field turn string|nil For example `t4`. Null for steps without a prompt.
+---@field prompt string|nil
+---@field agent string
+---@field session string The agent's own id of its session.
+---@field letter string Letter of the session.
+---@field time backstitch.Time
+---@field checkpoint string
+
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
@@ -460,6 +533,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -485,6 +559,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -513,6 +588,7 @@
 ---@field added backstitch.Text[]
 ---@field agent string|nil
 ---@field session string|nil
+---@field letter string|nil Letter of the session.
 ---@field turn string|nil For example `t4`; of several turns the newest.
 ---@field prompt string|nil
 ---@field checkpoint string|nil
@@ -537,6 +613,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -588,6 +665,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -663,6 +741,7 @@
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
 ---@field hunks? string[]|nil Hunk ids from `backstitch/diff`.
 ---@field session? string|nil Restricts the restore to this session's edits.
+---@field allSessions? boolean|nil Undoes the work of all agents since, not only of the target's session.
 ---@field uncertain? backstitch.Uncertain|nil The default is `keep`.
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
 ---@field plan? string|nil Fingerprint of a plan that was shown. Only that plan is applied.
@@ -714,6 +793,7 @@
 ---@field ["backstitch.diff"] { params: backstitch.ShowDiffParams, result: backstitch.DiffResult|backstitch.CommandFailed }
 ---@field ["backstitch.timeline"] { params: backstitch.ShowTimelineParams, result: backstitch.ShowTimelineResult|backstitch.CommandFailed }
 ---@field ["backstitch.review"] { params: backstitch.Where, result: backstitch.ReviewResult|backstitch.CommandFailed }
+---@field ["backstitch.merge"] { params: backstitch.MergeParams, result: backstitch.MergeResult|backstitch.CommandFailed }
 
 ---@class backstitch.Notifications
 ---@field ["backstitch/didCheckpoint"] backstitch.DidCheckpoint
@@ -722,6 +802,7 @@
 ---@field ["backstitch/didSwitch"] backstitch.DidSwitch
 ---@field ["backstitch/timelineChanged"] backstitch.TimelineChanged
 ---@field ["backstitch/status"] backstitch.Status
+---@field ["backstitch/changedOnDisk"] backstitch.ChangedOnDisk
 
 return {
   --- The server's commands.
@@ -738,6 +819,7 @@ return {
     'backstitch.diff',
     'backstitch.timeline',
     'backstitch.review',
+    'backstitch.merge',
   },
   --- Notifications from the server.
   notifications = {
@@ -747,5 +829,6 @@ return {
     'backstitch/didSwitch',
     'backstitch/timelineChanged',
     'backstitch/status',
+    'backstitch/changedOnDisk',
   },
 }

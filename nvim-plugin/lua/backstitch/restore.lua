@@ -40,6 +40,10 @@ local function ways(verb, arguments, planned)
   elseif verb == 'rewind' then
     table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
   end
+  if verb == 'rewind' and #planned.stays > 0 and not arguments.session then
+    local instead = { allSessions = true }
+    table.insert(all, { key = 'a', label = "undo the other sessions' later work, too", instead = instead })
+  end
   local is_uncertain = false
   for _, gap in ipairs(planned.gaps) do
     is_uncertain = is_uncertain or gap.kind == 'uncertain'
@@ -63,6 +67,8 @@ local function is_same(one, other)
   return vim.deep_equal({ one.plan, one.conflicts, one.gaps }, { other.plan, other.conflicts, other.gaps })
 end
 
+local CONFLICTS = 'Backstitch: conflicts'
+
 --- Lists conflict markers in the quickfix window.
 ---@param root string
 ---@param result backstitch.Applied
@@ -80,22 +86,30 @@ local function list_markers(root, result)
     end
   end
   if #items > 0 then
-    vim.fn.setqflist({}, ' ', { title = 'Backstitch: conflicts', items = items })
-    vim.cmd.copen()
+    vim.fn.setqflist({}, ' ', { title = CONFLICTS, items = items })
+    -- the cursor stays in the text
+    local window = vim.api.nvim_get_current_win()
+    vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
+    vim.api.nvim_set_current_win(window)
+  elseif vim.fn.getqflist({ title = 0 }).title == CONFLICTS then
+    -- the markers are gone
+    vim.fn.setqflist({}, 'r', { title = CONFLICTS, items = {} })
+    vim.cmd.cclose()
   end
 end
 
 ---@param verb backstitch.Verb
 ---@param result backstitch.Applied
+---@param what? string What was undone, if it is less than files.
 ---@return string text, integer level
-local function report(verb, result)
+local function report(verb, result, what)
   local function list(paths)
     return table.concat(vim.tbl_map(words.shown, paths), ', ')
   end
   local pending = #vim.tbl_filter(function(edit)
     return edit.pending
   end, result.edits or {})
-  local parts = { ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
+  local parts = { what and 'Undone: ' .. what or ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
   if pending > 0 then
     table.insert(parts, ('%d of them unsaved'):format(pending))
   end
@@ -137,7 +151,7 @@ end
 ---@param client vim.lsp.Client
 ---@param verb backstitch.Verb
 ---@param arguments table
----@param options? { is_plain?: boolean }
+---@param options? { is_plain?: boolean, what?: string }
 ---@return backstitch.Applied?
 function M.run(client, verb, arguments, options)
   local command = 'backstitch.' .. verb
@@ -158,7 +172,7 @@ function M.run(client, verb, arguments, options)
       limit = 1,
     }).workspace)
     require('backstitch.reload').below(root)
-    vim.notify(report(verb, result))
+    vim.notify(report(verb, result, options and options.what))
     list_markers(root, result)
     return result
   end

@@ -11,8 +11,12 @@ local namespace = vim.api.nvim_create_namespace('backstitch.review')
 
 --- Delay from a key until the next comparison, in milliseconds.
 local DELAY = 80
+--- The same for signs that are always shown, where nobody waits for them.
+local SIGNS_DELAY = 250
 --- Priority of added lines: above the highlights of syntax and servers.
 local PRIORITY = 1000
+
+---@alias backstitch.Style 'inline'|'signs'|'hidden' Marks everything, signs alone, or nothing.
 
 ---@class backstitch.Review
 ---@field buf integer
@@ -23,6 +27,7 @@ local PRIORITY = 1000
 ---@field hidden integer Number of kept changes, which are not marked.
 ---@field shown? string The server's name for the recorded state of the file at the comparison.
 ---@field tick? integer The buffer's changedtick at the comparison.
+---@field style backstitch.Style
 ---@field debounce uv.uv_timer_t
 ---@field tops table<integer, string> By window: the lines above the first one that were scrolled into view.
 
@@ -30,6 +35,7 @@ local PRIORITY = 1000
 ---@type table<integer, backstitch.Review>
 local reviews = {}
 
+--- Returns the comparison of a buffer, drawn or not.
 ---@param buf? integer
 ---@return backstitch.Review?
 function M.of(buf)
@@ -41,9 +47,34 @@ end
 ---@return string
 local function uri_of(buf)
   if vim.bo[buf].buftype ~= '' or vim.api.nvim_buf_get_name(buf) == '' then
-    task.fail({ message = 'this buffer is not a file', hint = 'Open one' })
+    task.fail({ message = 'This buffer is not a file' })
   end
   return vim.uri_from_bufnr(buf)
+end
+
+--- The state before the newest turn whose edits are in force.
+M.LAST_TURN = '@turn'
+
+--- Returns the checkpoint before the newest turn whose edits are in force, or the newest where there is no turn.
+---@async
+---@param client vim.lsp.Client
+---@param where { uri?: string, workspace?: string }
+---@return backstitch.Checkpoint
+function M.before_last_turn(client, where)
+  local asked = vim.tbl_extend('force', { rev = M.LAST_TURN }, where)
+  local is_known, found = pcall(server.request, client, 'backstitch/checkpoint', asked)
+  if is_known then
+    return found
+  end
+  local page = server.request(client, 'backstitch/timeline', vim.tbl_extend('force', { limit = 1 }, where))
+  local params = { workspace = words.shown(page.workspace), kind = 'turn', limit = 20 }
+  local turns = server.request(client, 'backstitch/timeline', params).checkpoints
+  for _, turn in ipairs(turns) do
+    if not turn.taken_out then
+      return turn
+    end
+  end
+  return server.request(client, 'backstitch/checkpoint', { rev = '@', workspace = params.workspace })
 end
 
 --- Resolves the checkpoint that a buffer is compared with.
@@ -54,7 +85,8 @@ end
 local function resolve(buf, rev)
   local uri = uri_of(buf)
   local client = server.client(buf)
-  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
+  local checkpoint = rev == M.LAST_TURN and M.before_last_turn(client, { uri = uri })
+    or server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
   local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
   if not vim.api.nvim_buf_is_loaded(buf) then
     error(task.CALLED_OFF, 0)
@@ -68,8 +100,9 @@ end
 ---@param text string
 ---@param spans [integer, integer][]
 ---@param tabstop integer
+---@param columns integer The highlight goes at least to this column.
 ---@return backstitch.Chunk[]
-function M.virtual_line(text, spans, tabstop)
+function M.virtual_line(text, spans, tabstop, columns)
   local chunks, column, at = {}, 0, 0
   local function add(behind, group)
     if behind <= at then
@@ -95,8 +128,56 @@ function M.virtual_line(text, spans, tabstop)
   end
   add(#text, 'BackstitchRemoved')
   -- up to the right edge of the window
-  table.insert(chunks, { (' '):rep(math.max(1, vim.o.columns - column)), 'BackstitchRemoved' })
+  table.insert(chunks, { (' '):rep(math.max(1, columns - column)), 'BackstitchRemoved' })
   return chunks
+end
+
+--- Breaks a line of chunks where it would leave the window, as 'wrap' does.
+---@param chunks backstitch.Chunk[]
+---@param columns integer
+---@return backstitch.Chunk[][]
+function M.wrapped(chunks, columns)
+  local lines, line, used = {}, {}, 0
+  for _, chunk in ipairs(chunks) do
+    local rest, group = chunk[1], chunk[2]
+    while vim.fn.strdisplaywidth(rest) > columns - used do
+      local fits = 0
+      local part = ''
+      for _, letter in ipairs(vim.fn.split(rest, '\\zs')) do
+        local wide = vim.fn.strdisplaywidth(letter)
+        if used + fits + wide > columns and (used > 0 or fits > 0) then
+          break
+        end
+        part, fits = part .. letter, fits + wide
+      end
+      table.insert(line, { part, group })
+      table.insert(lines, line)
+      rest, line, used = rest:sub(#part + 1), {}, 0
+    end
+    table.insert(line, { rest, group })
+    used = used + vim.fn.strdisplaywidth(rest)
+  end
+  -- the padding alone needs no line
+  local is_blank = #lines > 0
+    and vim.iter(line):all(function(chunk)
+      return chunk[1]:match('^ *$') ~= nil
+    end)
+  if not is_blank then
+    table.insert(lines, line)
+  end
+  return lines
+end
+
+--- Returns the width of the text in the window that shows a buffer, and if it wraps lines.
+---@param buf integer
+---@return integer columns, boolean wraps
+local function text_area(buf)
+  local window = vim.fn.win_findbuf(buf)[1]
+  if not window then
+    return vim.o.columns, false
+  end
+  local info = assert(vim.fn.getwininfo(window)[1])
+  return math.max(1, info.width - info.textoff), vim.wo[window].wrap
 end
 
 --- Returns the line range of a change in the buffer, from 0, end-exclusive.
@@ -109,12 +190,16 @@ end
 ---@param review backstitch.Review
 ---@param hunk backstitch.Hunk
 local function draw_hunk(review, hunk)
+  if review.style == 'hidden' then
+    return
+  end
   local buf, own = review.buf, config.get().diff
+  local is_inline = review.style == 'inline'
   local count = vim.api.nvim_buf_line_count(buf)
   local first, behind = range(hunk)
   behind = math.min(behind, count)
   local spans = { removed = {}, added = {} }
-  if own.words and hunk.words then
+  if is_inline and own.words and hunk.words then
     for side, all in pairs({ removed = hunk.words.removed, added = hunk.words.added }) do
       for _, span in ipairs(all) do
         spans[side][span[1]] = spans[side][span[1]] or {}
@@ -122,20 +207,25 @@ local function draw_hunk(review, hunk)
       end
     end
   end
-  if #hunk.removed > 0 then
+  if is_inline and #hunk.removed > 0 then
+    local columns, wraps = text_area(buf)
     local lines = {}
     for i, line in ipairs(hunk.removed) do
       local text = words.shown(line):gsub('[\r\n]+$', '')
-      lines[i] = M.virtual_line(text, spans.removed[i - 1] or {}, vim.bo[buf].tabstop)
+      local chunks = M.virtual_line(text, spans.removed[i - 1] or {}, vim.bo[buf].tabstop, columns)
+      vim.list_extend(lines, wraps and M.wrapped(chunks, columns) or { chunks })
     end
     local is_behind_all = first >= count
-    vim.api.nvim_buf_set_extmark(buf, namespace, math.min(first, count - 1), 0, {
+    local row = math.min(first, count - 1)
+    -- at the end of the line: below the lens, which is at its start
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, #vim.fn.getbufoneline(buf, row + 1), {
       virt_lines = lines,
       virt_lines_above = not is_behind_all,
+      virt_lines_overflow = wraps and 'trunc' or 'scroll',
       right_gravity = false,
     })
   end
-  if behind > first then
+  if is_inline and behind > first then
     -- a line highlight would hide that of the words
     vim.api.nvim_buf_set_extmark(buf, namespace, first, 0, {
       end_row = behind,
@@ -157,7 +247,7 @@ local function draw_hunk(review, hunk)
       })
     end
   end
-  if own.signs then
+  if own.signs or review.style == 'signs' then
     local sign, group = '┃', 'BackstitchSignAdded'
     if #hunk.removed > 0 then
       group = behind > first and 'BackstitchSignChanged' or 'BackstitchSignRemoved'
@@ -186,7 +276,7 @@ end
 ---@param window integer
 local function show_top(review, window)
   local first = review.hunks[1]
-  if not first or first.new[1] > 1 or #first.removed == 0 then
+  if review.style ~= 'inline' or not first or first.new[1] > 1 or #first.removed == 0 then
     return
   end
   local marks = vim.api.nvim_buf_get_extmarks(review.buf, -1, { 0, 0 }, { 0, -1 }, { details = true })
@@ -264,7 +354,7 @@ end
 ---@param review backstitch.Review
 local function debounced_compare(review)
   review.debounce:start(
-    DELAY,
+    review.style == 'signs' and SIGNS_DELAY or DELAY,
     0,
     vim.schedule_wrap(function()
       if reviews[review.buf] == review then
@@ -276,6 +366,7 @@ local function debounced_compare(review)
   )
 end
 
+--- Ends a comparison.
 ---@param buf? integer
 function M.stop(buf)
   buf = buf or vim.api.nvim_get_current_buf()
@@ -290,32 +381,25 @@ function M.stop(buf)
   end
 end
 
+--- Ends the marks of a buffer; signs that are always shown stay.
+---@async
+---@param buf? integer
+function M.finish(buf)
+  buf = buf or vim.api.nvim_get_current_buf()
+  M.stop(buf)
+  require('backstitch.signs').show(buf)
+end
+
 ---@param review backstitch.Review
 local function report(review)
   local hidden = review.hidden > 0 and (', %d more kept'):format(review.hidden) or ''
-  local count = #review.hunks == 0 and 'no differences' or words.count(#review.hunks, 'change')
+  local count = #review.hunks == 0 and 'No differences' or words.count(#review.hunks, 'change')
   vim.notify(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
 end
 
---- Marks the differences from a checkpoint until `stop`.
----@async
----@param buf integer
----@param rev string
-function M.start(buf, rev)
-  local _, checkpoint, root = resolve(buf, rev)
-  M.stop(buf)
-  ---@type backstitch.Review
-  local review = {
-    buf = buf,
-    rev = rev == '@' and words.rev(checkpoint) or rev,
-    root = root,
-    id = checkpoint.id,
-    hunks = {},
-    hidden = 0,
-    debounce = assert(vim.uv.new_timer()),
-    tops = {},
-  }
-  reviews[buf] = review
+---@param review backstitch.Review
+local function follow(review)
+  local buf = review.buf
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function()
       if reviews[buf] ~= review then
@@ -330,12 +414,43 @@ function M.start(buf, rev)
     end,
     on_detach = function()
       vim.schedule(function()
-        if reviews[buf] == review then
-          M.stop(buf)
+        if reviews[buf] ~= review then
+          return
+        elseif not vim.api.nvim_buf_is_loaded(buf) then
+          return M.stop(buf)
         end
+        -- `:edit!` has read the file again
+        review.tick = nil
+        follow(review)
+        debounced_compare(review)
       end)
     end,
   })
+end
+
+--- Marks the differences from a checkpoint until `stop`.
+---@async
+---@param buf integer
+---@param rev string
+---@param style? backstitch.Style
+---@param is_quiet? boolean Reports no number of changes.
+function M.start(buf, rev, style, is_quiet)
+  local _, checkpoint, root = resolve(buf, rev)
+  M.stop(buf)
+  ---@type backstitch.Review
+  local review = {
+    buf = buf,
+    rev = (rev == '@' or rev == M.LAST_TURN) and words.rev(checkpoint) or rev,
+    root = root,
+    id = checkpoint.id,
+    hunks = {},
+    hidden = 0,
+    style = style or 'inline',
+    debounce = assert(vim.uv.new_timer()),
+    tops = {},
+  }
+  reviews[buf] = review
+  follow(review)
   local ok, failed = pcall(compare, review)
   if not ok then
     if reviews[buf] == review then
@@ -343,8 +458,36 @@ function M.start(buf, rev)
     end
     error(failed, 0)
   end
-  report(review)
+  if not is_quiet then
+    report(review)
+  end
 end
+
+--- Draws the marks of a buffer in another style.
+---@param buf integer
+---@param style backstitch.Style
+function M.restyle(buf, style)
+  local review = reviews[buf]
+  if review and review.style ~= style then
+    review.style = style
+    draw(review)
+  end
+end
+
+-- the width of a window decides where deleted lines break
+vim.api.nvim_create_autocmd({ 'WinResized', 'OptionSet' }, {
+  group = vim.api.nvim_create_augroup('backstitch.review', {}),
+  callback = function(event)
+    if event.event == 'OptionSet' and not vim.list_contains({ 'wrap', 'tabstop', 'number' }, event.match) then
+      return
+    end
+    for _, review in pairs(reviews) do
+      if review.style == 'inline' and vim.api.nvim_buf_is_loaded(review.buf) then
+        draw(review)
+      end
+    end
+  end,
+})
 
 -- another editor, or the command line, may keep changes
 server.on('backstitch/timelineChanged', function(params)
@@ -366,7 +509,7 @@ local function current(first, last)
   local review = M.of()
   if not review then
     task.fail({
-      message = 'this buffer is not compared with a checkpoint',
+      message = 'This buffer is not compared with a checkpoint',
       hint = ':Backstitch diff starts a comparison',
     })
   end
@@ -392,7 +535,7 @@ local function current(first, last)
     error(failed, 0)
   end
   if not lines[1] or not lines[2] then
-    task.fail({ message = 'the lines changed meanwhile', hint = 'Try again' })
+    task.fail({ message = 'The lines have changed in the meantime', hint = 'Try again' })
   end
   return review, lines[1], lines[2]
 end
@@ -421,7 +564,7 @@ end
 local function hunks_at(review, first, last)
   local some = M.touched(review.hunks, first, last, vim.api.nvim_buf_line_count(review.buf))
   if #some == 0 then
-    task.fail({ message = 'there is no change in this line', hint = ':Backstitch next goes to one' })
+    task.fail({ message = 'There is no change on this line', hint = ':Backstitch next goes to one' })
   end
   return some
 end
@@ -431,14 +574,14 @@ end
 ---@param some backstitch.Hunk[]
 local function put_back(buf, some)
   if not vim.bo[buf].modifiable then
-    task.fail({ message = 'this buffer cannot be changed', hint = ':set modifiable' })
+    task.fail({ message = 'This buffer cannot be changed', hint = ':set modifiable' })
   end
   local ending = vim.bo[buf].fileformat == 'dos' and '\r$' or '$'
   -- check all hunks before writing any
   local older = vim.tbl_map(function(hunk)
     return vim.tbl_map(function(line)
       if type(line) == 'table' then
-        task.fail({ message = 'the older text is not UTF-8', hint = 'Save the buffer, and undo the change then' })
+        task.fail({ message = 'The older text is not UTF-8', hint = 'Save the buffer, then undo the change' })
       end
       return (line:gsub(ending, ''))
     end, hunk.removed)
@@ -474,7 +617,7 @@ function M.take_back(first, last)
       return hunk.id
     end, some),
     exact = true,
-  }, { is_plain = true })
+  }, { is_plain = true, what = words.count(#some, 'change') })
 end
 
 --- Keeps or marks again what the server has recorded since the checkpoint.
@@ -498,7 +641,7 @@ function M.keep(first, last)
   local _, behind = range(some[#some])
   local kept = decide(review, { action = 'keep', lines = { start, behind }, shown = review.shown })
   if #kept.files == 0 then
-    task.fail({ message = 'this change is not recorded yet', hint = 'Save the buffer, and keep it then' })
+    task.fail({ message = 'This change is not recorded yet', hint = 'Save the buffer, then keep it' })
   end
   compare(review)
 end
@@ -512,40 +655,103 @@ function M.forget()
   report(review)
 end
 
---- Goes to the next or previous change, and wraps around.
+--- Moves the cursor to the change with this number; a negative one counts from the last.
+---@param review backstitch.Review
+---@param number integer
+function M.go(review, number)
+  local chosen = number < 0 and #review.hunks + 1 + number or number
+  local hunk = review.hunks[chosen]
+  if not hunk then
+    return
+  end
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { math.min(hunk.new[1], vim.api.nvim_buf_line_count(review.buf)), 0 })
+  vim.cmd('normal! zv')
+  -- a line of messages, or 'shortmess', may have no room for it
+  if vim.o.cmdheight > 0 and not vim.o.shortmess:find('S', 1, true) then
+    vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
+  end
+end
+
+--- Goes to the next or previous change, `count` times. After the last change of a file it goes on in the next file of a
+--- review of several files, else it wraps around.
 ---@async
 ---@param forward boolean
-function M.jump(forward)
+---@param count? integer
+function M.jump(forward, count)
   local window = vim.api.nvim_get_current_win()
   local review = current()
+  local panel = require('backstitch.panel')
   if #review.hunks == 0 then
-    return report(review)
+    return panel.is_open() and panel.cross(forward) or report(review)
   end
   if vim.api.nvim_get_current_win() ~= window or vim.api.nvim_get_current_buf() ~= review.buf then
     error(task.CALLED_OFF, 0)
   end
-  local line, count = vim.fn.line('.'), vim.api.nvim_buf_line_count(review.buf)
+  local line, lines = vim.fn.line('.'), vim.api.nvim_buf_line_count(review.buf)
   local chosen
   for i, hunk in ipairs(review.hunks) do
-    local start = math.min(hunk.new[1], count)
+    local start = math.min(hunk.new[1], lines)
     if forward and start > line then
       chosen = chosen or i
     elseif not forward and start < line then
       chosen = i
     end
   end
+  if not chosen and panel.is_open() and panel.cross(forward) then
+    return
+  end
   chosen = chosen or (forward and 1 or #review.hunks)
-  local hunk = assert(review.hunks[chosen])
-  vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { math.min(hunk.new[1], count), 0 })
-  vim.cmd('normal! zv')
-  vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
+  local further = chosen + (forward and 1 or -1) * ((count or 1) - 1)
+  M.go(review, (further - 1) % #review.hunks + 1)
+end
+
+--- Selects the lines of the change under the cursor, for a text object.
+function M.select()
+  local review = M.of()
+  local line = vim.fn.line('.')
+  local hunk = review and M.touched(review.hunks, line, line, vim.api.nvim_buf_line_count(0))[1]
+  if not hunk or hunk.new[2] == 0 then
+    return
+  end
+  vim.cmd(('normal! %dGV%dG'):format(hunk.new[1], hunk.new[1] + hunk.new[2] - 1))
+end
+
+--- Shows the change under the cursor in a float: its older lines, its newer ones, and who made it.
+---@async
+function M.preview()
+  local line = vim.fn.line('.')
+  local review = current(line, line)
+  local hunk = assert(hunks_at(review, line, line)[1])
+  local lines = {}
+  for _, side in ipairs({ { '-', hunk.removed }, { '+', hunk.added } }) do
+    for _, text in ipairs(side[2]) do
+      table.insert(lines, { { side[1] .. (words.shown(text):gsub('[\r\n]+$', '')) } })
+    end
+  end
+  local first = range(hunk)
+  local client = server.client(review.buf)
+  local blame = server.request(client, 'backstitch/blame', { uri = uri_of(review.buf) })
+  local by
+  for _, run in ipairs(blame.runs) do
+    if hunk.new[2] > 0 and run.start <= first and first < run.start + run.count and words.given(run.turn) then
+      by = ('%s “%s”'):format(run.turn, words.line(words.given(run.prompt) or '', 50))
+    end
+  end
+  require('backstitch.float').open({
+    title = by or ('since ' .. review.rev),
+    lines = lines,
+    keys = {},
+    filetype = 'diff',
+    footer = 'q close',
+  })
 end
 
 --- Opens the file at a checkpoint beside the buffer, both with 'diff'.
 ---@async
 ---@param buf integer
 ---@param rev string
+---@return integer window The older file's.
 function M.split(buf, rev)
   local window = vim.api.nvim_get_current_win()
   local client, checkpoint, root = resolve(buf, rev)
@@ -554,7 +760,7 @@ function M.split(buf, rev)
   local real = vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf)) or vim.api.nvim_buf_get_name(buf)
   local path = file and words.shown(file.from or file.path) or vim.fs.relpath(root, real) or real
   if file and file.kind == 'create' then
-    task.fail({ message = ('%s did not exist at %s'):format(path, rev) })
+    task.fail({ message = ('%s did not exist at %s'):format(path, rev), hint = ':Backstitch diff marks its lines' })
   end
   local name = require('backstitch.documents').fetch(client, root, checkpoint.id, path)
   -- open it beside the requested window, even if the cursor moved
@@ -563,7 +769,7 @@ function M.split(buf, rev)
   end
   vim.api.nvim_set_current_win(window)
   -- virtual lines would shift the two sides
-  M.stop(buf)
+  M.restyle(buf, 'hidden')
   vim.cmd('leftabove vertical diffsplit ' .. vim.fn.fnameescape(name))
   local older = vim.api.nvim_get_current_buf()
   vim.bo[older].bufhidden = 'wipe'
@@ -574,8 +780,12 @@ function M.split(buf, rev)
       for _, each in ipairs(vim.fn.win_findbuf(buf)) do
         vim.api.nvim_win_call(each, vim.cmd.diffoff)
       end
+      if not require('backstitch.panel').is_open() and M.of(buf) then
+        M.finish(buf)
+      end
     end,
   })
+  return vim.fn.bufwinid(older)
 end
 
 return M

@@ -1,4 +1,4 @@
---- Quickfix list of the changes of agents that the user has not reviewed.
+--- Quickfix lists of changes: those of agents that the user has not reviewed, or all since a state.
 local server = require('backstitch.server')
 local words = require('backstitch.words')
 
@@ -29,7 +29,49 @@ local function entries(root, file)
   return items
 end
 
---- Opens the list, or says that there is nothing to review.
+---@param items vim.quickfix.entry[]
+---@param title string
+---@param nothing string
+local function show(items, title, nothing)
+  if #items == 0 then
+    vim.notify('backstitch: ' .. nothing)
+    return
+  end
+  vim.fn.setqflist({}, ' ', { title = title, items = items })
+  vim.cmd('botright copen')
+end
+
+--- Lists all changes since a state that the user has not kept.
+---@async
+---@param client vim.lsp.Client
+---@param at { workspace: string }
+---@param rev string
+function M.since(client, at, rev)
+  local diff =
+    server.request(client, 'backstitch/diff', { workspace = at.workspace, from = rev, to = 'buffer' })
+  local items = {}
+  for _, file in ipairs(diff.files) do
+    local filename = vim.fs.joinpath(at.workspace, words.shown(file.path))
+    local count = #items
+    for _, hunk in ipairs(file.hunks) do
+      if not hunk.kept then
+        local line = words.shown(hunk.added[1] or hunk.removed[1] or '')
+        table.insert(items, {
+          filename = filename,
+          lnum = math.max(1, hunk.new[1]),
+          end_lnum = hunk.new[2] > 0 and hunk.new[1] + hunk.new[2] - 1 or nil,
+          text = ('+%d -%d  %s'):format(#hunk.added, #hunk.removed, words.line(line)),
+        })
+      end
+    end
+    if #items == count and not file.kept and #file.hunks == 0 then
+      table.insert(items, { filename = filename, text = file.binary and 'binary' or file.kind })
+    end
+  end
+  show(items, ('Backstitch: changes since %s'):format(rev), ('No changes since %s'):format(rev))
+end
+
+--- Lists what is not reviewed, or says that there is nothing to review.
 ---@async
 ---@param client vim.lsp.Client
 ---@param at { workspace: string }
@@ -47,12 +89,7 @@ function M.open(client, at)
       vim.list_extend(items, entries(at.workspace, file))
     end
   end
-  if #items == 0 then
-    vim.notify('backstitch: nothing to review')
-    return
-  end
-  vim.fn.setqflist({}, ' ', { title = 'Backstitch review', items = items })
-  vim.cmd('botright copen')
+  show(items, 'Backstitch: not reviewed', 'Nothing to review')
 end
 
 return M

@@ -85,6 +85,28 @@ function M.ago(time, now)
   return time:sub(1, 10)
 end
 
+--- The same for narrow columns: `now`, `2m`, `3h`, `5d`, then the date.
+---@param time string?
+---@param now integer seconds since 1970
+---@return string
+function M.age(time, now)
+  time = M.given(time)
+  if not time then
+    return ''
+  end
+  local since = math.max(0, now - seconds(time))
+  if since < 60 then
+    return 'now'
+  elseif since < 3600 then
+    return ('%dm'):format(since / 60)
+  elseif since < 86400 then
+    return ('%dh'):format(since / 3600)
+  elseif since < 7 * 86400 then
+    return ('%dd'):format(since / 86400)
+  end
+  return time:sub(6, 10)
+end
+
 ---@param count integer
 ---@param one string
 ---@param many? string
@@ -131,12 +153,15 @@ function M.about(checkpoint)
     local said = M.line(prompt or '')
     return said ~= '' and ('“%s”'):format(said) or 'turn without a prompt'
   elseif kind == 'step' then
-    local files = M.files(checkpoint.changes)
+    local about = M.given(checkpoint.summary) or M.files(checkpoint.changes)
     local tool = M.given(checkpoint.tool) or 'step'
-    return files == '' and tool or tool .. ' ' .. files
+    return about == '' and tool or ('%s %s'):format(tool, M.line(about))
   elseif kind == 'rewind' then
     local operation = M.given(checkpoint.operation)
-    return operation and ('%s %s'):format(operation.kind, M.line(operation.target)) or 'rewind'
+    if not operation then
+      return 'rewind'
+    end
+    return M.given(operation.title) or ('%s %s'):format(operation.kind, M.line(operation.target))
   end
   if checkpoint.squashed then
     return ('%d checkpoints, squashed'):format(checkpoint.squashed.checkpoints)
@@ -152,20 +177,32 @@ function M.rev(checkpoint)
   return checkpoint.kind == 'turn' and M.given(checkpoint.turn) or checkpoint.id
 end
 
---- Returns the state that a rewind from a checkpoint's row goes to: the state before the checkpoint of an agent, the
---- state itself of any other.
----@param checkpoint backstitch.Checkpoint
+--- Number of colours for sessions.
+M.COLOURS = 6
+
+--- Returns the highlight of a session by its letter: A, B … Z, AA …
+---@param letter string
 ---@return string
-function M.before(checkpoint)
-  return checkpoint.kind == 'step' and checkpoint.id .. '^' or M.rev(checkpoint)
+function M.session_group(letter)
+  local index = 0
+  for i = 1, #letter do
+    index = index * 26 + letter:byte(i) - 64
+  end
+  return ('BackstitchSession%d'):format((index - 1) % M.COLOURS + 1)
 end
 
-local KINDS = { create = 'created', delete = 'deleted', rename = 'renamed', mode = 'mode changed' }
---- Empty for the usual kind: modified.
+local LETTERS = { create = 'A', delete = 'D', rename = 'R', mode = 'T' }
+--- The letter of a change, as in git.
 ---@param change { kind: backstitch.ChangeKind }
 ---@return string
-function M.kind(change)
-  return KINDS[change.kind] or ''
+function M.letter(change)
+  return LETTERS[change.kind] or 'M'
+end
+
+---@param change { kind: backstitch.ChangeKind }
+---@return string
+function M.letter_group(change)
+  return ({ create = 'BackstitchSignAdded', delete = 'BackstitchSignRemoved' })[change.kind] or 'BackstitchSignChanged'
 end
 
 --- Returns the effect of a plan on a file.

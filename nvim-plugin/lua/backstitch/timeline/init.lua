@@ -15,6 +15,8 @@ local PAGE = 100
 local DELAY = 50
 --- Interval after which ages are redrawn, in milliseconds.
 local MINUTE = 60000
+--- A vertical split is at least this wide; where half of the screen is less, the timeline is below.
+local MIN_COLUMNS = 40
 
 local namespace = vim.api.nvim_create_namespace('backstitch.timeline')
 
@@ -28,10 +30,16 @@ local namespace = vim.api.nvim_create_namespace('backstitch.timeline')
 ---@field is_stale? boolean
 ---@field debounce uv.uv_timer_t
 ---@field ages uv.uv_timer_t
+---@field session_name? string The session of the filter, for people.
+---@field is_live? boolean The changes of the row are shown while the cursor moves.
+---@field live? integer Window of the live preview.
+---@field live_row? string
 
 --- Keyed by buffer.
 ---@type table<integer, backstitch.View>
 local views = {}
+---@type fun(view: backstitch.View)
+local show_live
 
 ---@param view backstitch.View
 local function draw(view)
@@ -90,6 +98,7 @@ local function read_branch(view, branch, before)
   local limit = not before and known and math.max(PAGE, #known.checkpoints) or PAGE
   local page =
     server.request(client, 'backstitch/timeline', params_of(view, { branch = branch, limit = limit, before = before }))
+  -- a page that arrives after the filter was changed is none of this list
   if not before or not known then
     view.timeline.pages[branch] = { checkpoints = page.checkpoints, more = page.more }
   elseif view.timeline.pages[branch] == known and known.checkpoints[#known.checkpoints].id == before then
@@ -129,6 +138,7 @@ local function refresh(view, done)
       vim.notify('backstitch: ' .. task.sentence(failure), vim.log.levels.ERROR)
     end
     draw(view)
+    show_live(view)
     if view.is_stale then
       view.is_stale = false
       return refresh(view, done)
@@ -206,7 +216,7 @@ end
 ---@return backstitch.Checkpoint
 local function checkpoint_of(row)
   if not row or not row.checkpoint then
-    task.fail({ message = 'there is no checkpoint in this line', hint = 'Put the cursor on one' })
+    task.fail({ message = 'There is no checkpoint on this line', hint = 'Put the cursor on one' })
   end
   return row.checkpoint
 end
@@ -219,7 +229,7 @@ end
 local function diff_lines(view, row)
   local client = client_of(view)
   local checkpoint = checkpoint_of(row)
-  local all = checkpoint.kind == 'turn' and row.steps or { checkpoint }
+  local all = row.saves or checkpoint.kind == 'turn' and row.steps or { checkpoint }
   local lines = {}
   for i = #all, 1, -1 do
     local range = pick.range(all[i])
@@ -234,24 +244,128 @@ local function diff_lines(view, row)
       end
     end
   end
-  return #lines > 0 and lines or { 'no files changed' }
+  return #lines > 0 and lines or { 'No files changed.' }
 end
 
 --- Goes to the window for files: the previous window if it shows a file, else another one or a new split.
 local function other_window()
-  local function is_ordinary(window)
-    return vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ''
+  -- lists of files, such as those of netrw and oil, are replaced by the file; panels at the side are not
+  local function fitness(window)
+    local kind = vim.bo[vim.api.nvim_win_get_buf(window)].buftype
+    if vim.api.nvim_win_get_config(window).relative ~= '' or vim.wo[window].winfixbuf then
+      return nil
+    elseif kind == '' then
+      return 2
+    end
+    local is_list = kind == 'acwrite' or kind == 'nofile'
+    return is_list and not vim.wo[window].winfixwidth and not vim.wo[window].winfixheight and 1 or nil
   end
   local last = vim.fn.win_getid(vim.fn.winnr('#'))
-  if last ~= 0 and is_ordinary(last) then
-    return vim.api.nvim_set_current_win(last)
-  end
+  local best = last ~= 0 and fitness(last) and last or nil
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if is_ordinary(window) and vim.api.nvim_win_get_config(window).relative == '' then
-      return vim.api.nvim_set_current_win(window)
+    if fitness(window) and (not best or fitness(window) > fitness(best)) then
+      best = window
     end
   end
+  if best then
+    return vim.api.nvim_set_current_win(best)
+  end
+  local timeline, columns = vim.api.nvim_get_current_win(), vim.api.nvim_win_get_width(0)
   vim.cmd('topleft vsplit')
+  vim.wo.winfixbuf, vim.wo.winfixwidth = false, false
+  vim.api.nvim_win_set_width(timeline, math.min(columns, math.floor(vim.o.columns / 2)))
+end
+
+--- Names the filter in the list and in the status line.
+---@param view backstitch.View
+local function name_filter(view)
+  local named = {}
+  if view.filter.uri then
+    local path = vim.uri_to_fname(view.filter.uri)
+    table.insert(named, vim.fs.relpath(view.root, path) or vim.fs.relpath(view.root, vim.uv.fs_realpath(path) or path) or path)
+  end
+  if view.filter.session then
+    table.insert(named, view.session_name or 'session ' .. view.filter.session)
+  end
+  view.timeline.filter = #named > 0 and table.concat(named, ', ') or nil
+  view.timeline.filter_key = config.get().timeline.keys.all or nil
+  vim.b[view.buf].backstitch_filter = view.timeline.filter and ' of ' .. view.timeline.filter or ''
+end
+
+---@param view backstitch.View
+local function hide_live(view)
+  if view.live and vim.api.nvim_win_is_valid(view.live) then
+    vim.api.nvim_win_close(view.live, true)
+  end
+  view.live, view.live_row = nil, nil
+end
+
+--- Shows lines beside the timeline, in a window that takes no focus.
+---@param view backstitch.View
+---@param title string
+---@param lines string[]
+local function draw_live(view, title, lines)
+  local here = vim.api.nvim_get_current_win()
+  local row, column = unpack(vim.api.nvim_win_get_position(here))
+  local width, height = vim.api.nvim_win_get_width(here), vim.api.nvim_win_get_height(here)
+  -- the largest part of the screen that the timeline leaves
+  local left, right, above = column, vim.o.columns - column - width, row
+  local place ---@type { row: integer, col: integer, width: integer, height: integer }
+  if math.max(left, right) >= MIN_COLUMNS then
+    place = { row = row, col = left >= right and 0 or column + width, width = math.max(left, right), height = height }
+  else
+    place = { row = 0, col = 0, width = vim.o.columns, height = above }
+  end
+  if place.height < 5 or place.width < 10 then
+    return hide_live(view)
+  end
+  local options = {
+    relative = 'editor',
+    row = place.row,
+    col = place.col,
+    width = place.width - 2,
+    height = math.min(place.height - 2, math.max(1, #lines)),
+    border = 'rounded',
+    title = (' %s '):format(words.line(title, place.width - 4)),
+    style = 'minimal',
+    focusable = false,
+  }
+  if view.live and vim.api.nvim_win_is_valid(view.live) then
+    vim.api.nvim_win_set_config(view.live, options)
+  else
+    local buf = vim.api.nvim_create_buf(false, true)
+    vim.bo[buf].bufhidden = 'wipe'
+    view.live = vim.api.nvim_open_win(buf, false, vim.tbl_extend('force', options, { noautocmd = true }))
+    vim.wo[view.live].wrap = false
+  end
+  local buf = vim.api.nvim_win_get_buf(view.live)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].filetype = 'diff'
+  vim.api.nvim_win_set_cursor(view.live, { 1, 0 })
+end
+
+--- Shows the changes of the row under the cursor, if the live preview is on.
+---@param view backstitch.View
+function show_live(view)
+  if not view.is_live or vim.api.nvim_get_current_buf() ~= view.buf then
+    return hide_live(view)
+  end
+  local row = current_row(view)
+  if not row or not row.checkpoint then
+    return hide_live(view)
+  end
+  if view.live_row == row.id and view.live then
+    return
+  end
+  view.live_row = row.id
+  task.run(function()
+    local lines = diff_lines(view, row)
+    local now = vim.api.nvim_get_current_buf() == view.buf and current_row(view)
+    -- the cursor may have moved on
+    if now and now.id == row.id and view.is_live then
+      draw_live(view, ('%s %s'):format(words.rev(row.checkpoint), words.line(words.about(row.checkpoint), 50)), lines)
+    end
+  end, function() end) -- a row whose texts are gone has no preview
 end
 
 --- Actions of the keys by name. Failures are shown to the user.
@@ -274,10 +388,13 @@ local actions = {
       })
     end
     other_window()
-    local buf = vim.fn.bufadd(path)
+    local buf = vim.fn.bufadd(vim.fn.fnamemodify(path, ':.'))
     vim.bo[buf].buflisted = true
     vim.api.nvim_win_set_buf(0, buf)
-    require('backstitch.review').start(vim.api.nvim_get_current_buf(), words.before(checkpoint_of(row)))
+    -- with what this row changed
+    local checkpoint = checkpoint_of(row)
+    local before = words.given(checkpoint.parent) or checkpoint.id
+    require('backstitch.review').start(vim.api.nvim_get_current_buf(), before)
   end,
   preview = function(view, row)
     local checkpoint = checkpoint_of(row)
@@ -292,14 +409,23 @@ local actions = {
       footer = 'q close',
     })
   end,
+  live = function(view)
+    view.is_live = not view.is_live
+    show_live(view)
+  end,
+  all = function(view)
+    view.filter, view.timeline.pages = {}, {}
+    name_filter(view)
+    refresh(view)
+  end,
   diff = function(view, row)
     local client = client_of(view)
-    local rev = row and row.branch and (words.given(row.branch.head) or '@') or words.before(checkpoint_of(row))
+    local rev = row and row.branch and (words.given(row.branch.head) or '@') or words.rev(checkpoint_of(row))
     server.execute(client, 'backstitch.diff', { workspace = view.root, rev = rev })
   end,
   rewind = function(view, row)
     local checkpoint = checkpoint_of(row)
-    local arguments = { workspace = view.root, rev = words.before(checkpoint) }
+    local arguments = { workspace = view.root, rev = words.rev(checkpoint) }
     if row and row.change then
       arguments.paths = { vim.uri_from_fname(vim.fs.joinpath(view.root, words.shown(row.change.path))) }
     end
@@ -307,10 +433,10 @@ local actions = {
   end,
   revert = function(view, row)
     local checkpoint = checkpoint_of(row)
-    if row and row.change then
-      task.fail({ message = 'a step is reverted with all of its files', hint = 'Put the cursor on it' })
-    end
     local arguments = { workspace = view.root }
+    if row and row.change then
+      arguments.paths = { vim.uri_from_fname(vim.fs.joinpath(view.root, words.shown(row.change.path))) }
+    end
     if checkpoint.kind == 'turn' then
       arguments.turn = checkpoint.turn
     else
@@ -326,11 +452,11 @@ local actions = {
   end,
   fork = function(view, row)
     local commands = require('backstitch.commands')
-    commands.fork(client_of(view), { workspace = view.root, rev = words.before(checkpoint_of(row)) })
+    commands.fork(client_of(view), { workspace = view.root, rev = words.rev(checkpoint_of(row)) })
   end,
   switch = function(view, row)
     if not row or not row.branch then
-      task.fail({ message = 'there is no branch in this line', hint = 'Put the cursor on one' })
+      task.fail({ message = 'There is no branch on this line', hint = 'Put the cursor on one' })
     end
     require('backstitch.restore').run(client_of(view), 'switch', { workspace = view.root, branch = row.branch.name })
   end,
@@ -433,6 +559,19 @@ local function map_keys(view)
   end)
 end
 
+--- Position and size of a new window: half of the screen at most, and below where that is too narrow.
+---@return string position, integer size
+local function place()
+  local own = config.get().timeline
+  if own.position == 'tab' then
+    return own.position, 0
+  elseif own.position ~= 'below' and math.floor(vim.o.columns / 2) >= MIN_COLUMNS then
+    return own.position, math.min(own.size, math.floor(vim.o.columns / 2))
+  end
+  local lines = own.position == 'below' and own.size or math.floor(vim.o.lines / 3)
+  return 'below', math.max(1, math.min(lines, math.floor(vim.o.lines / 2)))
+end
+
 local SPLITS = {
   left = 'topleft vertical %dsplit',
   right = 'botright vertical %dsplit',
@@ -442,16 +581,22 @@ local SPLITS = {
 
 ---@param buf integer
 local function open_window(buf)
-  local own = config.get().timeline
-  vim.cmd(SPLITS[own.position]:format(own.size))
+  local position, size = place()
+  vim.cmd(SPLITS[position]:format(size))
+  -- a split takes the options of the window
+  vim.wo.winfixbuf = false
   vim.api.nvim_win_set_buf(0, buf)
   local options = vim.wo[0][0]
   options.number, options.relativenumber, options.signcolumn, options.foldcolumn = false, false, 'no', '0'
-  options.statusline = ' %{fnamemodify(b:backstitch_root, ":t")}: timeline%=g? lists the keys '
-  options.wrap, options.cursorline, options.list, options.spell = false, true, false, false
-  if own.position == 'left' or own.position == 'right' then
-    options.winfixwidth = true
-  end
+  options.foldenable, options.statuscolumn, options.winbar, options.colorcolumn = false, '', '', ''
+  options.cursorcolumn, options.conceallevel, options.scrollbind, options.cursorbind = false, 0, false, false
+  options.wrap, options.cursorline, options.list, options.spell, options.diff = false, true, false, false, false
+  local key = config.get().timeline.keys.help
+  options.statusline = ' %{fnamemodify(b:backstitch_root, ":t")}: timeline%{get(b:, "backstitch_filter", "")}%='
+    .. (key and ('%s: keys '):format((key:gsub('%%', '%%%%'))) or '')
+  options.winfixwidth = position == 'left' or position == 'right'
+  options.winfixheight = position == 'below'
+  options.winfixbuf = true
 end
 
 ---@param root string
@@ -459,7 +604,12 @@ end
 ---@return backstitch.View
 local function create(root, filter)
   local buf = vim.api.nvim_create_buf(false, true)
-  vim.api.nvim_buf_set_name(buf, ('backstitch-timeline://%d/%s'):format(buf, vim.fs.basename(root)))
+  -- Neovim shortens the directories of a name in the label of a tab
+  local name = ('backstitch-timeline://%s timeline'):format(vim.fs.basename(root))
+  if vim.fn.bufnr(('^%s$'):format(vim.fn.escape(name, '\\[]*?{}'))) ~= -1 then
+    name = ('%s %d'):format(name, buf)
+  end
+  vim.api.nvim_buf_set_name(buf, name)
   vim.bo[buf].bufhidden = 'wipe'
   vim.bo[buf].filetype = 'backstitch'
   vim.b[buf].backstitch_root = root
@@ -472,8 +622,10 @@ local function create(root, filter)
     rows = {},
     debounce = assert(vim.uv.new_timer()),
     ages = assert(vim.uv.new_timer()),
+    is_live = config.get().timeline.preview,
   }
   views[buf] = view
+  name_filter(view)
   map_keys(view)
   local function redraw()
     draw(view)
@@ -481,11 +633,26 @@ local function create(root, filter)
   view.ages:start(MINUTE, MINUTE, vim.schedule_wrap(redraw))
   local group = vim.api.nvim_create_augroup('backstitch.timeline.' .. buf, {})
   vim.api.nvim_create_autocmd('WinResized', { group = group, callback = redraw })
+  vim.api.nvim_create_autocmd({ 'CursorMoved', 'WinEnter' }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      show_live(view)
+    end,
+  })
+  vim.api.nvim_create_autocmd({ 'WinLeave', 'BufWinLeave' }, {
+    group = group,
+    buffer = buf,
+    callback = function()
+      hide_live(view)
+    end,
+  })
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = buf,
     callback = function()
       views[buf] = nil
+      hide_live(view)
       view.debounce:close()
       view.ages:close()
       vim.api.nvim_del_augroup_by_id(group)
@@ -537,10 +704,18 @@ function M.open(client, where, filter)
   local root = words.shown(page.workspace)
   server.serves(root, client)
   for _, view in pairs(views) do
-    local window = vim.fn.win_findbuf(view.buf)[1]
-    if view.root == root and window then
-      vim.api.nvim_set_current_win(window)
+    local windows = vim.fn.win_findbuf(view.buf)
+    if view.root == root and #windows > 0 then
+      local here = vim.tbl_filter(function(window)
+        return vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage()
+      end, windows)[1]
+      if here then
+        vim.api.nvim_set_current_win(here)
+      else
+        open_window(view.buf)
+      end
       view.filter, view.timeline.pages = filter, {}
+      name_filter(view)
       return refresh(view)
     end
   end
@@ -551,7 +726,7 @@ function M.open(client, where, filter)
   end)
   -- start on the newest entry, below its branch
   if vim.api.nvim_get_current_buf() == view.buf and #view.rows > 1 then
-    vim.api.nvim_win_set_cursor(0, { 2, 0 })
+    vim.api.nvim_win_set_cursor(0, { math.min(#view.rows, view.timeline.filter and 3 or 2), 0 })
   end
 end
 

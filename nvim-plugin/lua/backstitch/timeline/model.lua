@@ -13,24 +13,121 @@ local M = {}
 ---@field head? string
 ---@field pages table<string, backstitch.Page> Keyed by branch.
 ---@field open table<string, boolean> Fold state by row id; rows without an entry have their default.
+---@field filter? string The filter, for people.
+---@field filter_key? string The key that clears it.
+
+---@class backstitch.Detail Text at the right edge. Where there is no room, those of little weight go first.
+---@field [1] string
+---@field [2]? string highlight
+---@field weight? integer
 
 ---@class backstitch.Row
 ---@field id string
 ---@field depth integer
 ---@field left backstitch.Chunk[]
----@field right backstitch.Chunk[]
+---@field right backstitch.Detail[]
 ---@field is_open? boolean nil: the row has no children.
 ---@field branch? backstitch.Branch
 ---@field checkpoint? backstitch.Checkpoint
 ---@field steps? backstitch.Checkpoint[] of a turn
+---@field saves? backstitch.Checkpoint[] Adjacent edits of the user, newest first.
 ---@field change? backstitch.Change
 ---@field more? string The branch that has older rows.
 
 ---@class backstitch.Entry
 ---@field checkpoint backstitch.Checkpoint
 ---@field steps backstitch.Checkpoint[]
+---@field saves? backstitch.Checkpoint[]
+---@field undone? backstitch.Entry[] What this operation undid.
 
---- Groups steps below their turns. A step whose turn is not loaded yet is an entry of its own.
+--- Returns the row of a turn whose own checkpoint is not among the loaded ones, such as in the history of one file.
+---@param step backstitch.Checkpoint
+---@return backstitch.Checkpoint
+local function turn_of(step)
+  return vim.tbl_extend('force', step, {
+    kind = 'turn',
+    id = step.turn,
+    label = vim.NIL,
+    tool = vim.NIL,
+    tags = {},
+    pinned = false,
+    changes = {},
+    unsaved = {},
+    coverage = { items = {} },
+  })
+end
+
+--- True for the user's edits with nothing that would need a row of its own.
+---@param entry backstitch.Entry
+local function is_plain_save(entry)
+  local checkpoint = entry.checkpoint
+  return checkpoint.kind == 'external'
+    and not words.given(checkpoint.label)
+    and #checkpoint.tags == 0
+    and not checkpoint.pinned
+    and #checkpoint.coverage.items == 0
+end
+
+--- Merges adjacent edits of the user.
+---@param entries backstitch.Entry[]
+---@return backstitch.Entry[]
+local function merge_saves(entries)
+  local all = {}
+  for _, entry in ipairs(entries) do
+    local last = all[#all]
+    if last and is_plain_save(last) and is_plain_save(entry) then
+      last.saves = last.saves or { last.checkpoint }
+      table.insert(last.saves, entry.checkpoint)
+    else
+      table.insert(all, entry)
+    end
+  end
+  return all
+end
+
+--- Moves what an operation undid below its row: the turns of a rewind, the operation of an undo.
+---@param entries backstitch.Entry[] newest first
+---@return backstitch.Entry[]
+local function fold_operations(entries)
+  ---@type table<backstitch.Entry, true>
+  local is_folded = {}
+  -- a later rewind does not undo again what an earlier one has
+  for at = #entries, 1, -1 do
+    local entry = assert(entries[at])
+    local operation = words.given(entry.checkpoint.operation)
+    local kind = operation and operation.kind
+    if operation and words.given(entry.checkpoint.operation) then
+      local found, is_complete = {}, false
+      for i = at + 1, #entries do
+        local other = assert(entries[i])
+        local checkpoint = other.checkpoint
+        local of = words.given(checkpoint.operation)
+        local is_target = checkpoint.id == operation.target or words.given(checkpoint.turn) == operation.target
+        if kind == 'undo' or kind == 'redo' then
+          is_complete = of ~= nil and of.id == words.given(operation.of)
+          found = is_complete and { other } or found
+        elseif checkpoint.taken_out and not is_folded[other] and (kind == 'rewind' or is_target) then
+          table.insert(found, other)
+        end
+        is_complete = is_complete or (is_target and kind ~= 'undo' and kind ~= 'redo')
+        if is_complete then
+          break
+        end
+      end
+      if is_complete and (kind ~= 'rewind' and kind ~= 'revert' or not words.given(operation.undone_by)) then
+        for _, each in ipairs(found) do
+          is_folded[each] = true
+        end
+        entry.undone = #found > 0 and found or nil
+      end
+    end
+  end
+  return vim.tbl_filter(function(entry)
+    return not is_folded[entry]
+  end, entries)
+end
+
+--- Groups steps below their turns, edits of the user that follow one another, and what an operation undid below it.
 ---@param newest_first backstitch.Checkpoint[]
 ---@return backstitch.Entry[]
 function M.entries(newest_first)
@@ -42,16 +139,25 @@ function M.entries(newest_first)
     end
   end
   for _, checkpoint in ipairs(newest_first) do
-    local turn = turns[words.given(checkpoint.turn) or '']
+    local name = words.given(checkpoint.turn)
+    local turn = turns[name or '']
+    if not turn and name and checkpoint.kind == 'step' then
+      turn = { checkpoint = turn_of(checkpoint), steps = {} }
+      turns[name] = turn
+      table.insert(all, turn)
+    end
     if turn and checkpoint.kind == 'turn' then
       table.insert(all, turn)
     elseif turn and checkpoint.kind == 'step' then
       table.insert(turn.steps, checkpoint)
+      if not checkpoint.taken_out and turn.checkpoint.id == name then
+        turn.checkpoint.taken_out = false
+      end
     else
       table.insert(all, { checkpoint = checkpoint, steps = {} })
     end
   end
-  return all
+  return merge_saves(fold_operations(all))
 end
 
 ---@param parts string[]
@@ -78,36 +184,33 @@ end
 ---@param rows backstitch.Row[]
 ---@param parent backstitch.Row
 ---@param checkpoint backstitch.Checkpoint
-local function files(rows, parent, checkpoint)
+---@param is_known fun(unsaved: backstitch.Unsaved): boolean True if the checkpoint before has the same.
+local function files(rows, parent, checkpoint, is_known)
   for _, change in ipairs(checkpoint.changes) do
     local path = words.shown(change.path)
     local from = change.from and words.shown(change.from)
     table.insert(rows, {
       id = ('%s:%s'):format(parent.id, path),
       depth = parent.depth + 1,
-      left = { { path, change.kind == 'delete' and 'BackstitchRemoved' or nil } },
-      right = {
-        {
-          dotted({
-            from and ('from ' .. from) or words.kind(change),
-            words.counts({ change }),
-            change.binary and 'binary' or '',
-          }),
-          'BackstitchDim',
-        },
+      left = {
+        { words.letter(change) .. ' ', words.letter_group(change) },
+        { from and ('%s → %s'):format(from, path) or path, change.kind == 'delete' and 'BackstitchDim' or nil },
       },
+      right = { { dotted({ words.counts({ change }), change.binary and 'binary' or '' }), 'BackstitchDim' } },
       checkpoint = checkpoint,
       change = change,
     })
   end
   for _, unsaved in ipairs(checkpoint.unsaved) do
-    table.insert(rows, {
-      id = ('%s:unsaved:%s'):format(parent.id, words.shown(unsaved.path)),
-      depth = parent.depth + 1,
-      left = { { words.shown(unsaved.path) } },
-      right = { { 'not saved in ' .. unsaved.editor, 'BackstitchDim' } },
-      checkpoint = checkpoint,
-    })
+    if not is_known(unsaved) then
+      table.insert(rows, {
+        id = ('%s:unsaved:%s'):format(parent.id, words.shown(unsaved.path)),
+        depth = parent.depth + 1,
+        left = { { '~ ', 'BackstitchDim' }, { words.shown(unsaved.path) } },
+        right = { { 'unsaved in ' .. unsaved.editor, 'BackstitchDim' } },
+        checkpoint = checkpoint,
+      })
+    end
   end
   for _, item in ipairs(checkpoint.coverage.items) do
     table.insert(rows, {
@@ -120,16 +223,39 @@ local function files(rows, parent, checkpoint)
   end
 end
 
+---@class backstitch.Place Position of an entry in the tree.
+---@field depth integer
+---@field branch backstitch.Branch
+---@field now integer
+---@field is_newest_turn boolean
+---@field names_agents boolean
+---@field names_sessions boolean
+---@field before table<string, backstitch.Checkpoint> The checkpoint before each, by id.
+
 ---@param timeline backstitch.Timeline
 ---@param rows backstitch.Row[]
 ---@param entry backstitch.Entry
----@param at { depth: integer, branch: string, now: integer, is_newest_turn: boolean, names_agents: boolean }
+---@param at backstitch.Place
 local function entry_rows(timeline, rows, entry, at)
   local checkpoint = entry.checkpoint
   local is_turn = checkpoint.kind == 'turn'
-  local changes, gaps = sums(vim.list_extend({ checkpoint }, entry.steps))
-  local id = ('%s:%s'):format(at.branch, checkpoint.id)
-  local has_more = #entry.steps + #checkpoint.changes + #checkpoint.unsaved + #checkpoint.coverage.items > 0
+  local changes, gaps = sums(entry.saves or vim.list_extend({ checkpoint }, entry.steps))
+  local id = ('%s:%s'):format(at.branch.name, is_turn and words.rev(checkpoint) or checkpoint.id)
+  ---@param unsaved backstitch.Unsaved
+  local function is_known(unsaved)
+    local before = at.before[checkpoint.id]
+    return before ~= nil
+      and vim.iter(before.unsaved):any(function(other)
+        return words.shown(other.path) == words.shown(unsaved.path) and other.editor == unsaved.editor
+      end)
+  end
+  local unsaved = vim.iter(checkpoint.unsaved):any(function(each)
+    return not is_known(each)
+  end)
+  local has_more = #entry.steps + #checkpoint.changes + #checkpoint.coverage.items > 0
+    or unsaved
+    or entry.saves
+    or entry.undone
   local is_open = nil
   if has_more then
     is_open = timeline.open[id]
@@ -137,34 +263,57 @@ local function entry_rows(timeline, rows, entry, at)
       is_open = at.is_newest_turn
     end
   end
-  local is_undone = checkpoint.taken_out
-  local title_group = is_undone and 'BackstitchDim'
+  -- a branch that was created at a turn begins before it: the turn's work is not on it
+  local is_start = is_turn and #entry.steps == 0 and words.given(at.branch.fork_point) == checkpoint.id
+  local is_undone = checkpoint.taken_out and not is_start
+  local title_group = (is_undone or is_start) and 'BackstitchDim'
     or is_turn and 'BackstitchPrompt'
     or checkpoint.kind == 'step' and 'BackstitchTool'
     or nil
   local left = {}
-  if checkpoint.id == timeline.head and at.branch == timeline.current then
+  if checkpoint.id == timeline.head and at.branch.name == timeline.current then
     table.insert(left, { '● ', 'BackstitchCurrent' })
   end
-  if is_turn then
-    table.insert(left, { words.rev(checkpoint) .. ' ', 'BackstitchTurn' })
+  if is_start then
+    table.insert(left, { 'starts before ', 'BackstitchDim' })
   end
-  table.insert(left, { words.about(checkpoint), title_group })
+  local letter = is_turn and at.names_sessions and words.given(checkpoint.letter)
+  if letter then
+    table.insert(left, { letter .. ' ', words.session_group(letter) })
+  end
+  if is_turn then
+    local group = letter and words.session_group(letter) or 'BackstitchTurn'
+    table.insert(left, { words.rev(checkpoint) .. ' ', group })
+  elseif checkpoint.kind == 'rewind' then
+    table.insert(left, { '⟲ ', 'BackstitchTag' })
+  elseif checkpoint.failed then
+    table.insert(left, { '✗ ', 'BackstitchWarning' })
+  end
+  local about = words.about(checkpoint)
+  -- the words of others stay as they are
+  local is_own = not words.given(checkpoint.label) and checkpoint.kind ~= 'step'
+  table.insert(left, { is_own and words.sentence(about) or about, title_group })
   local right = {}
-  local function add(text, group)
+  local function add(text, group, weight)
     if text ~= '' then
-      table.insert(right, { (#right > 0 and ' · ' or '') .. text, group })
+      table.insert(right, { text, group, weight = weight })
     end
   end
-  add(is_undone and 'undone' or '', 'BackstitchDim')
-  add(checkpoint.pinned and '◆' or '', 'BackstitchTag')
+  add(is_undone and 'undone' or '', 'BackstitchDim', 4)
+  local turns = vim.tbl_filter(function(each)
+    return each.checkpoint.kind == 'turn'
+  end, entry.undone or {})
+  add(#turns > 0 and words.count(#turns, 'turn') .. ' undone' or '', 'BackstitchDim', 4)
+  add(entry.saves and words.count(#entry.saves, 'save') or '', 'BackstitchDim', 1)
+  add(checkpoint.failed and 'failed' or '', 'BackstitchWarning', 5)
+  add(checkpoint.pinned and '◆' or '', 'BackstitchTag', 5)
   for _, tag in ipairs(checkpoint.tags) do
-    add('⚑ ' .. tag, 'BackstitchTag')
+    add('⚑ ' .. tag, 'BackstitchTag', 6)
   end
-  add(gaps > 0 and ('⚠ %d not captured'):format(gaps) or '', 'BackstitchWarning')
-  add(words.counts(changes), 'BackstitchDim')
-  add(is_turn and at.names_agents and words.given(checkpoint.agent) or '', 'BackstitchDim')
-  add(words.ago(checkpoint.time, at.now), 'BackstitchDim')
+  add(gaps > 0 and ('⚠ %d not captured'):format(gaps) or '', 'BackstitchWarning', 5)
+  add(words.counts(changes), 'BackstitchDim', 3)
+  add(is_turn and at.names_agents and words.given(checkpoint.agent) or '', 'BackstitchDim', 1)
+  add(words.age(checkpoint.time, at.now), 'BackstitchDim', 2)
   local row = {
     id = id,
     depth = at.depth,
@@ -173,21 +322,32 @@ local function entry_rows(timeline, rows, entry, at)
     is_open = is_open,
     checkpoint = checkpoint,
     steps = is_turn and entry.steps or nil,
+    saves = entry.saves,
   }
   table.insert(rows, row)
   if not is_open then
     return
   end
-  for _, step in ipairs(entry.steps) do
-    entry_rows(timeline, rows, { checkpoint = step, steps = {} }, {
-      depth = at.depth + 1,
-      branch = at.branch,
-      now = at.now,
-      is_newest_turn = false,
-      names_agents = false,
-    })
+  local below = vim.tbl_extend('force', at, { depth = at.depth + 1, is_newest_turn = false })
+  for _, each in ipairs(entry.undone or {}) do
+    entry_rows(timeline, rows, each, below)
   end
-  files(rows, row, checkpoint)
+  for i, save in ipairs(entry.saves or {}) do
+    local first = #rows + 1
+    entry_rows(timeline, rows, { checkpoint = save, steps = {} }, below)
+    if i == 1 then
+      -- the newest has the id of the group
+      for j = first, #rows do
+        rows[j].id = rows[j].id .. ':newest'
+      end
+    end
+  end
+  for _, step in ipairs(entry.steps) do
+    entry_rows(timeline, rows, { checkpoint = step, steps = {} }, below)
+  end
+  if not entry.saves then
+    files(rows, row, checkpoint, is_known)
+  end
 end
 
 ---@param timeline backstitch.Timeline
@@ -195,16 +355,26 @@ end
 ---@return backstitch.Row[]
 function M.rows(timeline, now)
   local rows = {}
-  -- rows name the agent only if there are several
-  local agents = {}
+  if timeline.filter then
+    table.insert(rows, {
+      id = 'filter',
+      depth = 0,
+      left = { { 'Only ', 'BackstitchDim' }, { timeline.filter, 'BackstitchFilter' } },
+      right = { { timeline.filter_key and timeline.filter_key .. ' shows all' or '', 'BackstitchDim', weight = 9 } },
+    })
+  end
+  -- rows name the agent, and the session, only if there are several
+  local agents, letters = {}, {}
   for _, page in pairs(timeline.pages) do
     for _, checkpoint in ipairs(page.checkpoints) do
       if checkpoint.kind == 'turn' then
         agents[words.given(checkpoint.agent) or ''] = true
       end
+      letters[words.given(checkpoint.letter) or false] = true
     end
   end
-  local names_agents = vim.tbl_count(agents) > 1
+  letters[false] = nil
+  local names_agents, names_sessions = vim.tbl_count(agents) > 1, vim.tbl_count(letters) > 1
   local branches = vim.tbl_filter(function(branch)
     return not branch.deleted
   end, timeline.branches)
@@ -241,23 +411,28 @@ function M.rows(timeline, now)
     })
     local page = is_open and timeline.pages[branch.name]
     if page then
-      local has_turn = false
+      local has_turn, before = false, {}
+      for i, checkpoint in ipairs(page.checkpoints) do
+        before[checkpoint.id] = page.checkpoints[i + 1]
+      end
       for _, entry in ipairs(M.entries(page.checkpoints)) do
         local is_newest_turn = branch.current and not has_turn and entry.checkpoint.kind == 'turn'
         has_turn = has_turn or is_newest_turn
         entry_rows(timeline, rows, entry, {
           depth = 1,
-          branch = branch.name,
+          branch = branch,
           now = now,
           is_newest_turn = is_newest_turn,
           names_agents = names_agents,
+          names_sessions = names_sessions,
+          before = before,
         })
       end
       if page.more then
         table.insert(rows, {
           id = id .. ':more',
           depth = 1,
-          left = { { 'older checkpoints…', 'BackstitchDim' } },
+          left = { { 'Older checkpoints…', 'BackstitchDim' } },
           right = {},
           more = branch.name,
         })
@@ -265,7 +440,12 @@ function M.rows(timeline, now)
         table.insert(rows, {
           id = id .. ':none',
           depth = 1,
-          left = { { 'no checkpoints yet: they appear when an agent starts working here', 'BackstitchDim' } },
+          left = {
+            {
+              timeline.filter and 'No checkpoint matches.' or 'No checkpoints yet: they appear once an agent works here.',
+              'BackstitchDim',
+            },
+          },
           right = {},
         })
       end
@@ -274,14 +454,18 @@ function M.rows(timeline, now)
   return rows
 end
 
----@param chunks backstitch.Chunk[]
-local function width(chunks)
-  local sum = 0
+---@param chunks backstitch.Chunk[]|backstitch.Detail[]
+---@param gap integer Cells between two of them.
+local function width(chunks, gap)
+  local sum = gap * math.max(0, #chunks - 1)
   for _, chunk in ipairs(chunks) do
     sum = sum + vim.fn.strdisplaywidth(chunk[1])
   end
   return sum
 end
+
+--- Share of the line that belongs to the title.
+local TITLE = 0.6
 
 --- Lays out a row in `columns` cells: the title on the left, cut if too long, the details on the right.
 ---@param row backstitch.Row
@@ -290,14 +474,17 @@ end
 function M.line(row, columns)
   local fold = row.is_open == nil and '  ' or row.is_open and '▾ ' or '▸ '
   local chunks = { { ('  '):rep(row.depth) .. fold, 'BackstitchDim' } }
-  local right = row.right
-  local left_width, right_width, head = width(row.left), width(right), width(chunks)
-  -- the title gets at least a quarter of the line
-  local min_left = math.min(left_width, math.floor(columns / 4))
-  while right_width > 0 and columns - head - right_width - 2 < min_left do
-    right = vim.list_slice(right, 1, #right - 1)
-    right_width = width(right)
+  local right = vim.list_slice(row.right)
+  local left_width, head = width(row.left, 0), width(chunks, 0)
+  local least = math.min(left_width, math.floor((columns - head) * TITLE))
+  while #right > 0 and columns - head - width(right, 3) - 2 < least do
+    local lightest = 1
+    for i, detail in ipairs(right) do
+      lightest = (detail.weight or 0) < (right[lightest].weight or 0) and i or lightest
+    end
+    table.remove(right, lightest)
   end
+  local right_width = width(right, 3)
   local room = columns - head - right_width - (right_width > 0 and 2 or 0)
   for i, chunk in ipairs(row.left) do
     local text = chunk[1]
@@ -310,7 +497,9 @@ function M.line(row, columns)
   end
   if right_width > 0 then
     table.insert(chunks, { (' '):rep(math.max(0, room) + 2) })
-    vim.list_extend(chunks, right)
+    for i, detail in ipairs(right) do
+      table.insert(chunks, { (i > 1 and ' · ' or '') .. detail[1], detail[2] })
+    end
   end
   return chunks
 end
