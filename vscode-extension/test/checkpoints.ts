@@ -10,6 +10,7 @@ export function checkpoint(id: string, kind: Kind, more: Partial<Checkpoint> = {
     parent: number > 1 ? `c${number - 1}` : null,
     kind,
     session: null,
+    letter: null,
     agent: null,
     turn: null,
     iteration: null,

@@ -83,6 +83,10 @@ function table(
   };
   return {
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
+    "backstitch.undoTurn": async (argument) => {
+      const typed = only<Commands["backstitch.rewind"]["params"]>(argument, ["uri", "workspace"]);
+      return restores.run("backstitch.rewind", { ...(await ctx.about(typed)), rev: "@turn" });
+    },
     "backstitch.rewindFile": async (argument) => {
       const given = asArguments<Where>(argument);
       // read before the await: the active editor may change meanwhile
@@ -162,6 +166,11 @@ function table(
       const { uri, rev } = chosen;
       if (rev === undefined) return vscode.commands.executeCommand("vscode.open", uri);
       return compare.since(ctx, features.review, { uri: uri.toString(), rev });
+    },
+    "backstitch.merge": async (argument) => {
+      const given = asArguments<Commands["backstitch.merge"]["params"]>(argument);
+      const uri = given.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
+      return ctx.execute("backstitch.merge", uri === undefined ? given : { ...given, uri });
     },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));

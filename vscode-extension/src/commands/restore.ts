@@ -7,11 +7,11 @@ import type { Ctx } from "../ctx.ts";
 import { Planned } from "../documents/planned.ts";
 import * as documents from "../documents/open.ts";
 import {
-  type Action,
   type Commands,
   type PlanParams,
   type PlanResult,
   type RestoreResult,
+  type Text,
   shown,
 } from "../server/protocol.ts";
 import { isCancelled, withErrors } from "../show/errors.ts";
@@ -140,6 +140,14 @@ export class Restores {
           now({ exact: false }),
         ),
       isRewind &&
+        plan.stays.length > 0 &&
+        way(
+          "organization",
+          say("Undo the other sessions' later work, too"),
+          say("your own edits stay"),
+          now({ allSessions: true }),
+        ),
+      isRewind &&
         way("hubot", say("Only one session's work…"), say("keeps the work of other sessions"), async () => {
           const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
           return session === undefined ? undefined : { session };
@@ -201,15 +209,15 @@ export class Restores {
   private async show(plan: PlanResult, ways: Way[]): Promise<Decision | undefined> {
     const texts = this.planned.keep(plan.texts ?? []);
     const title = sentence(plan.title);
-    const look = async (action: Action) => {
-      const sides = texts.get(shown(action.path));
+    const look = async (file: { path: Text }) => {
+      const sides = texts.get(shown(file.path));
       if (sides === undefined) {
         void vscode.window.showInformationMessage(
-          vscode.l10n.t("{0} is binary or too large to preview", shown(action.path)),
+          vscode.l10n.t("{0} is binary or too large to preview", shown(file.path)),
         );
         return;
       }
-      await documents.diff(sides, `${shown(action.path)} (${title})`, { preserveFocus: true, preview: true });
+      await documents.diff(sides, `${shown(file.path)} (${title})`, { preserveFocus: true, preview: true });
     };
     const all = () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]);
     return decide(plan, { file: look, all }, ways);

@@ -2,19 +2,26 @@
 
 import * as vscode from "vscode";
 
-import { type Action, type OnConflict, type PlanParams, type PlanResult, shown } from "../server/protocol.ts";
+import {
+  type Action,
+  type OnConflict,
+  type PlanParams,
+  type PlanResult,
+  type Text,
+  shown,
+} from "../server/protocol.ts";
 import { withErrors } from "./errors.ts";
 import { actionOf, conflicts, gap, summary } from "./words.ts";
 
 /** Run the plan, or plan again with changed arguments. */
 export type Decision = { onConflict: OnConflict } | { instead: Instead };
-export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session">>;
+export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session" | "allSessions">>;
 /** Alternative to the plan. `choose` returns undefined if the user cancels. */
 export type Way = { label: string; detail: string; icon: string; choose: () => Promise<Instead | undefined> };
 
 export type Looks = {
-  /** Shows one file beside its planned text. */
-  file: (action: Action) => Promise<void>;
+  /** Shows one file beside its planned text; a file in conflict with the target's lines. */
+  file: (file: { path: Text }) => Promise<void>;
   all: () => Promise<void>;
 };
 
@@ -27,7 +34,8 @@ type PlanItem = vscode.QuickPickItem & {
 export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promise<Decision | undefined> {
   const pick = vscode.window.createQuickPick<PlanItem>();
   pick.title = sentence(plan.title);
-  pick.placeholder = summary(plan, vscode.l10n.t);
+  // the counts, then the authors of the work
+  pick.placeholder = [summary(plan, vscode.l10n.t), ...plan.summary].join(" · ");
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
@@ -63,19 +71,20 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): PlanItem[] {
     alwaysShow: true,
     decision: () => Promise.resolve({ onConflict }),
   });
-  const title = sentence(plan.title);
+  // the title above the list names the state; here the verb is enough
+  const [verb = plan.title] = sentence(plan.title).split(" ");
   const decisions =
     open === 0
-      ? [decide("check", title, "fail")]
+      ? [decide("check", verb, "fail")]
       : [
           decide(
             "git-merge",
-            say("{0}, and resolve conflicts", title),
+            say("{0}, and resolve conflicts", verb),
             "markers",
             say("Opens the merge editor"),
           ),
-          decide("person", say("{0}, and keep your lines in conflicts", title), "current"),
-          decide("history", say("{0}, and take the older lines in conflicts", title), "target"),
+          decide("person", say("{0}, and keep your lines in conflicts", verb), "current"),
+          decide("history", say("{0}, and take the older lines in conflicts", verb), "target"),
         ];
   const all: PlanItem = {
     label: `$(diff-multiple) ${say("Show all changes")}`,
@@ -98,6 +107,7 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): PlanItem[] {
         label: `$(warning) ${shown(conflict.path)}`,
         description: say("conflicts with your edits"),
         detail: conflict.reason,
+        look: () => looks.file(conflict),
       })),
       ...done.map((action) => file(action, conflicting, looks)),
     ]),
@@ -139,10 +149,20 @@ function file(action: Action, conflicting: Set<string>, looks: Looks): PlanItem 
         : "file";
   return {
     label: `$(${icon}) ${path}`,
-    description: isConflicting ? vscode.l10n.t("conflicts with your edits") : actionOf(action, vscode.l10n.t),
+    description: isConflicting ? vscode.l10n.t("conflicts with your edits") : described(action),
     ...(action.reason === undefined ? {} : { detail: action.reason }),
     look: () => looks.file(action),
   };
+}
+
+/** `M +3 −1 · merged with your edits`. */
+function described(action: Action): string {
+  const { letter, added, removed } = action;
+  const counts = added === null || removed === null ? "" : `+${added} −${removed}`;
+  const change = [letter ?? "", counts].filter((part) => part !== "").join(" ");
+  const unsaved = action.unsaved === undefined ? "" : vscode.l10n.t("not saved in {0}", action.unsaved);
+  const parts = [change, actionOf(action, vscode.l10n.t), unsaved];
+  return parts.filter((part) => part !== "").join(" · ");
 }
 
 function section(label: string, rows: PlanItem[]): PlanItem[] {
