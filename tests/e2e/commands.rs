@@ -339,7 +339,7 @@ fn oplog_lists_operations_newest_first() {
     );
     let text = world.ok(["oplog"]).stdout;
     assert!(
-        text.contains("rewind t1") && text.contains("undo op1"),
+        text.contains("undo of the rewind to before “") && text.contains("(t1)"),
         "{text}"
     );
 }

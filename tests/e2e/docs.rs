@@ -186,7 +186,6 @@ fn docs_checks_detect_wrong_commands() {
         ("backstitch rewound c12", 2),
         ("backstitch rewind c12 --label green", 2),
         ("backstitch branch --from c12 --label idea3", 2),
-        ("backstitch rewind", 2),
         ("backstitch rewind c999", 3),
     ] {
         assert_eq!(typed(&world, line).code, code, "{line}");

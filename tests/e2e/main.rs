@@ -23,6 +23,7 @@ mod git_backed;
 mod git_untouched;
 mod kill;
 mod large_files;
+mod last_turn;
 mod lsp;
 mod messages;
 mod moves;

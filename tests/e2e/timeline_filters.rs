@@ -310,7 +310,7 @@ fn undone_turns_are_marked() {
     world.ok(["revert", "t2"]);
     assert_eq!(out(&world), ["t2: second", "t2 Edit: modify a.txt"]);
     let log = world.ok(["log"]).stdout;
-    let header = log.lines().find(|l| l.contains("second")).expect("it");
+    let header = log.lines().find(|l| l.contains("t2 c")).expect("it");
     assert!(header.contains("(undone)"), "{log}");
     world.ok(["undo"]);
     assert_eq!(out(&world), Vec::<String>::new());

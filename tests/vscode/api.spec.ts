@@ -14,7 +14,7 @@ test('an agent that is an extension edits, and its edit is rewound', async ({ wo
   await editor.expectText('one\n2\n');
   await expect(editor.lens('turn 1 “make it two”')).toBeVisible();
   await editor.lens('rewind to here').click();
-  await quick.pick('Rewind to t1');
+  await quick.pick('Rewind');
   await editor.expectText('one\ntwo\n');
   await expect(notifications.toast('heard of a rewind')).toBeVisible();
 });

@@ -97,7 +97,7 @@ test('what agents did since the last review is listed, and compared', async ({ w
   agent.turn('and six', () => agent.edit('a.txt', 'six', '6'));
   const window = await code.open('a.txt');
   const { diff, notifications, quick } = window;
-  await window.run('Backstitch: Review What Agents Did');
+  await window.run('Backstitch: Review Agent Changes');
   const { description, detail } = await quick.shown('a.txt');
   expect(description).toBe('+2 −2');
   expect(detail).toBe('make it two · and six');
@@ -109,7 +109,7 @@ test('what agents did since the last review is listed, and compared', async ({ w
     const kept = line === 2 ? TEXT.replace('two', '2') : TEXT.replace('two', '2').replace('six', '6');
     await diff.expectTexts(kept, TEXT.replace('two', '2').replace('six', '6'));
   }
-  await window.run('Backstitch: Review What Agents Did');
+  await window.run('Backstitch: Review Agent Changes');
   await expect(notifications.toast('Nothing to review.')).toBeVisible();
 });
 
@@ -186,7 +186,7 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.multiDiff.expectFiles(/^gone.txt/);
   await window.multiDiff.entry('gone.txt').original.click('gone');
   await window.titleAction('Undo This Change').click();
-  await window.quick.pick('Rewind to t1');
+  await window.quick.pick('Rewind');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
 });
 
@@ -228,7 +228,7 @@ test.describe(() => {
     await expect(row('new.txt')).toHaveCount(0);
     await row('gone.txt').hover();
     await row('gone.txt').getByRole('button', { name: 'Undo This Change' }).click();
-    await quick.pick('Rewind to t1');
+    await quick.pick('Rewind');
     await expect.poll(() => world.exists('gone.txt')).toBe(true);
     await expect(row('gone.txt')).toHaveCount(0);
     // a kept change that changes again is shown again
@@ -237,7 +237,7 @@ test.describe(() => {
     await look(window.page, 'list');
     // after cancelling, partly kept files are not undone either
     await window.run('Backstitch: Undo All Changes');
-    await expect(quick.title).toHaveText('Rewind to t1');
+    await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
     await quick.cancel();
     expect(world.read('new.txt')).toBe('newer\n');
     expect(world.read('a.txt')).toBe(TEXT.replace('one', '1'));

@@ -20,13 +20,13 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await editor.expectText(TEXT.replace('two', '2'));
   await look(window.page, 'lens');
   await editor.lens('rewind to here').click();
-  await expect(quick.title).toHaveText('Rewind to t1');
+  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
   const otherwise = ['Restore everything', "Only one session's work…"];
   await expect
     .poll(() => quick.labels())
-    .toEqual(['Rewind to t1', 'Show all changes', 'a.txt', 'new.txt', ...otherwise]);
+    .toEqual(['Rewind', 'Show all changes', 'a.txt', 'new.txt', ...otherwise]);
   await look(window.page, 'plan');
-  await quick.pick('Rewind to t1');
+  await quick.pick('Rewind');
   await expect(notifications.toast('Rewound: 2 files')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
   expect(world.exists('new.txt')).toBe(false);
@@ -37,6 +37,26 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await expect(notifications.toast('Undone: 2 files')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   expect(world.read('new.txt')).toBe('new\n');
+});
+
+// S3-035: one command undoes the newest turn and leaves the earlier one; again, it undoes that one, too.
+test('the last turn is undone without a choice from a list', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  const { quick } = window;
+  await window.run('Backstitch: Undo Last Turn');
+  await expect(quick.title).toContainText('make it four');
+  await window.page.keyboard.press('Enter');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  await window.page.keyboard.press('Control+Alt+b');
+  await window.page.keyboard.press('u');
+  await expect(quick.title).toContainText('make it two');
+  await look(window.page, 'undo-last-turn');
+  await window.page.keyboard.press('Enter');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
 // S3-050: cancelled, it changes nothing.
@@ -53,7 +73,7 @@ test('a plan can be looked at before it is done', async ({ world, agent, code })
   const { quick, diff, multiDiff } = window;
   await expect(quick.title).toHaveText('Rewind to…');
   await quick.pick('tidy up');
-  await expect(quick.title).toHaveText('Rewind to t1');
+  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
   await quick.pick('a.txt');
   await diff.expectTexts(TEXT.replace('two', '2'), TEXT);
   await quick.pick('Show all changes');
@@ -75,7 +95,7 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   await editor.type(5, 'mine ');
   await editor.expectDirty(true);
   await editor.lens('rewind to here').click();
-  await quick.pick('Rewind to t1');
+  await quick.pick('Rewind');
   await expect(notifications.toast('Rewound: 1 file; 1 of them unsaved in editors')).toBeVisible();
   await editor.expectText(TEXT.replace('five', 'mine five'));
   await editor.expectDirty(true);
@@ -94,14 +114,14 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   const { quick, merge } = window;
   await window.run('Backstitch: Rewind…');
   await quick.pick('make it two');
-  await expect(quick.title).toHaveText('Rewind to t1');
+  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
   expect((await quick.labels()).filter((label) => label.startsWith('Rewind'))).toEqual([
-    'Rewind to t1, and resolve conflicts',
-    'Rewind to t1, and keep your lines in conflicts',
-    'Rewind to t1, and take the older lines in conflicts',
+    'Rewind, and resolve conflicts',
+    'Rewind, and keep your lines in conflicts',
+    'Rewind, and take the older lines in conflicts',
   ]);
   await look(window.page, 'conflict');
-  await quick.pick('Rewind to t1, and resolve conflicts');
+  await quick.pick('Rewind, and resolve conflicts');
   await merge.ready();
   await merge.incoming.expectText(TEXT);
   await merge.current.expectText(TEXT.replace('two', 'mine'));
@@ -123,7 +143,7 @@ for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take th
     const { quick, merge, notifications } = window;
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
-    await quick.pick('Rewind to t1, and resolve conflicts');
+    await quick.pick('Rewind, and resolve conflicts');
     await merge.ready();
     await merge.action('Accept Yours').click();
     await window.page.keyboard.press('Control+s');
@@ -134,11 +154,11 @@ for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take th
 
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
-    await expect(quick.title).toHaveText('Rewind to t1');
-    await expect(quick.input).toHaveAttribute('placeholder', '0 files, 1 conflict');
+    await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
+    await expect(quick.input).toHaveAttribute('placeholder', /^0 files, 1 conflict/);
     expect((await quick.labels()).filter((label) => label === 'a.txt')).toHaveLength(1);
-    await quick.pick(`Rewind to t1, and ${how}`);
-    if (how.startsWith('keep')) await expect(notifications.toast('Rewind to t1: nothing to do')).toBeVisible();
+    await quick.pick(`Rewind, and ${how}`);
+    if (how.startsWith('keep')) await expect(notifications.toast(/Rewind to before .*: nothing to do/)).toBeVisible();
     await expect(notifications.toast('Files changed meanwhile')).toHaveCount(0);
     if (how === 'resolve conflicts') {
       await merge.ready();
@@ -187,7 +207,7 @@ test('the very state, with what the user wrote since taken out', async ({ world,
   await quick.pick('make it two');
   await quick.pick('Restore everything');
   await expect(quick.item('Leave your own edits in place')).toBeVisible();
-  await quick.pick('Rewind to t1');
+  await quick.pick('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
@@ -206,8 +226,8 @@ test('only one session is rewound', async ({ world, agent, code }) => {
   await quick.pick("Only one session's work…");
   await expect(quick.title).toHaveText('Only the work of…');
   await quick.pick('make it two');
-  await expect(quick.title).toContainText('Rewind to t1');
-  await quick.pick(/Rewind to t1/);
+  await expect(quick.title).toContainText('(t1, ');
+  await quick.pick('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
 });
@@ -225,7 +245,7 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   const window = await code.open('a.txt');
   const { quick, notifications, editor } = window;
   await editor.lens('rewind to here').click();
-  await quick.pick('Rewind to t1');
+  await quick.pick('Rewind');
   await notifications.action('Restoring files', 'Cancel').click();
   await expect(notifications.toast('Restoring files')).toHaveCount(0);
   // a restore that has begun is completed: all or nothing

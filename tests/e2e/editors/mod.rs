@@ -43,9 +43,9 @@ fn helix_rewinds_by_a_code_action() {
     helix.keys_until(" a", action, not_yet);
     helix.is_like("actions", action);
     helix.keys("\r");
-    helix.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    helix.is_like("question", "Rewind to before “make it two”");
     helix.keys("\r");
-    helix.is_like("rewound", "Rewound to t1");
+    helix.is_like("rewound", "Rewound to before “make it two” (t1)");
     helix.keys(":w\r");
     helix.shows("written");
     is_rewound(&world, "notes.md");
@@ -56,7 +56,7 @@ fn helix_rewinds_by_a_code_action() {
     helix.shows("Undo");
     helix.shows("2 files change");
     helix.keys("\r");
-    helix.is_like("undone", "Undid op1");
+    helix.is_like("undone", "Undid the rewind to before “make it two” (t1)");
     helix.keys(":w\r");
     helix.shows("written");
     is_back(&world, "notes.md");
@@ -75,9 +75,9 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("2gggrx");
     neovim.shows("1: ⟲ rewind to here");
     neovim.keys("1\r");
-    neovim.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    neovim.is_like("question", "Rewind to before “make it two”");
     neovim.keys("1\r");
-    neovim.is_like("rewound", "Rewound to t1");
+    neovim.is_like("rewound", "Rewound to before “make it two” (t1)");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_rewound(&world, "notes.md");
@@ -87,7 +87,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.shows("1: Undo\n");
     neovim.keys("1\r");
-    neovim.is_like("undone", "Undid op1");
+    neovim.is_like("undone", "Undid the rewind to before “make it two” (t1)");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_back(&world, "notes.md");
@@ -111,9 +111,9 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\x0e\x1bxeglot-code-actions\r");
     emacs.is_like("actions", "Rewind to before turn 1 “make it two”");
     emacs.keys("\r");
-    emacs.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    emacs.is_like("question", "Rewind to before “make it two”");
     emacs.keys("\r");
-    emacs.is_like("rewound", "Rewound to t1");
+    emacs.is_like("rewound", "Rewound to before “make it two” (t1)");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_rewound(&world, "notes.txt");
@@ -123,7 +123,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\r");
     emacs.shows("Choose an option");
     emacs.keys("\r");
-    emacs.is_like("undone", "Undid op1");
+    emacs.is_like("undone", "Undid the rewind to before “make it two” (t1)");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_back(&world, "notes.txt");
@@ -173,9 +173,9 @@ fn emacs_rewinds_a_file_of_crlf_lines() {
     emacs.keys("\x1b>mine\r\x1b<\x0e\x1bxeglot-code-actions\r");
     emacs.shows("Rewind to before turn 1");
     emacs.keys("\r");
-    emacs.shows("Rewind to t1: 1 file changes.");
+    emacs.shows("Rewind to before");
     emacs.keys("\r");
-    emacs.shows("Rewound to t1");
+    emacs.shows("Rewound to before");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     assert_eq!(world.read("notes.txt"), format!("{text}mine\r\n"));

@@ -338,9 +338,10 @@ impl<'w> Client<'w> {
                 self.asked.push(question.clone());
                 let offered = params["actions"].as_array().expect("answers");
                 let is_offered = |title: &str| offered.iter().find(|a| a["title"] == title);
+                let mut usual = self.inclined.iter().copied().chain(["Keep Mine"]);
                 let chosen = match self.answers.pop_front() {
                     Some(answer) => is_offered(&answer),
-                    None => self.inclined.iter().find_map(|title| is_offered(title)),
+                    None => usual.find_map(is_offered),
                 };
                 chosen
                     .cloned()

@@ -1,9 +1,9 @@
 //! Lenses, actions and hovers in the code, and the notifications that refresh them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
-use crate::support::scenarios::{FIVE_LINES, two_files};
+use crate::support::scenarios::{FIVE_LINES, SEVEN_LINES, two_files};
 
 fn without_age(title: &str) -> String {
     title
@@ -75,14 +75,10 @@ fn every_lens_is_also_a_code_action() {
             "Show what turn 1 changed here",
             "Show changes since before turn 1 “make it two”",
             "Fork from before turn 1 “make it two”",
-            "Undo the last rewind",
-            "Redo the rewind",
             "Make a checkpoint",
             "Show the timeline",
         ]
     );
-    let others = client.actions("a.txt", 4..5);
-    assert_eq!(others[0].0, "Undo the last rewind");
     client.leave();
 }
 
@@ -107,7 +103,7 @@ fn a_hover_names_the_author_of_a_line() {
     let told = hover(&mut client, 1);
     let text = told["contents"]["value"].as_str().expect("text");
     assert!(
-        text.starts_with("**turn 1** “make it \\*two\\*”  \nclaude\\-code Edit · c"),
+        text.starts_with("**turn 1** “make it \\*two\\*”  \nclaude-code Edit · c"),
         "{text}"
     );
     assert!(text.ends_with("\n\n```diff\n-two\n+2\n```"), "{text}");
@@ -138,5 +134,259 @@ fn blame_follows_typed_text() {
         .map(|run| run["by"].as_str().expect("who"))
         .collect();
     assert_eq!(by, ["before", "unsaved", "agent", "before"]);
+    client.leave();
+}
+
+fn titles(actions: Vec<(String, Value)>) -> Vec<String> {
+    actions
+        .into_iter()
+        .map(|(title, _)| without_age(&title))
+        .collect()
+}
+
+/// Undo and redo are offered only while there is something to undo or to redo.
+#[test]
+fn undo_and_redo_are_offered_when_they_do_something() {
+    let world = two_files(FIVE_LINES);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(
+        &world,
+        Editor::Nvim,
+        &json!({ "reloadsFromDisk": true, "notifications": true }),
+    );
+    client.open("a.txt");
+    let offered = |client: &mut Client| titles(client.actions("a.txt", 4..5));
+    assert_eq!(
+        offered(&mut client),
+        ["Make a checkpoint", "Show the timeline"]
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    client.reload("a.txt");
+    assert_eq!(offered(&mut client)[0], "Undo the last rewind");
+    assert_eq!(offered(&mut client).len(), 3);
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    client.reload("a.txt");
+    assert_eq!(offered(&mut client)[0], "Redo the rewind");
+    assert_eq!(offered(&mut client).len(), 3);
+    client.leave();
+}
+
+/// An agent wrote the first line: the file's lens would stand at the same place, so it is left out. The lenses of one run
+/// have distinct characters, by which clients sort them.
+#[test]
+fn one_line_has_one_group_of_lenses() {
+    let world = two_files(FIVE_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("write it");
+    agent.write("new.txt", "one\ntwo\n");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("new.txt");
+    let uri = client.uri("new.txt");
+    let lenses = client.ok(
+        "textDocument/codeLens",
+        json!({ "textDocument": { "uri": uri } }),
+    );
+    let starts: Vec<&Value> = lenses
+        .as_array()
+        .expect("lenses")
+        .iter()
+        .map(|lens| &lens["range"]["start"])
+        .collect();
+    let at = |character: u64| json!({ "line": 0, "character": character });
+    assert_eq!(starts, [&at(0), &at(1), &at(2)]);
+    client.open("a.txt");
+    let lines: Vec<u64> = client.lenses("a.txt").iter().map(|lens| lens.0).collect();
+    assert_eq!(
+        lines,
+        [0, 1, 1, 1],
+        "the file's lens has its line for itself"
+    );
+    client.leave();
+}
+
+/// The short form: one group for each turn in a file, at its first run of lines, and none for the file.
+#[test]
+fn short_lenses_stand_once_for_each_turn() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("a.txt", "six\n", "6\n");
+    agent.edit("b.txt", "other", "another");
+    agent.prompt("second");
+    agent.edit("a.txt", "four\n", "4\n");
+    agent.stop();
+    let own = json!({ "lensForm": "short", "notifications": true, "reloadsFromDisk": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let lenses = client.lenses("a.txt");
+    let shown: Vec<(u64, &str)> = lenses
+        .iter()
+        .map(|(line, title, _)| (*line, title.as_str()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (1, "Undo turn"),
+            (1, "Undo here"),
+            (1, "Diff"),
+            (3, "Undo turn"),
+            (3, "Undo here"),
+            (3, "Diff"),
+        ]
+    );
+    // `Undo here` takes the first turn out of this file alone; the second turn stays
+    let mut undo_here = lenses[1].2.clone();
+    assert_eq!(undo_here["command"], "backstitch.revert");
+    undo_here["arguments"][0]["confirm"] = json!(false);
+    client.run(&undo_here);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("four", "4"));
+    assert_eq!(world.read("b.txt"), "another\n");
+    client.leave();
+}
+
+/// On request, code actions are three, on an agent's lines only, and hovers leave the user's own lines alone.
+#[test]
+fn actions_and_hovers_keep_to_the_agents_lines() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("five", "5"));
+    world.ok(["checkpoint"]);
+    let own = json!({ "codeActions": "agentLines", "hover": "agent" });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    assert_eq!(
+        titles(client.actions("a.txt", 1..2)),
+        [
+            "Undo “make it two” in these lines",
+            "Undo “make it two” in this file",
+            "Rewind to before “make it two”",
+        ]
+    );
+    assert_eq!(client.actions("a.txt", 4..5), []);
+    let uri = client.uri("a.txt");
+    let at = |line: u64| json!({ "textDocument": { "uri": uri }, "position": { "line": line, "character": 0 } });
+    assert!(client.ok("textDocument/hover", at(4)).is_null());
+    assert!(client.ok("textDocument/hover", at(1)).is_object());
+    client.leave();
+    let mut client = Client::with(&world, Editor::Vscode, &json!({ "hover": "off" }));
+    client.open("a.txt");
+    assert!(client.ok("textDocument/hover", at(1)).is_null());
+    client.leave();
+}
+
+/// A client that reloads a file after the refresh of its lenses is told once more, when it has the new text.
+#[test]
+fn lenses_are_refreshed_after_a_reload() {
+    let world = two_files(FIVE_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.lenses("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    client.until(|client| client.refreshed > 0);
+    client.idle();
+    let refreshed = client.refreshed;
+    client.reload("a.txt");
+    client.until(|client| client.refreshed > refreshed);
+    let lines: Vec<u64> = client.lenses("a.txt").iter().map(|lens| lens.0).collect();
+    assert_eq!(lines, [0, 1, 1, 1]);
+    client.leave();
+}
+
+/// A prompt is foreign text: in a hover it shows as it was typed, and in a title of VS Code it is no icon.
+#[test]
+fn a_prompt_is_shown_as_it_was_typed() {
+    let world = two_files(FIVE_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("say `done` in my_name - $(zap) [x](y)");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    for (editor, shown) in [
+        (Editor::Vscode, "turn 1 “say `done` in my_name - \\$(zap)…”"),
+        (Editor::Nvim, "turn 1 “say `done` in my_name - $(zap)…”"),
+    ] {
+        let mut client = Client::start(&world, editor);
+        client.open("a.txt");
+        let title = client.lenses("a.txt")[1].1.clone();
+        assert!(title.contains(shown), "{title}");
+        let uri = client.uri("a.txt");
+        let hover = client.ok(
+            "textDocument/hover",
+            json!({ "textDocument": { "uri": uri }, "position": { "line": 1, "character": 0 } }),
+        );
+        let text = hover["contents"]["value"].as_str().expect("text");
+        assert!(
+            text.starts_with("**turn 1** “say `done` in my_name - \\$(zap) \\[x\\](y)”"),
+            "{text}"
+        );
+        client.leave();
+    }
+}
+
+/// A8: marks that change the direction of text are made visible in lenses, actions, hovers and messages, so that a name or a
+/// prompt cannot show itself as another.
+#[test]
+fn marks_of_direction_are_made_visible() {
+    let world = two_files(FIVE_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("evil \u{202e}txt \u{2066}name\u{61c}");
+    agent.edit("a.txt", "two\n", "2 \u{202e}owt\n");
+    agent.bash("mv b.txt 'na\u{202e}me.txt'");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    let mut shown: Vec<String> = titles(client.actions("a.txt", 1..2));
+    shown.extend(client.lenses("a.txt").into_iter().map(|lens| lens.1));
+    let uri = client.uri("a.txt");
+    let at = json!({ "textDocument": { "uri": uri }, "position": { "line": 1, "character": 0 } });
+    let hover = client.ok("textDocument/hover", at);
+    shown.push(
+        hover["contents"]["value"]
+            .as_str()
+            .expect("text")
+            .to_owned(),
+    );
+    client.will_choose("Cancel");
+    let rewind = json!({ "rev": "t1", "paths": ["na\u{202e}me.txt", "b.txt"] });
+    client.command("backstitch.rewind", rewind);
+    shown.append(&mut client.asked);
+    shown.append(&mut client.said);
+    let marks = ['\u{202e}', '\u{2066}', '\u{61c}'];
+    for text in &shown {
+        assert!(!text.contains(marks), "{text:?}");
+    }
+    assert!(
+        shown.iter().any(|text| text.contains("+2 \u{fffd}owt")),
+        "{shown:?}"
+    );
+    for args in [
+        &["log"][..],
+        &["log", "--graph", "--all"],
+        &["show", "t1"],
+        &["status", "-v"],
+    ] {
+        let printed = world.ok(args).stdout;
+        assert!(!printed.contains(marks), "{args:?}: {printed:?}");
+    }
     client.leave();
 }

@@ -82,7 +82,13 @@ fn every_documented_request_is_answered() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let mut client = Client::start(&world, Editor::Vscode);
     for method in documented("backstitch/") {
-        let told = ["did", "timelineChanged", "status", "unreadable"];
+        let told = [
+            "did",
+            "changedOnDisk",
+            "timelineChanged",
+            "status",
+            "unreadable",
+        ];
         let name = method.trim_start_matches("backstitch/");
         if told.iter().any(|told| name.starts_with(told)) {
             continue;
@@ -297,6 +303,12 @@ fn every_answer_matches_its_types() {
         json!({"label": "Edit", "edit": edit}),
     );
     client.ok("backstitch/turnEnd", json!({}));
+    client.open("b.txt");
+    client.type_over("b.txt", "other\n", "other\nmine\n");
+    agent.prompt("below");
+    agent.edit("b.txt", "other\n", "zero\nother\n");
+    client.command("backstitch.merge", json!({"uri": client.uri("b.txt")}));
+    client.save("b.txt");
     // an error has its type, too
     client.fails("backstitch/checkpoint", json!({"rev": "nowhere"}));
     agent.prompt("and on");

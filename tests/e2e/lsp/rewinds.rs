@@ -27,11 +27,12 @@ fn a_lens_rewinds_and_undo_restores() {
         };
         client.will_choose("Rewind");
         let answer = client.run(&offered);
-        assert_eq!(
-            client.asked,
-            ["Rewind to t1: 2 files change (1 deleted)."],
-            "{editor:?}"
-        );
+        let [asked] = client.asked.as_slice() else {
+            panic!("{editor:?}: {:?}", client.asked)
+        };
+        let (title, counts) = ("Rewind to before “", ": 2 files change (1 deleted).");
+        assert!(asked.starts_with(title), "{editor:?}: {asked}");
+        assert!(asked.contains(counts), "{editor:?}: {asked}");
         assert!(answer["operation"].is_string(), "{answer}");
         assert_eq!(client.text("a.txt"), SEVEN_LINES, "{editor:?}");
         // a client that shows labels of edits gets them
@@ -356,7 +357,10 @@ fn plans_include_texts_for_clients_that_show_them() {
     assert_eq!(client.text("a.txt"), typed);
     let (plan, texts) = planned(&mut client, &json!({ "redo": true, "texts": true }));
     assert_eq!(texts[0], ("a.txt".to_owned(), json!(typed), json!(then)));
-    assert_eq!(plan["title"], "redo op1", "{plan}");
+    assert_eq!(
+        plan["title"], "Redo the rewind to before “make it two” (t1)",
+        "{plan}"
+    );
     assert!(planned(&mut client, &json!({ "redo": true })).1.is_empty());
     assert_eq!((&client.said, &client.asked), (&Vec::new(), &Vec::new()));
     client.leave();

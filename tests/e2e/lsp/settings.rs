@@ -62,7 +62,7 @@ fn the_latest_session_and_turn_are_the_workspaces() {
         client.open("a.txt");
         client.open("b.txt");
         assert_eq!(client.lenses("a.txt").len(), 1, "{latest}");
-        assert_eq!(client.lenses("b.txt").len(), 4, "{latest}");
+        assert_eq!(client.lenses("b.txt").len(), 3, "{latest}");
         client.leave();
     }
 }

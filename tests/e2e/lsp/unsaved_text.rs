@@ -66,26 +66,13 @@ fn an_agents_write_below_unsaved_text_is_announced() {
     client.until(|client| !client.notified.is_empty());
     agent.edit("a.txt", "two\n", "2\n");
     agent.stop();
-    client.until(|client| {
-        client
-            .said
-            .iter()
-            .any(|said| said.contains("a.txt on disk"))
-    });
-    let said = client
-        .said
-        .iter()
-        .find(|said| said.contains("on disk"))
-        .expect("said");
-    assert!(
-        said.starts_with("claude-code changed a.txt on disk, where you have unsaved text"),
-        "{said}"
-    );
     let step = world.id("t1 Edit: modify a.txt");
-    assert!(
-        said.ends_with(&format!("Your text is recorded at {step}.")),
-        "{said}"
-    );
+    let changed = until_changed_on_disk(&mut client);
+    assert_eq!(changed["uri"], client.uri("a.txt"));
+    assert_eq!(changed["agent"], "claude-code");
+    assert_eq!(changed["checkpoint"], step);
+    assert_eq!(changed["conflicts"], 0);
+    assert_eq!(changed["unsaved"], true);
     let kept = world.ok(["cat", &step, "a.txt", "--unsaved"]);
     assert_eq!(kept.stdout, SEVEN_LINES.replace("six", "mine"));
     assert_eq!(client.text("a.txt"), SEVEN_LINES.replace("six", "mine"));
@@ -420,17 +407,20 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
     agent.prompt("go");
     client.until(|client| !client.notified.is_empty());
     agent.bash("rm a.txt");
-    let says = |client: &Client<'_>, what: &str| {
-        let mut said = client.said.iter();
-        said.any(|said| {
-            said.starts_with(&format!("claude-code {what}, where you have unsaved text"))
-        })
-    };
-    client.until(|client| says(client, "deleted a.txt"));
+    let changed = until_changed_on_disk(&mut client);
+    assert_eq!(changed["deleted"], true, "{changed}");
+    assert_eq!(changed["unsaved"], true, "{changed}");
+    let uri = client.uri("a.txt");
+    let merge = json!({ "command": "backstitch.merge", "arguments": [{ "uri": uri }] });
+    let failed = client.fails("workspace/executeCommand", merge);
+    assert_eq!(failed["message"], "a.txt is not on disk any more");
     let kept = world.ok(["cat", "@", "a.txt", "--unsaved"]);
     assert_eq!(kept.stdout, "mine\n");
     agent.bash("mv b.txt c.txt");
-    client.until(|client| says(client, "moved b.txt to c.txt"));
+    client.notified.clear();
+    let changed = until_changed_on_disk(&mut client);
+    assert_eq!(changed["renamedTo"], client.uri("c.txt"), "{changed}");
+    assert_eq!(changed["unsaved"], true, "{changed}");
     let kept = world.ok(["cat", "@", "b.txt", "--unsaved"]);
     assert_eq!(kept.stdout, "mine\n");
     agent.stop();
@@ -500,4 +490,226 @@ fn a_close_and_reopen_count_as_a_reload() {
     until_unsaved(&world, &[]);
     assert_eq!(client.asked, Vec::<String>::new());
     client.leave();
+}
+
+/// Waits for the notification of a change below a document.
+fn until_changed_on_disk(client: &mut Client) -> Value {
+    let method = "backstitch/changedOnDisk";
+    client.until(|client| client.notified.iter().any(|(name, _)| name == method));
+    let mut found = client.notified.iter();
+    let found = found.find(|(name, _)| name == method).expect("notified");
+    found.1.clone()
+}
+
+/// An agent's change on disk is merged into unsaved text. The save then has both, and each line its author.
+#[test]
+fn a_change_on_disk_is_merged_into_unsaved_text() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    let merge = json!({ "uri": uri });
+    assert_eq!(
+        client.command("backstitch.merge", &merge),
+        json!({ "uri": uri, "merged": false, "conflicts": 0 })
+    );
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n2b\n");
+    until_changed_on_disk(&mut client);
+    // the document is the only candidate, so it need not be named
+    assert_eq!(
+        client.command("backstitch.merge", json!({})),
+        json!({ "uri": uri, "merged": true, "conflicts": 0 })
+    );
+    let both = SEVEN_LINES.replace("two", "2\n2b").replace("six", "mine");
+    assert_eq!(client.text("a.txt"), both);
+    assert_eq!(
+        client.command("backstitch.merge", &merge)["merged"],
+        false,
+        "nothing is left to merge"
+    );
+    // a second edit starts from the merged state
+    agent.edit("a.txt", "four\n", "4\n");
+    client.notified.clear();
+    until_changed_on_disk(&mut client);
+    assert_eq!(client.command("backstitch.merge", &merge)["merged"], true);
+    let both = both.replace("four", "4");
+    assert_eq!(client.text("a.txt"), both);
+    client.save("a.txt");
+    until_unsaved(&world, &[]);
+    agent.stop();
+    assert_eq!(world.read("a.txt"), both);
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("six", "mine"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// Both changed one line: nothing is decided without being asked for.
+#[test]
+fn conflicts_with_a_change_on_disk_are_decided_as_requested() {
+    for (decided, line) in [
+        ("current", "mine\n"),
+        ("target", "2\n"),
+        (
+            "markers",
+            "<<<<<<< your unsaved text\nmine\n=======\n2\n>>>>>>> on disk\n",
+        ),
+    ] {
+        let world = two_files(SEVEN_LINES);
+        world.ok(["checkpoint"]);
+        let mut client = Client::with(&world, Editor::Vscode, &client_options());
+        client.open("a.txt");
+        client.type_over("a.txt", "two", "mine");
+        until_unsaved(&world, &["a.txt"]);
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.edit("a.txt", "six\n", "6\n");
+        assert_eq!(until_changed_on_disk(&mut client)["conflicts"], 1);
+        let uri = client.uri("a.txt");
+        let command = json!({ "command": "backstitch.merge", "arguments": [{ "uri": uri }] });
+        let failed = client.fails("workspace/executeCommand", &command);
+        assert_eq!(failed["data"]["kind"], "conflict", "{failed}");
+        let conflict = &failed["data"]["conflicts"][0];
+        assert_eq!(conflict["path"], "a.txt", "{failed}");
+        assert_eq!(conflict["hunks"][0]["target"], json!([1, 2]), "{failed}");
+        assert_eq!(conflict["hunks"][0]["kept"], json!([1, 2]), "{failed}");
+        assert_eq!(client.text("a.txt"), SEVEN_LINES.replace("two", "mine"));
+        let merged = client.command(
+            "backstitch.merge",
+            json!({ "uri": uri, "onConflict": decided }),
+        );
+        assert_eq!(
+            merged,
+            json!({ "uri": uri, "merged": true, "conflicts": 1 })
+        );
+        let expected = SEVEN_LINES.replace("two\n", line).replace("six", "6");
+        assert_eq!(client.text("a.txt"), expected, "{decided}");
+        client.leave();
+    }
+}
+
+/// An editor without our plugin gets a short question, whose first word is the checkpoint with the text.
+#[test]
+fn a_plain_client_is_offered_a_merge() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    for (editor, line, answers) in [
+        (Editor::Helix, "mine", &["Merge"][..]),
+        (Editor::Eglot, "2", &["Merge", "Take the lines on disk"]),
+    ] {
+        world.write("a.txt", SEVEN_LINES);
+        let mut client = Client::start(&world, editor);
+        client.open("a.txt");
+        let typed = if line == "2" { "two" } else { "six" };
+        client.type_over("a.txt", typed, "mine");
+        client.idle();
+        until_unsaved(&world, &["a.txt"]);
+        for answer in answers {
+            client.will_choose(answer);
+        }
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        client.until(|client| client.edited > 0);
+        client.idle();
+        let (first, rest) = client.asked[0].split_once(' ').expect("words");
+        assert!(first.starts_with('c'), "{first}");
+        assert_eq!(rest, "keeps your text: a.txt changed on disk");
+        let text = client.text("a.txt").to_owned();
+        assert!(text.contains("\n2\n"), "{text}");
+        assert!(text.contains(line), "{text}");
+        client.leave();
+    }
+}
+
+/// Neovim has a line in every buffer: an empty file is shown as one newline, which is no unsaved text, however the file became
+/// empty.
+#[test]
+fn one_newline_is_no_unsaved_text_of_an_empty_file() {
+    let world = two_files("");
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open_with("a.txt", "\n");
+    client.idle();
+    until_unsaved(&world, &[]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.write("a.txt", "full\n");
+    agent.stop();
+    client.type_over("a.txt", "\n", "full\n");
+    client.idle();
+    // the reload after the rewind shows the empty file as a newline again
+    let rewound = client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(rewound["conflicts"], json!([]), "{rewound}");
+    assert_eq!(world.bytes("a.txt"), b"");
+    client.type_over("a.txt", "full\n", "\n");
+    client.idle();
+    until_unsaved(&world, &[]);
+    let undone = client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(undone["conflicts"], json!([]), "{undone}");
+    assert_eq!(world.read("a.txt"), "full\n");
+    client.leave();
+}
+
+/// A command empties a file and fills it later: the editor reloads the empty file in between, and nobody typed anything.
+#[test]
+fn a_file_that_is_emptied_and_filled_raises_no_message() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    let call = agent.pre_bash("regenerate a.txt");
+    world.write("a.txt", "");
+    client.type_over("a.txt", SEVEN_LINES, "\n");
+    // another event of the agent meanwhile
+    agent.edit("b.txt", "other", "another");
+    client.idle();
+    world.write("a.txt", SEVEN_LINES.replace("two", "2"));
+    agent.edit("b.txt", "another", "a third");
+    client.idle();
+    agent.post(&call, &json!({ "stdout": "", "stderr": "" }));
+    agent.stop();
+    client.idle();
+    let method = "backstitch/changedOnDisk";
+    let told = client.notified.iter().filter(|(name, _)| name == method);
+    assert_eq!(told.count(), 0, "{:?}", client.notified);
+    until_unsaved(&world, &[]);
+    client.leave();
+}
+
+/// An agent renames an open file: the client is told the new name, with and without unsaved text.
+#[test]
+fn a_rename_of_an_open_file_names_the_new_path() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &client_options());
+    let mut plain = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    plain.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.bash("mkdir src && mv a.txt src/a.txt");
+    agent.stop();
+    let changed = until_changed_on_disk(&mut client);
+    assert_eq!(changed["uri"], client.uri("a.txt"));
+    assert_eq!(changed["renamedTo"], client.uri("src/a.txt"));
+    assert_eq!(changed["unsaved"], false);
+    plain.until(|plain| {
+        let mut said = plain.said.iter();
+        said.any(|said| said.ends_with(": a.txt was renamed to src/a.txt by claude-code"))
+    });
+    client.leave();
+    plain.leave();
 }

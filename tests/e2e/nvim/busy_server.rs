@@ -94,7 +94,6 @@ fn a_file_that_is_opened_later_has_lenses() {
     };
     nvim.screen.shows("⟲ rewind to here · turn 2");
     nvim.ex("edit new.txt");
-    nvim.screen.shows("1 checkpoint");
     nvim.screen.shows("⟲ rewind to here · turn 1");
     nvim.ex("lua require('backstitch').setup({ codelens = false })");
     nvim.screen.until("none", |screen| !screen.contains('⟲'));

@@ -16,10 +16,10 @@ fn every_key_of_the_timeline() {
     nvim.screen.shows("● Edit");
     // the cursor is on the newest turn
     nvim.screen.keys("r");
-    nvim.screen.shows("Rewind to t2");
+    nvim.screen.shows("Rewind to before");
     nvim.screen.keys("q");
     nvim.screen
-        .until("closed", |screen| !screen.contains("Rewind to t2"));
+        .until("closed", |screen| !screen.contains("Rewind to before"));
     nvim.screen.keys("x");
     nvim.screen.shows("<CR> revert t2");
     nvim.screen.keys("\r");

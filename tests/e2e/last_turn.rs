@@ -1,0 +1,162 @@
+//! The agent's last turn in one step, and plans that say whose work goes and whose stays.
+
+use serde_json::Value;
+
+use crate::rewind::refused;
+use crate::support::World;
+use crate::support::scenarios::{NINE_LINES, first_of_two_turns, two_turns_around_an_own_edit};
+use crate::support::tree::assert_same;
+
+fn strings(list: &Value, name: &str) -> Vec<String> {
+    let items = list.as_array().expect("a list");
+    let text = |item: &Value| item[name].as_str().unwrap_or_default().to_owned();
+    items.iter().map(text).collect()
+}
+
+/// `rewind` without a place undoes the last turn, then the one before; `undo` brings it back.
+#[test]
+fn rewind_without_a_place_undoes_the_last_turn() {
+    let world = two_turns_around_an_own_edit();
+    let both = world.tree();
+    world.ok(["rewind", "t2"]);
+    let one = world.tree();
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &both);
+
+    let done = world.ok(["rewind"]).stdout;
+    assert!(done.contains("Rewound to before “"), "{done}");
+    assert_same(&world.tree(), &one);
+    world.ok(["rewind"]);
+    assert!(!world.exists("b.txt"), "the first turn's file");
+    refused(
+        &world,
+        &["rewind"],
+        &["no agent's turn is left to undo", "backstitch log"],
+    );
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &one);
+    world.ok(["rewind", "@turn"]);
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &one);
+}
+
+/// `undo` without an operation names the step that was meant.
+#[test]
+fn undo_without_an_operation_offers_the_last_turn() {
+    let world = two_turns_around_an_own_edit();
+    refused(
+        &world,
+        &["undo"],
+        &[
+            "no operation to undo",
+            "`backstitch rewind` undoes the agent's last turn",
+        ],
+    );
+}
+
+/// Three turns of one session, and t3 of another one between them: in one file, and in a file of its own.
+fn two_agents() -> World {
+    let world = World::committed(&[("a.txt", NINE_LINES), ("c.txt", "c\n")]);
+    let mut agent = world.agent();
+    first_of_two_turns(&mut agent);
+    world.write("a.txt", world.read("a.txt").replace("nine", "NINE (mine)"));
+    agent.turn("second", |agent| {
+        agent.edit("a.txt", "five", "5");
+        agent.bash("rm c.txt");
+    });
+    world.turn("Translate it", |other| {
+        other.edit("a.txt", "eight", "EIGHT");
+        other.write("other.txt", "other\n");
+    });
+    agent.turn("third", |agent| {
+        agent.edit("a.txt", "three", "3");
+    });
+    world
+}
+
+/// A plan names the turns that are undone and those that stay, with the letters of their sessions.
+#[test]
+fn a_plan_says_whose_work_goes_and_whose_stays() {
+    let world = two_agents();
+    let plan = world.plan(["rewind", "t2"]);
+    assert_eq!(strings(&plan["takes"], "turn"), ["t4", "t2"]);
+    assert_eq!(strings(&plan["takes"], "letter"), ["A", "A"]);
+    assert_eq!(strings(&plan["stays"], "turn"), ["t3"]);
+    assert_eq!(strings(&plan["stays"], "letter"), ["B"]);
+    assert_eq!(plan["stays"][0]["prompt"], "Translate it");
+    let letters = strings(&plan["actions"], "letter");
+    assert_eq!(letters, ["M", "A"], "{plan}");
+
+    let text = world.ok(["rewind", "t2", "--dry-run"]).stdout;
+    for words in [
+        "Rewind to before “",
+        "Undoes 2 turns (t2, t4) of session A.",
+        "Keeps turn t3 “Translate it” of session B.",
+    ] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    world.ok(["rewind", "t2"]);
+    assert!(world.read("a.txt").contains("EIGHT"));
+    assert!(world.exists("other.txt"));
+    let operations = world.json(["oplog"]);
+    let title = operations["operations"][0]["title"].as_str();
+    let title = title.expect("a title").to_owned();
+    assert!(title.starts_with("rewind to before “"), "{title}");
+    let text = world.ok(["undo", "--dry-run"]).stdout;
+    assert!(text.contains(&format!("Undo the {title}")), "{text}");
+    assert!(text.contains("Brings back 2 turns (t2, t4)."), "{text}");
+}
+
+/// `--all-sessions` undoes the later work of the other agents, too, and keeps the user's edit.
+#[test]
+fn all_sessions_can_be_rewound_together() {
+    let world = two_agents();
+    let before = world.tree();
+    let plan = world.plan(["rewind", "t2", "--all-sessions"]);
+    assert_eq!(strings(&plan["takes"], "turn"), ["t4", "t3", "t2"]);
+    assert_eq!(strings(&plan["stays"], "turn"), [""; 0]);
+    world.ok(["rewind", "t2", "--all-sessions"]);
+    assert!(!world.exists("other.txt"));
+    let text = world.read("a.txt");
+    assert!(text.contains("(mine)") && !text.contains("EIGHT"), "{text}");
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &before);
+}
+
+/// A plan names the user's own edits: those that stay, and those that an exact rewind discards.
+#[test]
+fn a_plan_names_the_users_own_edits() {
+    let world = two_turns_around_an_own_edit();
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(
+        plan["own_edits"].as_array().map(Vec::len),
+        Some(1),
+        "{plan}"
+    );
+    let text = world.ok(["rewind", "t1", "--dry-run"]).stdout;
+    assert!(text.contains("Your own edits in a.txt stay."), "{text}");
+    let text = world.ok(["rewind", "t1", "--exact", "--dry-run"]).stdout;
+    assert!(text.contains("Discards your own edits in a.txt."), "{text}");
+}
+
+/// Sessions are told apart in the log as soon as there are two.
+#[test]
+fn the_log_has_letters_for_two_sessions() {
+    let world = two_turns_around_an_own_edit();
+    let of_turns = |text: &str| -> Vec<String> {
+        let turns = text
+            .lines()
+            .filter(|line| line.contains("t1 ") || line.contains("t3 "));
+        turns.map(str::to_owned).collect()
+    };
+    let one = world.ok(["log"]).stdout;
+    assert!(!of_turns(&one).iter().any(|l| l.contains(" A ")), "{one}");
+    let world = two_agents();
+    let text = world.ok(["log"]).stdout;
+    let lines = of_turns(&text);
+    assert!(lines.iter().any(|l| l.contains(" A ")), "{text}");
+    assert!(lines.iter().any(|l| l.contains(" B ")), "{text}");
+    let history = world.checkpoints();
+    let of_second = history.iter().find(|c| c.json["turn"] == "t3");
+    assert_eq!(of_second.expect("t3").json["letter"], "B");
+}
