@@ -176,7 +176,7 @@ impl Blamer<'_> {
                 let mut entry = self.engine.capture().expected_entry(path)?;
                 let text = text_of(path, &mut entry)?;
                 let recorded = self.recorded_now(path, &entry)?;
-                if recorded.is_none() {
+                if recorded.is_none() && !self.is_recorded(path)? {
                     self.refuse_ignored(path)?;
                 }
                 let runs = self.on_disk(recorded.as_ref(), &entry.image, &text, cache)?;
@@ -272,6 +272,13 @@ impl Blamer<'_> {
             _ => SetHash::EMPTY,
         };
         Ok(Some(RecordedState { file, set, content }))
+    }
+
+    /// True if any state of a path is recorded: rules no longer hide it then.
+    fn is_recorded(self, path: &RelPath) -> Result<bool> {
+        let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
+        let row = file_state::get(conn, root, path)?;
+        Ok(row.is_some_and(|row| !matches!(row.image, Image::Absent)))
     }
 
     /// Returns the head, even if another process has switched branches meanwhile.

@@ -1,7 +1,7 @@
 //! A second directory on the same history, with an agent of its own: nothing crosses over.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::NodeId;
@@ -187,6 +187,8 @@ impl World {
             .map_err(|e| format!("elsewhere: {e}"))?;
         let Some(head) = head else { return Ok(()) };
         let disk = on_disk(&there.root).0;
+        // a file below another one can stand nowhere: only one of them was scanned where it was forked from
+        let impossible = super::laws::is_impossible(&self.expected[&head]);
         for (path, image) in there
             .engine
             .history()
@@ -194,6 +196,11 @@ impl World {
             .map_err(|e| format!("elsewhere: {e}"))?
         {
             let path = path.display();
+            let below_a_file = Path::new(&path).ancestors().skip(1);
+            let below_a_file = below_a_file.filter_map(Path::to_str);
+            if impossible && below_a_file.clone().any(|above| disk.contains_key(above)) {
+                continue;
+            }
             if !disk
                 .get(&path)
                 .is_some_and(|entry: &Entry| entry.is(&image))

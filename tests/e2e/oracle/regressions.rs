@@ -1098,6 +1098,83 @@ fn a_file_that_came_back_by_itself_is_not_brought_back() {
     );
 }
 
+/// U-21: after an undo beside a file that replaced a directory, a fork into a directory works on its own.
+#[test]
+fn a_file_that_replaced_a_directory_is_known_elsewhere() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::Open { who: A, edit: None },
+            Op::User(vec![
+                Edit::Delete {
+                    file: 0,
+                    at: 0,
+                    lines: 1,
+                },
+                Edit::Rules { rules: 0 },
+                Edit::Remove { file: 103 },
+            ]),
+            Op::User(vec![Edit::Copy { file: 0, to: 42 }]),
+            named(Edit::Replace {
+                file: 1,
+                at: 0,
+                lines: 1,
+            }),
+            Op::Undo { op: None },
+            elsewhere(4945, 0, 0),
+            elsewhere(0, 0, 191),
+        ],
+    );
+}
+
+/// S4-036: lines of a recorded file that rules hide now have authors.
+#[test]
+fn a_recorded_file_that_rules_hide_is_blamed() {
+    let insert = || by_the_user();
+    holds_for(
+        Mix::ALL,
+        &[
+            shell(vec![Edit::Link { path: 7, target: 0 }]),
+            shell(vec![Edit::Binary { path: 62 }]),
+            insert(),
+            shell(vec![Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }]),
+            insert(),
+            Op::Revert {
+                node: 10262,
+                back: false,
+            },
+            insert(),
+            Op::Open { who: A, edit: None },
+            insert(),
+            Op::Revert {
+                node: 0,
+                back: false,
+            },
+            Op::Close {
+                call: 0,
+                failed: false,
+            },
+            Op::User(vec![Edit::Rename { file: 180, to: 8 }]),
+            named(Edit::Rules { rules: 10 }),
+            Op::User(vec![Edit::Replaced { file: 0, to: 171 }]),
+            insert(),
+            insert(),
+            shell(vec![Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }]),
+            Op::User(vec![Edit::Create { path: 11, lines: 0 }]),
+            insert(),
+            Op::User(vec![Edit::Rename { file: 23, to: 117 }]),
+        ],
+    );
+}
+
 fn elsewhere(node: u16, path: u8, how: u8) -> Op {
     Op::Elsewhere { node, path, how }
 }
