@@ -102,7 +102,8 @@ add('    }')
 add('<')
 for _, option in ipairs(config.OPTIONS) do
   tagged(option.key, 'backstitch-option-' .. option.key)
-  local kind = type(option.type) == 'table' and table.concat(option.type --[[@as table]], ', ') or option.type
+  local choices = type(option.type) == 'table' and vim.tbl_map(tostring, option.type --[[@as table]])
+  local kind = choices and table.concat(choices, ', ') or option.type
   local default = option.key == 'timeline.keys' and 'see there'
     or vim.inspect(option.default, { newline = ' ', indent = '' })
   add(('    %s, default %s'):format(kind, default))

@@ -110,7 +110,7 @@ fn revisions_are_resolved() {
     }
     world.ok(["checkpoint", "-m", "two words"]);
     let output = world.run(["show", "two words"]).expect_code(2);
-    assert!(output.stderr.contains("not unique"), "{output}");
+    assert!(output.stderr.contains("several checkpoints have the label"), "{output}");
     world.ok(["rewind", "@~4"]);
     assert_eq!(world.read("c.txt"), "c\n");
 }
@@ -129,7 +129,6 @@ fn a_rewind_goes_to_a_tool_call_by_its_number() {
     );
     let output = world.run(["rewind", "--iteration", "99"]).expect_code(3);
     assert!(output.stderr.contains("iteration 99"), "{output}");
-    world.run(["rewind"]).expect_code(2);
     world
         .run(["rewind", "t1", "--iteration", "1"])
         .expect_code(2);

@@ -252,7 +252,7 @@ commands! {
     Checkpoint(NewCheckpointParams) -> Checkpoint = "backstitch.checkpoint", "Make a Checkpoint";
     Diff(ShowDiffParams) -> DiffResult = "backstitch.diff", "Compare with Now…";
     Timeline(ShowTimelineParams) -> ShowTimelineResult = "backstitch.timeline", "Show the Timeline";
-    Review(Where) -> ReviewResult = "backstitch.review", "Review What Agents Did";
+    Review(Where) -> ReviewResult = "backstitch.review", "Review Agent Changes";
     Merge(MergeParams) -> MergeResult = "backstitch.merge", "Merge the Change on Disk";
 }
 

@@ -74,7 +74,7 @@ fn windows_and_buffers_left_meanwhile_are_not_touched() {
         nvim.ex("Backstitch log");
         nvim.waits("vim.fn.bufname() ~= \"new.txt\"");
     });
-    nvim.screen.shows("lists the keys");
+    nvim.screen.shows("g?: keys");
     // reloaded twice, and closed before the answer
     nvim.while_it_thinks(|nvim| nvim.screen.keys("RRmmq"));
     nvim.ex("Backstitch checkpoint after all");

@@ -21,12 +21,12 @@ fn every_key_of_the_timeline() {
     nvim.screen
         .until("closed", |screen| !screen.contains("Rewind to before"));
     nvim.screen.keys("x");
-    nvim.screen.shows("<CR> revert t2");
+    nvim.screen.shows("Revert “and five” (t2");
     nvim.screen.keys("\r");
     nvim.screen.shows("Reverted: 1 file");
     assert!(world.read("src/a.txt").contains("five"));
     nvim.screen.keys("u");
-    nvim.screen.shows("<CR> undo op1");
+    nvim.screen.shows("<CR> undo");
     nvim.screen.keys("\r");
     nvim.screen.shows("Undone: 1 file");
     nvim.screen.keys("\x12");
@@ -77,7 +77,7 @@ fn every_key_of_the_timeline() {
     nvim.screen
         .shows("a step is reverted with all of its files. Put the cursor on it");
     nvim.screen.keys("r");
-    nvim.screen.shows("gone.txt  recreated");
+    nvim.screen.shows("A  gone.txt");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert!(world.exists("gone.txt") && world.exists("new.txt"));
@@ -112,12 +112,12 @@ fn mappings_and_command_words_work() {
     nvim.ex("execute \"normal \\<Plug>(BackstitchNextHunk)\"");
     nvim.screen.shows("change 1 of 1");
     nvim.ex("execute \"normal \\<Plug>(BackstitchTakeBack)\"");
-    nvim.screen.shows("Rewound: 1 file");
+    nvim.screen.shows("Undone: 1 change");
     assert_eq!(world.read("src/a.txt"), SEVEN_LINES.replace("two", "2"));
 
     // files, including the current one
     nvim.ex("Backstitch rewind t1 %");
-    nvim.screen.shows("src/a.txt  restored");
+    nvim.screen.shows("M  src/a.txt");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert_eq!(world.read("src/a.txt"), SEVEN_LINES);

@@ -95,7 +95,7 @@ fn unmodifiable_buffers_and_non_files_are_reported() {
     nvim.ex("set nomodifiable");
     nvim.ex("Backstitch takeback");
     nvim.screen
-        .shows("this buffer cannot be changed. :set modifiable");
+        .shows("This buffer cannot be changed. :set modifiable");
     nvim.ex("enew!");
     nvim.ex("Backstitch diff t1");
     nvim.screen.shows("this buffer is not a file. Open one");

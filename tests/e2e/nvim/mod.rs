@@ -91,7 +91,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.waits("not vim.bo.modified");
 
     nvim.ex("Backstitch undo");
-    nvim.screen.shows("Undo op1");
+    nvim.screen.shows("Undo the rewind to before “make it two” (t1)");
     nvim.screen.keys("\r");
     nvim.screen.shows("Undone: 3 files");
     assert!(world.exists("new.txt") && !world.exists("gone.txt"));
@@ -247,7 +247,7 @@ fn commands_and_their_completions_work() {
     nvim.ex("Backstitch sessions");
     nvim.screen.shows("claude-code · 2 turns");
     nvim.screen.keys("1\r");
-    nvim.screen.shows("lists the keys");
+    nvim.screen.shows("g?: keys");
     nvim.screen.keys("q");
     nvim.ex("Backstitch changes t1 t1");
     nvim.screen.shows("-gone");

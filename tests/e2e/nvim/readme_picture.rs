@@ -61,7 +61,7 @@ fn the_readme_shows_the_timeline_and_a_diff() {
     nvim.screen.keys("/Yearly\r\t");
     nvim.screen.shows("Bash 2 files");
     nvim.screen.keys("j\t");
-    nvim.screen.shows("created");
+    nvim.screen.shows("A test_prices.py");
     nvim.screen.keys("gg:nohlsearch | echo ''\r");
     // a changed screen needs a new picture
     nvim.screen.is_like("shown", "legacy.py");

@@ -84,7 +84,7 @@ fn a_change_kept_elsewhere_is_not_marked() {
     nvim.waits(&format!("#{MARKS} > 0"));
     nvim.screen.keys("ggOzero\x1b");
     nvim.ex("Backstitch keep");
-    nvim.screen.shows("this change is not recorded yet");
+    nvim.screen.shows("This change is not recorded yet");
     nvim.ex("w");
     nvim.screen.keys("gg");
     nvim.ex("Backstitch keep");
@@ -100,7 +100,7 @@ fn unreviewed_changes_are_in_the_quickfix_list() {
         return;
     };
     nvim.is_attached();
-    nvim.ex("Backstitch review");
+    nvim.ex("Backstitch qflist");
     nvim.screen.shows("src/a.txt|2| t1 make it two  +1 -1");
     nvim.screen.shows("src/a.txt|5| t2 and five  +1 -1");
     nvim.screen.shows("gone.txt|1| t1 make it two  +0 -1");
@@ -112,10 +112,10 @@ fn unreviewed_changes_are_in_the_quickfix_list() {
     nvim.ex("Backstitch keep");
     nvim.waits("require('backstitch.review').of().hidden == 1");
     world.ok(["review", "gone.txt", "new.txt", "--keep"]);
-    nvim.ex("Backstitch review");
+    nvim.ex("Backstitch qflist");
     nvim.waits("#vim.fn.getqflist() == 1");
     world.ok(["review", "--keep"]);
-    nvim.ex("Backstitch review");
+    nvim.ex("Backstitch qflist");
     nvim.screen.shows("nothing to review");
 }
 
@@ -158,7 +158,7 @@ fn words_tabs_and_the_ends_of_a_file_are_marked() {
     assert_ne!(colour("beta"), colour("alpha beta"));
     nvim.screen.keys("G");
     nvim.ex("Backstitch takeback");
-    nvim.screen.shows("Rewound: 1 file");
+    nvim.screen.shows("Undone: 1 change");
     assert_eq!(nvim.lines(), ["\talpha gamma", "common", "last"]);
     nvim.screen.keys("gg");
     nvim.ex("Backstitch takeback");
