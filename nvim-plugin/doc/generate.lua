@@ -87,6 +87,12 @@ add()
 
 template('diff.part')
 
+template('review.part')
+for _, each in ipairs(require('backstitch.panel').KEYS) do
+  add(('    %-8s %s'):format(each.key, each.desc))
+end
+add()
+
 section('OPTIONS', 'backstitch-options')
 fill(
   'All are optional. Set them in `vim.g.backstitch` before the plugin is loaded, or with'

@@ -1173,7 +1173,7 @@ export interface Commands {
   "backstitch.diff": { params: ShowDiffParams; result: DiffResult | CommandFailed };
   /** Show the Timeline */
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };
-  /** Review What Agents Did */
+  /** Review Agent Changes */
   "backstitch.review": { params: Where; result: ReviewResult | CommandFailed };
   /** Merge the Change on Disk */
   "backstitch.merge": { params: MergeParams; result: MergeResult | CommandFailed };

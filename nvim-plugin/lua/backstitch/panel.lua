@@ -271,7 +271,7 @@ M.KEYS = {
   },
   {
     key = 'X',
-    desc = 'Undo all changes of the file, your own included. The plan is shown first.',
+    desc = 'Undo all changes of the file, also yours, after its plan.',
     act = function(panel, index)
       local file = panel.files[index or 0]
       if not file then

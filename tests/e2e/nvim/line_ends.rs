@@ -98,7 +98,7 @@ fn unmodifiable_buffers_and_non_files_are_reported() {
         .shows("This buffer cannot be changed. :set modifiable");
     nvim.ex("enew!");
     nvim.ex("Backstitch diff t1");
-    nvim.screen.shows("this buffer is not a file. Open one");
+    nvim.screen.shows("This buffer is not a file");
     assert!(
         !nvim.messages().contains("traceback"),
         "{}",

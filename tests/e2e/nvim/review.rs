@@ -116,7 +116,7 @@ fn unreviewed_changes_are_in_the_quickfix_list() {
     nvim.waits("#vim.fn.getqflist() == 1");
     world.ok(["review", "--keep"]);
     nvim.ex("Backstitch qflist");
-    nvim.screen.shows("nothing to review");
+    nvim.screen.shows("Nothing to review");
 }
 
 #[test]

@@ -122,6 +122,17 @@ local function fold_operations(entries)
       end
     end
   end
+  -- turns are at most one row below the top: they leave an operation that was itself undone
+  for entry in pairs(is_folded) do
+    local turns, others = {}, {}
+    for _, each in ipairs(entry.undone or {}) do
+      table.insert(each.checkpoint.kind == 'turn' and turns or others, each)
+    end
+    for _, turn in ipairs(turns) do
+      is_folded[turn] = nil
+    end
+    entry.undone = #others > 0 and others or nil
+  end
   return vim.tbl_filter(function(entry)
     return not is_folded[entry]
   end, entries)
