@@ -110,7 +110,10 @@ fn revisions_are_resolved() {
     }
     world.ok(["checkpoint", "-m", "two words"]);
     let output = world.run(["show", "two words"]).expect_code(2);
-    assert!(output.stderr.contains("several checkpoints have the label"), "{output}");
+    assert!(
+        output.stderr.contains("several checkpoints have the label"),
+        "{output}"
+    );
     world.ok(["rewind", "@~4"]);
     assert_eq!(world.read("c.txt"), "c\n");
 }

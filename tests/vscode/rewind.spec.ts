@@ -179,7 +179,7 @@ test('one turn is taken out, and what came later stays', async ({ world, agent, 
   const { quick, editor, notifications } = window;
   await window.run('Backstitch: Revert Turn or Step…');
   await quick.pick('make it two');
-  await quick.pick('Revert t1');
+  await quick.pick('Revert');
   await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('four', '4'));
 });

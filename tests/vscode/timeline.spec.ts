@@ -119,7 +119,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await quick.type('idea');
   await quick.accept();
   await notifications.action('Created branch idea', 'Switch to it').click();
-  await quick.pick('Switch to idea');
+  await quick.pick('Switch');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);
   agent.turn('make it four instead', () => agent.edit('a.txt', 'four', '4'));
@@ -141,7 +141,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
 
   await window.run('Backstitch: Switch to Branch…');
   await quick.pick('main');
-  await quick.pick('Switch to main');
+  await quick.pick('Switch');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });
 

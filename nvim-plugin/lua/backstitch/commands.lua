@@ -66,7 +66,7 @@ function M.fork(client, arguments)
   local forked = server.execute(client, 'backstitch.fork', arguments)
   local into = forked.into and ' in ' .. words.shown(forked.into) or ''
   local next_step = into == '' and ('; :Backstitch switch %s switches to it'):format(forked.branch.name) or ''
-  vim.notify(('backstitch: created branch %s%s%s'):format(forked.branch.name, into, next_step))
+  require('backstitch.notice').say(('backstitch: created branch %s%s%s'):format(forked.branch.name, into, next_step))
 end
 
 --- Tags a state. Asks for the tag if none is given.
@@ -79,7 +79,7 @@ function M.tag(client, arguments)
   end
   ---@type backstitch.TagResult
   local tagged = server.execute(client, 'backstitch.tag', arguments)
-  vim.notify(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
+  require('backstitch.notice').say(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
 end
 
 --- Pins or unpins a checkpoint.
@@ -89,7 +89,7 @@ end
 function M.pin(client, arguments)
   ---@type backstitch.PinResult
   local done = server.execute(client, 'backstitch.pin', arguments)
-  vim.notify(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'no longer pinned'))
+  require('backstitch.notice').say(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'no longer pinned'))
 end
 
 ---@type backstitch.Subcommand[]
@@ -364,7 +364,7 @@ M.SUBCOMMANDS = {
       arguments.label = label ~= '' and label or nil
       ---@type backstitch.Checkpoint
       local made = server.execute(client, 'backstitch.checkpoint', arguments)
-      vim.notify(('backstitch: checkpoint %s'):format(made.id))
+      require('backstitch.notice').say(('backstitch: checkpoint %s'):format(made.id))
     end,
   },
   {
@@ -545,7 +545,7 @@ function M.from_server(name, arguments, ctx)
     end
     local result = server.execute(client, 'backstitch.' .. name, arguments)
     if name == 'checkpoint' and type(result) == 'table' and result.id then
-      vim.notify(('backstitch: checkpoint %s'):format(result.id))
+      require('backstitch.notice').say(('backstitch: checkpoint %s'):format(result.id))
     end
   end)
 end

@@ -275,7 +275,7 @@ function M.set(given)
     end
   end
   for _, problem in ipairs(wrong) do
-    vim.notify('backstitch: ' .. problem, vim.log.levels.WARN)
+    require('backstitch.notice').say('backstitch: ' .. problem, vim.log.levels.WARN)
   end
   M.problems = wrong
   current = all

@@ -102,7 +102,7 @@ function M.read(buf, uri)
       vim.bo[buf].filetype = filetype
     end
   else
-    vim.notify(('backstitch: %s: %s'):format(uri, failed), vim.log.levels.ERROR)
+    require('backstitch.notice').say(('backstitch: %s: %s'):format(uri, failed), vim.log.levels.ERROR)
   end
   vim.bo[buf].modifiable = false
   vim.bo[buf].modified = false

@@ -213,7 +213,7 @@ function M.cross(forward)
     to = to + step
   end
   if not panel.files[to] then
-    vim.notify(('backstitch: That was the %s change.'):format(forward and 'last' or 'first'))
+    require('backstitch.notice').say(('backstitch: That was the %s change.'):format(forward and 'last' or 'first'))
     return true
   end
   open_file(panel, to, forward and 1 or -1)
@@ -404,7 +404,7 @@ function M.open(client, root, rev)
   local diff = server.request(client, 'backstitch/diff', { from = checkpoint.id, to = 'buffer', workspace = root })
   local name = rev == review.LAST_TURN and words.rev(checkpoint) or rev
   if #diff.files == 0 then
-    vim.notify(('backstitch: No changes since %s.'):format(name))
+    require('backstitch.notice').say(('backstitch: No changes since %s.'):format(name))
     return
   end
   listen()

@@ -35,7 +35,7 @@ local function check(buf)
   vim.o.undoreload = lines
   vim.api.nvim_del_autocmd(id)
   if not ok then
-    vim.notify('backstitch: ' .. tostring(err), vim.log.levels.WARN)
+    require('backstitch.notice').say('backstitch: ' .. tostring(err), vim.log.levels.WARN)
   end
 end
 

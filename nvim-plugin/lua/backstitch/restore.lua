@@ -140,7 +140,7 @@ end
 local function nothing(verb, planned)
   local why = planned.nothing or table.concat(vim.tbl_map(words.gap, planned.gaps), '; ')
   local hint = verb == 'rewind' and not planned.exact and ' :Backstitch! rewind also discards your own edits.' or ''
-  vim.notify(
+  require('backstitch.notice').say(
     ('backstitch: %s: nothing to do%s.%s'):format(words.sentence(planned.title), why ~= '' and ': ' .. why or '', hint)
   )
 end
@@ -172,7 +172,7 @@ function M.run(client, verb, arguments, options)
       limit = 1,
     }).workspace)
     require('backstitch.reload').below(root)
-    vim.notify(report(verb, result, options and options.what))
+    require('backstitch.notice').say(report(verb, result, options and options.what))
     list_markers(root, result)
     return result
   end
@@ -220,7 +220,7 @@ function M.run(client, verb, arguments, options)
         end
         now = look(asked)
       end
-      vim.notify('backstitch: files changed meanwhile; this is the new plan', vim.log.levels.WARN)
+      require('backstitch.notice').say('backstitch: files changed meanwhile; this is the new plan', vim.log.levels.WARN)
       planned = now
     end
   end

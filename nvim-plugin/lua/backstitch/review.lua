@@ -394,7 +394,7 @@ end
 local function report(review)
   local hidden = review.hidden > 0 and (', %d more kept'):format(review.hidden) or ''
   local count = #review.hunks == 0 and 'No differences' or words.count(#review.hunks, 'change')
-  vim.notify(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
+  require('backstitch.notice').say(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
 end
 
 ---@param review backstitch.Review

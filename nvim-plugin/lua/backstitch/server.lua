@@ -45,7 +45,7 @@ local stopping = {}
 ---@param text string
 ---@param level? integer
 local function notify(text, level)
-  vim.notify('backstitch: ' .. text, level or vim.log.levels.ERROR)
+  require('backstitch.notice').say('backstitch: ' .. text, level or vim.log.levels.ERROR)
 end
 
 --- Registers a listener for a notification of servers, or for `attached` and `gone`, which are about servers themselves.
@@ -144,6 +144,12 @@ function M.config()
       return { success = true }
     end
     return vim.lsp.handlers['window/showDocument'](err, params, ctx)
+  end
+  handlers['window/showMessage'] = function(_, params)
+    -- LSP: 1 is an error, 2 a warning
+    local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type]
+    notify(params.message, level or vim.log.levels.INFO)
+    return vim.NIL
   end
   local commands = {}
   for _, id in ipairs(protocol.commands) do

@@ -35,7 +35,7 @@ local function report(failure)
   if failure == M.CALLED_OFF then
     return
   end
-  vim.notify('backstitch: ' .. M.sentence(failure), vim.log.levels.ERROR)
+  require('backstitch.notice').say('backstitch: ' .. M.sentence(failure), vim.log.levels.ERROR)
 end
 
 --- Runs a function that may `await`. `done` is called at its end with the failure or the result. Without `done` a failure

@@ -34,7 +34,7 @@ end
 ---@param nothing string
 local function show(items, title, nothing)
   if #items == 0 then
-    vim.notify('backstitch: ' .. nothing)
+    require('backstitch.notice').say('backstitch: ' .. nothing)
     return
   end
   vim.fn.setqflist({}, ' ', { title = title, items = items })

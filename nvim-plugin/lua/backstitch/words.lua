@@ -145,6 +145,10 @@ end
 ---@return string
 function M.about(checkpoint)
   local label, prompt = M.given(checkpoint.label), M.given(checkpoint.prompt)
+  local operation = M.given(checkpoint.operation)
+  if operation and M.given(operation.title) then
+    return M.line(operation.title)
+  end
   if label and label ~= '' then
     return M.line(label)
   end
@@ -157,11 +161,7 @@ function M.about(checkpoint)
     local tool = M.given(checkpoint.tool) or 'step'
     return about == '' and tool or ('%s %s'):format(tool, M.line(about))
   elseif kind == 'rewind' then
-    local operation = M.given(checkpoint.operation)
-    if not operation then
-      return 'rewind'
-    end
-    return M.given(operation.title) or ('%s %s'):format(operation.kind, M.line(operation.target))
+    return 'rewind'
   end
   if checkpoint.squashed then
     return ('%d checkpoints, squashed'):format(checkpoint.squashed.checkpoints)

@@ -256,8 +256,9 @@ impl Drop for Editor {
     }
 }
 
-/// Replaces `just now` and `7 s ago` by AGE. The padding of the row after that, or up to the next window, is
-/// normalized, and so is the scroll bar of a menu.
+/// Replaces `just now` and `7 s ago` by AGE, and so `now` and `7m` at the end of a row of the timeline, even if a float
+/// hides their start. The padding of the row after that, or up to the next window, is normalized, and so is the scroll
+/// bar of a menu.
 fn without_ages(row: &str) -> String {
     let mut row = row.replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {
@@ -269,7 +270,29 @@ fn without_ages(row: &str) -> String {
         row.remove(at + "AGE ".len());
     }
     let bare = row.trim_end().trim_end_matches('▐').trim_end();
-    bare.to_owned()
+    let Some((rest, _)) = bare
+        .rfind([' ', '│'])
+        .map(|at| bare.split_at(bare.ceil_char_boundary(at + 1)))
+        .filter(|(rest, last)| rest.contains('│') && is_short_age(rest, last))
+    else {
+        return bare.to_owned();
+    };
+    // its width moves the words before it
+    let words: Vec<&str> = rest.split(' ').filter(|word| !word.is_empty()).collect();
+    let gap = if rest.ends_with(' ') { " " } else { "" };
+    format!("{}{gap}AGE", words.join(" "))
+}
+
+fn is_short_age(rest: &str, last: &str) -> bool {
+    let is_minutes = |word: &str| {
+        let digits = word.strip_suffix('m').unwrap_or("x");
+        digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    if rest.ends_with('│') {
+        return matches!(last, "ow" | "w" | "AGE") || is_minutes(last);
+    }
+    let stands_alone = rest.ends_with("· ") || rest.ends_with("  ") || rest.ends_with("start ");
+    stands_alone && (matches!(last, "now" | "AGE") || last != "m" && is_minutes(last))
 }
 
 #[test]
@@ -278,4 +301,10 @@ fn ages_are_masked() {
     assert_eq!(without_ages("a · just now   ▐"), "a · AGE");
     assert_eq!(without_ages("a · 7 s ago     │b"), "a · AGE │b");
     assert_eq!(without_ages("a · just now    │b"), "a · AGE │b");
+    assert_eq!(without_ages("│ t1   +1 −1 · now"), "│ t1 +1 −1 · AGE");
+    assert_eq!(without_ages("│ t1  +1 −1 · 12m"), "│ t1 +1 −1 · AGE");
+    assert_eq!(without_ages("│ start         3m"), "│ start AGE");
+    assert_eq!(without_ages("│ start AGE"), "│ start AGE");
+    assert_eq!(without_ages("a  ╭─╮ │ow"), "a ╭─╮ │AGE");
+    assert_eq!(without_ages("│  not now"), "│  not now");
 }

@@ -34,7 +34,8 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("\r");
     nvim.screen.shows("Redone: 1 file");
 
-    nvim.screen.keys("/and five\rt");
+    nvim.screen.shows("⟲ redo of the revert of “and five”");
+    nvim.screen.keys("/t2 .and five\rt");
     nvim.screen.shows("Tag for t2");
     nvim.screen.keys("fine\r");
     nvim.screen.shows("⚑ fine");
@@ -64,22 +65,25 @@ fn every_key_of_the_timeline() {
     nvim.screen
         .until("closed", |screen| !screen.contains("-gone"));
     nvim.screen.keys("/idea\rs");
-    nvim.screen.shows("<CR> switch to idea");
+    nvim.screen.shows("<CR> switch");
     nvim.screen.keys("\r");
     nvim.screen.shows("Switched");
 
-    // the row of a file acts on that file, and a step is reverted as a whole
+    // the row of a file acts on that file alone
     nvim.screen.shows("current · from");
-    nvim.screen.shows("● t2");
+    nvim.screen.shows("● starts before t2");
     nvim.screen.keys("zR");
-    nvim.screen.shows("deleted");
-    nvim.screen.keys("/gone.txt\rx");
-    nvim.screen
-        .shows("a step is reverted with all of its files. Put the cursor on it");
-    nvim.screen.keys("r");
+    nvim.screen.shows("D gone.txt");
+    nvim.screen.keys("/D gone.txt\rx");
     nvim.screen.shows("A  gone.txt");
     nvim.screen.keys("\r");
-    nvim.screen.shows("Rewound: 1 file");
+    nvim.waits("vim.fn.filereadable('gone.txt') == 1");
+    // its row has the state after the step
+    nvim.screen.keys("r");
+    nvim.screen.shows("D  gone.txt");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("D  gone.txt"));
     assert!(world.exists("gone.txt") && world.exists("new.txt"));
 
     // a changed file, which is shown already
@@ -88,7 +92,7 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("ggOmine\x1b");
     nvim.ex("Backstitch log src/a.txt");
     nvim.screen.shows("▸ Edit src/a.txt");
-    nvim.screen.keys("zR/^ *src.a.txt\r\r");
+    nvim.screen.keys("zR/M src.a.txt\r\r");
     nvim.screen.shows("changes since c");
     assert_eq!(nvim.lines()[0], "mine");
     assert!(

@@ -31,7 +31,7 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.screen.keys("/make\r\t");
     nvim.screen.shows("Bash 2 files");
     nvim.screen.keys("j\t");
-    nvim.screen.is_like("unfolded", "created");
+    nvim.screen.is_like("unfolded", "A new.txt");
     nvim.screen.keys("p");
     nvim.screen.is_like("preview", "-gone");
     nvim.screen.keys("q");
@@ -48,11 +48,11 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.screen.shows("\n7 ");
 
     nvim.screen.keys("g?");
-    nvim.screen.is_like("keys", "Revert this turn or step");
+    nvim.screen.is_like("keys", "Undo the changes of this turn");
     nvim.screen.keys("q");
     nvim.screen.keys("q");
     nvim.screen
-        .until("closed", |screen| !screen.contains("lists the keys"));
+        .until("closed", |screen| !screen.contains("g?: keys"));
 }
 
 /// S3-050, U-20: a plan that is left changes nothing; one that is carried out can be undone and done again.
@@ -91,7 +91,8 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.waits("not vim.bo.modified");
 
     nvim.ex("Backstitch undo");
-    nvim.screen.shows("Undo the rewind to before “make it two” (t1)");
+    nvim.screen
+        .shows("Undo the rewind to before “make it two” (t1)");
     nvim.screen.keys("\r");
     nvim.screen.shows("Undone: 3 files");
     assert!(world.exists("new.txt") && !world.exists("gone.txt"));

@@ -165,7 +165,7 @@ fn words_tabs_and_the_ends_of_a_file_are_marked() {
     nvim.waits("vim.fn.getline(1) == \"\\talpha beta\"");
     assert_eq!(world.read("a.txt"), before);
     nvim.ex("Backstitch takeback");
-    nvim.screen.shows("there is no change in this line");
+    nvim.screen.shows("There is no change on this line");
     // deleted lines above the first line stay visible as their number grows
     nvim.screen.keys("ggdd");
     nvim.screen.shows("alpha beta");

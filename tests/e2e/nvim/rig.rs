@@ -140,6 +140,15 @@ impl<'w> Neovim<'w> {
         self.lua("vim.fn.execute(\"messages\")").to_string()
     }
 
+    /// Waits until a text is in `:messages`, where those are complete that the screen cuts.
+    #[track_caller]
+    pub fn says(&self, text: &str) {
+        let quoted = Value::from(text);
+        self.waits(&format!(
+            "vim.fn.execute(\"messages\"):find({quoted}, 1, true) ~= nil"
+        ));
+    }
+
     /// Lines of the current buffer.
     #[track_caller]
     pub fn lines(&self) -> Vec<String> {

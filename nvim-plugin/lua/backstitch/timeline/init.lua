@@ -135,7 +135,7 @@ local function refresh(view, done)
   end, function(failure)
     view.is_reading = false
     if failure and failure ~= task.CALLED_OFF then
-      vim.notify('backstitch: ' .. task.sentence(failure), vim.log.levels.ERROR)
+      require('backstitch.notice').say('backstitch: ' .. task.sentence(failure), vim.log.levels.ERROR)
     end
     draw(view)
     show_live(view)

@@ -1,0 +1,41 @@
+--- Messages to the user on one line: none asks for ENTER. Owns their form.
+local words = require('backstitch.words')
+
+local M = {}
+
+local HIGHLIGHTS = {
+  [vim.log.levels.ERROR] = 'ErrorMsg',
+  [vim.log.levels.WARN] = 'WarningMsg',
+}
+
+--- Space that Neovim keeps free at the end of the command line, for pending keys and the position.
+local RESERVED = 12
+
+--- True if Neovim itself prints notifications; a plugin that replaced them has its own layout.
+---@return boolean
+local function is_builtin()
+  local source = debug.getinfo(vim.notify, 'S').source
+  -- Neovim's own functions may be compiled without their source
+  return source == '?' or source:find('vim/_', 1, true) ~= nil
+end
+
+--- Shows a message. One that does not fit into the command line is cut there, and is complete in `:messages`.
+---@param text string
+---@param level? integer
+function M.say(text, level)
+  local space = math.max(20, vim.v.echospace > 0 and vim.v.echospace or vim.o.columns - RESERVED)
+  if not is_builtin() or not text:find('\n', 1, true) and vim.fn.strdisplaywidth(text) <= space then
+    return vim.notify(text, level)
+  end
+  local asks = vim.o.messagesopt
+  -- nothing is to be read before the short form
+  vim.o.messagesopt = asks:gsub('hit%-enter', 'wait:0')
+  for _, line in ipairs(vim.split(vim.trim(text), '\n')) do
+    vim.api.nvim_echo({ { line, HIGHLIGHTS[level] } }, true, {})
+    vim.cmd.redraw()
+  end
+  vim.o.messagesopt = asks
+  vim.api.nvim_echo({ { words.line(text, space), HIGHLIGHTS[level] } }, false, {})
+end
+
+return M
