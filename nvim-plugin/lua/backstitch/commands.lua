@@ -89,7 +89,9 @@ end
 function M.pin(client, arguments)
   ---@type backstitch.PinResult
   local done = server.execute(client, 'backstitch.pin', arguments)
-  require('backstitch.notice').say(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'no longer pinned'))
+  require('backstitch.notice').say(
+    ('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'no longer pinned')
+  )
 end
 
 ---@type backstitch.Subcommand[]

@@ -196,7 +196,9 @@ local ELEMENTS = { cmd = { 'string' }, ['timeline.keys'] = { 'string', 'boolean'
 local function validate(option, value)
   if type(option.type) == 'table' then
     local known = vim.tbl_map(tostring, option.type --[[@as table]])
-    if not vim.list_contains(option.type --[[@as table]], value) then
+    if
+      not vim.list_contains(option.type --[[@as table]], value)
+    then
       return ('%s is %s: it must be one of %s'):format(option.key, vim.inspect(value), table.concat(known, ', '))
     end
   elseif type(value) ~= option.type then
@@ -232,7 +234,10 @@ local function find_unknown(given, within, wrong)
     if is_group and type(value) == 'table' then
       find_unknown(value, key .. '.', wrong)
     elseif is_group then
-      table.insert(wrong, ('%s is a %s: it must be a table of options, as in :help backstitch-options'):format(key, type(value)))
+      table.insert(
+        wrong,
+        ('%s is a %s: it must be a table of options, as in :help backstitch-options'):format(key, type(value))
+      )
     elseif not is_option then
       table.insert(wrong, ('%s is not an option: see :help backstitch-options'):format(key))
     end

@@ -20,7 +20,11 @@ M.GROUPS = {
   { name = 'BackstitchTurn', link = 'Identifier', desc = 'Turns in the timeline.' },
   { name = 'BackstitchPrompt', link = 'Normal', desc = 'Prompts in the timeline.' },
   { name = 'BackstitchTool', link = 'Function', desc = 'Tools in the timeline.' },
-  { name = 'BackstitchSession1', link = 'Identifier', desc = 'The first session (A) in the timeline, also the seventh.' },
+  {
+    name = 'BackstitchSession1',
+    link = 'Identifier',
+    desc = 'The first session (A) in the timeline, also the seventh.',
+  },
   { name = 'BackstitchSession2', link = 'String', desc = 'The second session (B).' },
   { name = 'BackstitchSession3', link = 'DiagnosticWarn', desc = 'The third session (C).' },
   { name = 'BackstitchSession4', link = 'Special', desc = 'The fourth session (D).' },

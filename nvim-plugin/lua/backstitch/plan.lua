@@ -170,7 +170,10 @@ function M.decide(plan, ways)
           local diff = vim.tbl_map(function(line)
             return { { line } }
           end, M.diff(plan))
-          float.open({ title = words.line(plan.title), lines = diff, keys = {}, filetype = 'diff', footer = 'q back' }, show)
+          float.open(
+            { title = words.line(plan.title), lines = diff, keys = {}, filetype = 'diff', footer = 'q back' },
+            show
+          )
         end)
       end
       if is_long then

@@ -109,7 +109,8 @@ local function report(verb, result, what)
   local pending = #vim.tbl_filter(function(edit)
     return edit.pending
   end, result.edits or {})
-  local parts = { what and 'Undone: ' .. what or ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
+  local parts =
+    { what and 'Undone: ' .. what or ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
   if pending > 0 then
     table.insert(parts, ('%d of them unsaved'):format(pending))
   end

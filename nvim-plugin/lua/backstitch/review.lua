@@ -158,10 +158,9 @@ function M.wrapped(chunks, columns)
     used = used + vim.fn.strdisplaywidth(rest)
   end
   -- the padding alone needs no line
-  local is_blank = #lines > 0
-    and vim.iter(line):all(function(chunk)
-      return chunk[1]:match('^ *$') ~= nil
-    end)
+  local is_blank = #lines > 0 and vim.iter(line):all(function(chunk)
+    return chunk[1]:match('^ *$') ~= nil
+  end)
   if not is_blank then
     table.insert(lines, line)
   end

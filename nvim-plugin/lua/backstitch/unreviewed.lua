@@ -47,8 +47,7 @@ end
 ---@param at { workspace: string }
 ---@param rev string
 function M.since(client, at, rev)
-  local diff =
-    server.request(client, 'backstitch/diff', { workspace = at.workspace, from = rev, to = 'buffer' })
+  local diff = server.request(client, 'backstitch/diff', { workspace = at.workspace, from = rev, to = 'buffer' })
   local items = {}
   for _, file in ipairs(diff.files) do
     local filename = vim.fs.joinpath(at.workspace, words.shown(file.path))

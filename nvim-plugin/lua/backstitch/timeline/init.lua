@@ -282,7 +282,10 @@ local function name_filter(view)
   local named = {}
   if view.filter.uri then
     local path = vim.uri_to_fname(view.filter.uri)
-    table.insert(named, vim.fs.relpath(view.root, path) or vim.fs.relpath(view.root, vim.uv.fs_realpath(path) or path) or path)
+    table.insert(
+      named,
+      vim.fs.relpath(view.root, path) or vim.fs.relpath(view.root, vim.uv.fs_realpath(path) or path) or path
+    )
   end
   if view.filter.session then
     table.insert(named, view.session_name or 'session ' .. view.filter.session)

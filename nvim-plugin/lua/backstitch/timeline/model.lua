@@ -453,7 +453,8 @@ function M.rows(timeline, now)
           depth = 1,
           left = {
             {
-              timeline.filter and 'No checkpoint matches.' or 'No checkpoints yet: they appear once an agent works here.',
+              timeline.filter and 'No checkpoint matches.'
+                or 'No checkpoints yet: they appear once an agent works here.',
               'BackstitchDim',
             },
           },
