@@ -17,7 +17,11 @@ fn every_restore_can_be_undone_and_redone() {
         world.ok(["undo"]);
         assert_same(&world.tree(), &trees[at]);
     }
-    refused(&world, &["undo"], &["no operation to undo", "`backstitch rewind`"]);
+    refused(
+        &world,
+        &["undo"],
+        &["no operation to undo", "`backstitch rewind`"],
+    );
     for at in [1, 2] {
         world.ok(["redo"]);
         assert_same(&world.tree(), &trees[at]);

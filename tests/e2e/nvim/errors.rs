@@ -53,7 +53,7 @@ fn an_old_server_is_named() {
         &world,
         &format!("vim.g.backstitch = {{ cmd = {{ '{program}', 'lsp' }} }}"),
     );
-    let Some(mut nvim) = Neovim::start(&world, "plugin-old", &["src/a.txt"]) else {
+    let Some(nvim) = Neovim::start(&world, "plugin-old", &["src/a.txt"]) else {
         return;
     };
     nvim.says("is version 0.0.1; this plugin needs 0.1.0 or newer.");
