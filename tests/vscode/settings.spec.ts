@@ -1,4 +1,5 @@
 // Settings of VS Code and their effect on server, hook and rewind.
+import { look } from './rig/look.ts';
 import { expect, test } from './rig/test.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
@@ -57,5 +58,43 @@ test.describe(() => {
     await expect.poll(() => world.read('a.txt')).toBe(TEXT);
     expect(world.read('secret.txt')).toBe('two\n');
     expect(world.run('log', '--all')).not.toContain('secret.txt');
+  });
+});
+
+test.describe(() => {
+  test.use({ vscode: { settings: { 'backstitch.lensForm': undefined, 'backstitch.codeActions': undefined } } });
+
+  test('by default an editor is calm: one line for a turn, actions on its lines', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.turn('make some', () => {
+      agent.edit('a.txt', 'two', '2');
+      agent.edit('a.txt', 'four', '4');
+    });
+    const window = await code.open('a.txt');
+    const { editor, quick, notifications } = window;
+    await expect(editor.lens(/^Undo turn$/)).toHaveCount(1);
+    await expect(editor.lens(/^Diff$/)).toHaveCount(1);
+    await expect(editor.lens('rewind to here')).toHaveCount(0);
+    await look(window.page, 'calm');
+    await editor.goto(2);
+    await expect((await editor.codeActions()).filter({ hasText: 'make some' })).not.toHaveCount(0);
+    await window.page.keyboard.press('Escape');
+    await editor.lens(/^Undo here$/).click();
+    await quick.pick('Revert');
+    await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
+    await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+    await expect(editor.lens(/^Undo turn$/)).toHaveCount(0);
+  });
+
+  test('the form of lenses changes while the editor is open', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+    const window = await code.open('a.txt');
+    await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(1);
+    await code.settings(window, { 'backstitch.lensForm': 'full' });
+    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(0);
   });
 });

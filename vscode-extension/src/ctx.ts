@@ -18,6 +18,7 @@ import type {
   Where,
 } from "./server/protocol.ts";
 import { shown } from "./server/protocol.ts";
+import { START_OPTIONS } from "./server/settings.ts";
 
 export type Standing =
   | { name: "starting" }
@@ -50,7 +51,9 @@ export class Ctx implements vscode.Disposable {
   constructor(readonly extension: vscode.ExtensionContext) {
     this.register(
       vscode.workspace.onDidChangeConfiguration((change) => {
-        const isAtStart = ["server", "store"].some((key) => change.affectsConfiguration(`backstitch.${key}`));
+        const isAtStart = ["server", "store", ...START_OPTIONS].some((key) =>
+          change.affectsConfiguration(`backstitch.${key}`),
+        );
         if (isAtStart) void this.restart();
         // the server requests the other settings itself
         else if (change.affectsConfiguration("backstitch") && this.current.name === "running") {

@@ -28,6 +28,9 @@ const themes = {
 
 /** Settings that keep everything quiet that is not under test. */
 const defaults = {
+  // most tests look for lenses and actions by the names of the full form; `settings.spec.ts` has the defaults
+  'backstitch.lensForm': 'full',
+  'backstitch.codeActions': 'all',
   'workbench.startupEditor': 'none',
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
   'workbench.enableExperiments': false,

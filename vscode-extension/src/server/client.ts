@@ -16,7 +16,7 @@ import {
 import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
 import { Restarts } from "./restarts.ts";
-import { settings } from "./settings.ts";
+import { settings, startOptions } from "./settings.ts";
 
 const NOTICES: readonly Notice[] = [
   "backstitch/didCheckpoint",
@@ -52,6 +52,7 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
         reloadsFromDisk: true,
         contentProvider: true,
         notifications: true,
+        ...startOptions(),
         // the server needs this one at its start, and requests the others itself
         store: settings()["store"],
       },

@@ -15,7 +15,16 @@ const KEYS = [
   "checkpoints.max",
 ] as const;
 
+/** Keys that are options of the language server's start, where VS Code has its own defaults. */
+export const START_OPTIONS = ["lensForm", "codeActions", "hover"] as const;
+
 type Settings = Record<string, unknown>;
+
+export function startOptions(): Record<string, string> {
+  const all = vscode.workspace.getConfiguration("backstitch");
+  const known = START_OPTIONS.map((key) => [key, all.get(key)]);
+  return Object.fromEntries(known.filter(([, value]) => typeof value === "string")) as Record<string, string>;
+}
 
 export function settings(scope?: vscode.Uri): Settings {
   const all = vscode.workspace.getConfiguration("backstitch", scope);
