@@ -1,12 +1,30 @@
---- Reloads buffers without unsaved text after an agent or a rewind wrote their file, without a question. Undo reaches the
---- text before the reload. The server merges into buffers with unsaved text.
+--- Reloads buffers after an agent or a rewind wrote their file, without a question. Only the lines that differ are replaced,
+--- so the cursor, marks, folds and a line that is being typed stay with their text. Undo reaches the text before the reload.
 local config = require('backstitch.config')
+local hunks = require('backstitch.hunks')
 local server = require('backstitch.server')
 
 local M = {}
 
 --- Debounce delay in milliseconds.
 local DELAY = 30
+--- Delay until a file that was found empty is read again, in milliseconds: a program may be about to fill it.
+local EMPTY_DELAY = 1000
+--- Files of more bytes are reloaded as Neovim does it.
+local MAX_BYTES = 10 * 1024 * 1024
+--- The lines of files of more bytes are not kept for a merge.
+local MAX_BASE = 1024 * 1024
+
+---@class backstitch.Reloads
+---@field known? string State of the file with which the buffer agrees.
+---@field base? string[] The file's lines that unsaved text began with.
+---@field empty_since? number When the file was first found empty.
+
+---@type table<integer, backstitch.Reloads>
+local states = {}
+--- Workspaces with changes that wait until the user is in Normal mode.
+---@type table<string, true>
+local waiting = {}
 
 ---@param root string
 ---@param buf integer
@@ -39,11 +57,200 @@ local function check(buf)
   end
 end
 
+---@param path string
+---@return string? state what tells one state of a file from the next
+local function stat(path)
+  local found = vim.uv.fs_stat(path)
+  if not found or found.type ~= 'file' then
+    return nil
+  end
+  return ('%d.%d %d %d %d'):format(found.mtime.sec, found.mtime.nsec, found.size, found.ino, found.mode)
+end
+
+---@param text string
+local function is_utf8(text)
+  if not text:find('[\128-\255]') then
+    return true
+  end
+  text = text:gsub('[\194-\223][\128-\191]', 'a')
+  text = text:gsub('[\224-\239][\128-\191][\128-\191]', 'a')
+  text = text:gsub('[\240-\244][\128-\191][\128-\191][\128-\191]', 'a')
+  return not text:find('[\128-\255]')
+end
+
+--- Returns a file's lines as the buffer would have them; nil where only Neovim itself knows how to read it.
+---@param buf integer
+---@param path string
+---@return string[]? lines, boolean? has_end
+local function lines_of(buf, path)
+  local options = vim.bo[buf]
+  local encoding, format = options.fileencoding, options.fileformat
+  if options.binary or (encoding ~= '' and encoding ~= 'utf-8') or (format ~= 'unix' and format ~= 'dos') then
+    return nil
+  end
+  local file = io.open(path, 'rb')
+  local text = file and file:read(MAX_BYTES + 1)
+  if file then
+    file:close()
+  end
+  if not text or #text > MAX_BYTES or text:find('\0', 1, true) or not is_utf8(text) then
+    return nil
+  end
+  local has_bom = vim.startswith(text, '\239\187\191')
+  if has_bom ~= options.bomb then
+    return nil
+  end
+  local lines = vim.split(has_bom and text:sub(4) or text, '\n', { plain = true })
+  local has_end = #lines > 1 and lines[#lines] == ''
+  if has_end then
+    table.remove(lines)
+  end
+  local returns, count = 0, has_end and #lines or #lines - 1
+  for i = 1, count do
+    returns = returns + (vim.endswith(lines[i] or '', '\r') and 1 or 0)
+  end
+  if (count > 0 and returns == count) ~= (format == 'dos') then
+    return nil
+  end
+  if format == 'dos' then
+    for i = 1, count do
+      lines[i] = lines[i]:sub(1, -2)
+    end
+  end
+  return lines, has_end
+end
+
+--- True if another plugin writes this file.
+---@param buf integer
+---@param path string
+local function has_own_writer(buf, path)
+  for _, autocmd in ipairs(vim.api.nvim_get_autocmds({ event = 'BufWriteCmd' })) do
+    if autocmd.buflocal then
+      if autocmd.buffer == buf then
+        return true
+      end
+    elseif vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(path) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Tells Neovim that the buffer agrees with its file as it is now. It takes the file's time after an autocommand that
+--- wrote the file; nothing is written here.
+---@param buf integer
+---@return boolean
+local function agree(buf)
+  local options = vim.bo[buf]
+  local readonly, modified = options.readonly, options.modified
+  local id = vim.api.nvim_create_autocmd('BufWriteCmd', {
+    buffer = buf,
+    callback = function()
+      vim.bo[buf].modified = false
+    end,
+  })
+  local ok = pcall(vim.api.nvim_buf_call, buf, function()
+    vim.cmd('silent lockmarks keepalt keepjumps write!')
+  end)
+  vim.api.nvim_del_autocmd(id)
+  vim.bo[buf].readonly = readonly
+  if not ok then
+    vim.bo[buf].modified = modified
+  end
+  return ok
+end
+
+--- Reloads one buffer by its hunks. Returns false where Neovim is to reload it, or the user is to decide.
+---@param buf integer
+---@param path string
+---@return boolean
+local function reload(buf, path)
+  local state = states[buf] or {}
+  states[buf] = state
+  local before = stat(path)
+  if not before or before == state.known then
+    return true
+  end
+  if not vim.o.write or has_own_writer(buf, path) then
+    return false
+  end
+  local lines, has_end = lines_of(buf, path)
+  local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  if not lines or (#lines == 1 and lines[1] == '') or (#now == 1 and now[1] == '') then
+    return false
+  end
+  local modified = vim.bo[buf].modified
+  local changes = hunks.between(modified and state.base or now, lines)
+  if modified then
+    local merged = state.base and hunks.rebased(changes, hunks.between(state.base, now))
+    if not merged or has_end ~= vim.bo[buf].endofline then
+      return false
+    end
+    changes = merged
+  end
+  hunks.apply(buf, changes, lines)
+  vim.bo[buf].endofline = has_end
+  if not agree(buf) then
+    return false
+  end
+  state.known, state.base = before, lines
+  if modified then
+    vim.bo[buf].modified = true
+    -- opened anew, the server takes the file as what the unsaved text is based on
+    for _, client in ipairs(vim.lsp.get_clients({ name = 'backstitch', bufnr = buf })) do
+      vim.lsp.buf_detach_client(buf, client.id)
+      vim.lsp.buf_attach_client(buf, client.id)
+    end
+  end
+  if #changes > 0 then
+    vim.api.nvim_exec_autocmds('FileChangedShellPost', { buffer = buf, modeline = false })
+  end
+  -- written again meanwhile
+  return stat(path) == before or reload(buf, path)
+end
+
+---@param buf integer
+---@param root string
+local function bring_up_to_date(buf, root)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local state = states[buf] or {}
+  states[buf] = state
+  local modified = vim.bo[buf].modified
+  local found = vim.uv.fs_stat(path)
+  if not modified and found and found.size == 0 and vim.fn.line2byte(vim.fn.line('$')) >= 0 then
+    state.empty_since = state.empty_since or vim.uv.now()
+    if vim.uv.now() - state.empty_since < EMPTY_DELAY then
+      vim.defer_fn(function()
+        M.below(root)
+      end, EMPTY_DELAY)
+      return
+    end
+  end
+  state.empty_since = nil
+  if not reload(buf, path) and not modified then
+    check(buf)
+    state.known = nil
+  end
+end
+
+--- True if text may change now: not while the user types, selects, or answers a question.
+local function is_quiet()
+  local mode = vim.api.nvim_get_mode()
+  return not mode.blocking
+    and (mode.mode == 'n' or mode.mode == 'nt' or mode.mode == 't')
+    and vim.fn.getcmdwintype() == ''
+end
+
 ---@param root string
 function M.below(root)
+  if not is_quiet() then
+    waiting[root] = true
+    return
+  end
+  waiting[root] = nil
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(buf) and not vim.bo[buf].modified and is_below(root, buf) then
-      check(buf)
+    if vim.api.nvim_buf_is_loaded(buf) and is_below(root, buf) then
+      bring_up_to_date(buf, root)
     end
   end
 end
@@ -68,6 +275,44 @@ function M.enable()
   for _, method in ipairs({ 'didCheckpoint', 'didRewind', 'timelineChanged' }) do
     server.on('backstitch/' .. method, changed)
   end
+  local group = vim.api.nvim_create_augroup('backstitch.reload', {})
+  vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
+    group = group,
+    callback = vim.schedule_wrap(function()
+      if next(waiting) and is_quiet() then
+        for _, root in ipairs(vim.tbl_keys(waiting)) do
+          M.below(root)
+        end
+      end
+    end),
+  })
+  local function remember(buf)
+    states[buf] = {}
+    local is_file = vim.bo[buf].buftype == '' and #vim.lsp.get_clients({ name = 'backstitch', bufnr = buf }) > 0
+    if
+      is_file
+      and not vim.bo[buf].modified
+      and vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) < MAX_BASE
+    then
+      states[buf].base = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+    end
+  end
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'LspAttach' }, {
+    group = group,
+    callback = function(event)
+      local state = states[event.buf]
+      -- a server that is attached again knows no other file
+      if event.event ~= 'LspAttach' or not state or not state.base then
+        remember(event.buf)
+      end
+    end,
+  })
+  vim.api.nvim_create_autocmd({ 'BufUnload', 'BufFilePost' }, {
+    group = group,
+    callback = function(event)
+      states[event.buf] = nil
+    end,
+  })
 end
 
 return M

@@ -7,6 +7,7 @@ mod keys;
 mod line_ends;
 mod packaging;
 mod readme_picture;
+mod reload;
 mod review;
 pub mod rig;
 mod servers;

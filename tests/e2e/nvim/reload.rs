@@ -1,0 +1,145 @@
+//! An agent's edit of an open file: cursor, marks, folds, extmarks and typed text stay with their lines.
+
+use super::rig::{Neovim, configure, world};
+use crate::support::World;
+use crate::support::rng::{Rng, is_long};
+
+/// A workspace with a file of so many numbered lines.
+fn numbered(count: usize) -> World {
+    let text: String = (1..=count).map(|n| format!("line {n}\n")).collect();
+    let world = world(&[("a.txt", "one\n"), ("long.txt", &text)]);
+    configure(&world, "vim.g.backstitch = { codelens = false }");
+    world
+}
+
+/// S3-045: an agent inserts lines above the cursor, which stays in its line, as do the first line of the window, marks,
+/// folds and extmarks. Neovim knows that the buffer agrees with the file.
+#[test]
+fn everything_stays_with_its_text() {
+    let world = numbered(300);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-stays", &["a.txt"]) else {
+        return;
+    };
+    nvim.ex("edit long.txt");
+    nvim.waits("vim.fn.line(\"$\") > 1");
+    nvim.is_attached();
+    nvim.screen.keys("150Gmazt155Gzfj160G5|");
+    nvim.ex("lua _G.ns = vim.api.nvim_create_namespace('t'); vim.api.nvim_buf_set_extmark(0, ns, 199, 2, { id = 1 })");
+    nvim.waits("_G.ns ~= nil and vim.fn.line(\".\") == 160");
+    assert_eq!(nvim.lua("vim.fn.line(\"w0\")"), 150);
+    let mut agent = world.agent();
+    agent.prompt("three lines");
+    agent.edit("long.txt", "line 5\n", "line 5\nnew\nnew\nnew\n");
+    agent.stop();
+    nvim.waits("vim.fn.line(\"$\") == 303");
+    let where_all = "{ vim.fn.line(\".\"), vim.fn.col(\".\"), vim.fn.line(\"w0\"), vim.fn.line(\"'a\"), vim.fn.foldclosed(158), vim.fn.foldclosedend(158), vim.api.nvim_buf_get_extmark_by_id(0, ns, 1, {})[1], vim.bo.modified }";
+    assert_eq!(
+        nvim.lua(where_all),
+        serde_json::json!([163, 5, 153, 153, 158, 159, 202, false])
+    );
+    // no question whether to write
+    nvim.screen.keys("Amore\x1b");
+    nvim.ex("w");
+    nvim.waits("not vim.bo.modified");
+    assert!(world.read("long.txt").contains("new\nnew\nnew\nline 6\n"));
+    assert!(world.read("long.txt").contains("line 160more\n"));
+    // one step each
+    nvim.screen.keys("uu");
+    nvim.waits("vim.fn.line(\"$\") == 300");
+    nvim.screen.keys("\x12");
+    nvim.waits("vim.fn.line(\"$\") == 303 and vim.bo.modified");
+    assert!(!nvim.messages().contains("W12"), "{}", nvim.messages());
+}
+
+/// S3-L2: in Insert mode the text does not move. After it, typed text and the agent's edit are both there.
+#[test]
+fn a_line_that_is_typed_stays_whole() {
+    let world = numbered(300);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-typed", &["a.txt"]) else {
+        return;
+    };
+    nvim.ex("edit long.txt");
+    nvim.waits("vim.fn.line(\"$\") > 1");
+    nvim.is_attached();
+    nvim.screen.keys("150GA");
+    nvim.waits("vim.api.nvim_get_mode().mode == \"i\"");
+    let mut agent = world.agent();
+    agent.prompt("three lines");
+    agent.edit("long.txt", "line 5\n", "line 5\nnew\nnew\nnew\n");
+    agent.stop();
+    nvim.screen.keys("  # my comment");
+    nvim.waits("vim.api.nvim_get_current_line() == \"line 150  # my comment\"");
+    assert_eq!(nvim.lua("vim.fn.line(\"$\")"), 300);
+    nvim.screen.keys("\x1b");
+    nvim.waits("vim.fn.line(\"$\") == 303");
+    assert_eq!(
+        nvim.lua("{ vim.fn.line(\".\"), vim.fn.getline(153), vim.bo.modified }"),
+        serde_json::json!([153, "line 150  # my comment", true])
+    );
+    nvim.ex("w");
+    nvim.waits("not vim.bo.modified");
+    let text = world.read("long.txt");
+    assert!(text.contains("line 150  # my comment\n") && text.contains("line 5\nnew\nnew\nnew\n"));
+    // the user's line is the user's
+    assert!(world.ok(["blame", "long.txt"]).stdout.lines().count() >= 303);
+    nvim.screen.keys("u");
+    nvim.waits("vim.fn.line(\"$\") == 300 or vim.fn.getline(153) == \"line 150\"");
+    assert!(!nvim.messages().contains("W12"), "{}", nvim.messages());
+}
+
+/// Line ends, a byte order mark and a missing final newline are kept, and an unusual file is reloaded by Neovim itself.
+#[test]
+fn the_format_of_the_file_is_kept() {
+    for (before, after) in [
+        ("one\r\ntwo\r\nthree\r\n", "one\r\nTWO\r\nthree\r\n"),
+        ("\u{feff}one\ntwo\nthree\n", "\u{feff}one\nTWO\nthree\n"),
+        ("one\ntwo\nthree\n", "one\nTWO\nthree"),
+        ("one\ntwo\nthree", "one\nTWO\nthree\n"),
+        ("one\ntwo\nthree\n", "one\r\nTWO\r\nthree\r\n"),
+        ("é one\ntwo ü\nthree\n", "é one\nTWO ö\nthree\n"),
+        ("", "one\nTWO\n"),
+    ] {
+        let world = world(&[("a.txt", before), ("b.txt", "x\n")]);
+        configure(&world, "vim.g.backstitch = { codelens = false }");
+        let Some(mut nvim) = Neovim::start(&world, "plugin-format", &["a.txt"]) else {
+            return;
+        };
+        nvim.is_attached();
+        let mut agent = world.agent();
+        agent.prompt("in capitals");
+        agent.write("a.txt", after);
+        agent.stop();
+        nvim.waits("vim.fn.getline(2):match(\"TWO\") ~= nil and not vim.bo.modified");
+        nvim.ex("set nofixeol | w");
+        nvim.screen.shows("written");
+        assert_eq!(world.read("a.txt"), after, "{before:?}");
+        assert!(!nvim.messages().contains("W12"), "{}", nvim.messages());
+    }
+}
+
+/// 500 keys of the user and edits of an agent, against a slow reference. A long run has two more seeds; `BACKSTITCH_SEED`
+/// repeats one.
+#[test]
+fn random_keys_and_edits_never_meet_in_a_wrong_line() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |since| u64::from(since.subsec_nanos()));
+    let again = std::env::var_os("BACKSTITCH_SEED").is_some() || is_long();
+    let seeds = [
+        (true, 23),
+        (again, Rng::seed("BACKSTITCH_SEED", now)),
+        (is_long(), now.wrapping_mul(31)),
+    ];
+    for (_, seed) in seeds.into_iter().filter(|(runs, _)| *runs) {
+        let world = numbered(80);
+        let Some(mut nvim) = Neovim::start(&world, "plugin-random", &["a.txt"]) else {
+            return;
+        };
+        nvim.ex("edit long.txt");
+        nvim.waits("vim.fn.line(\"$\") > 1");
+        nvim.is_attached();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/nvim/random_edits.lua");
+        nvim.ex(&format!("lua _G.seed = {seed}; dofile('{script}')"));
+        nvim.waits("_G.outcome ~= nil");
+        assert_eq!(nvim.lua("_G.outcome"), "500 steps agree", "seed {seed}");
+    }
+}
