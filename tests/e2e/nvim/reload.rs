@@ -6,8 +6,8 @@ use crate::support::rng::{Rng, is_long};
 
 /// A workspace with a file of so many numbered lines.
 fn numbered(count: usize) -> World {
-    let text: String = (1..=count).map(|n| format!("line {n}\n")).collect();
-    let world = world(&[("a.txt", "one\n"), ("long.txt", &text)]);
+    let lines: Vec<String> = (1..=count).map(|n| format!("line {n}\n")).collect();
+    let world = world(&[("a.txt", "one\n"), ("long.txt", &lines.concat())]);
     configure(&world, "vim.g.backstitch = { codelens = false }");
     world
 }
