@@ -19,6 +19,7 @@ local MAX_BASE = 1024 * 1024
 ---@field known? string State of the file with which the buffer agrees.
 ---@field base? string[] The file's lines that unsaved text began with.
 ---@field empty_since? number When the file was first found empty.
+---@field is_gone? boolean True if the user knows that the file was deleted.
 
 ---@type table<integer, backstitch.Reloads>
 local states = {}
@@ -217,6 +218,14 @@ local function bring_up_to_date(buf, root)
   states[buf] = state
   local modified = vim.bo[buf].modified
   local found = vim.uv.fs_stat(path)
+  -- a file that never was is new
+  if not found and state.base and not state.is_gone then
+    require('backstitch.notice').say(
+      ('backstitch: %s was deleted. :write brings its text back'):format(vim.fn.fnamemodify(path, ':t')),
+      vim.log.levels.WARN
+    )
+  end
+  state.is_gone = not found
   if not modified and found and found.size == 0 and vim.fn.line2byte(vim.fn.line('$')) >= 0 then
     state.empty_since = state.empty_since or vim.uv.now()
     if vim.uv.now() - state.empty_since < EMPTY_DELAY then

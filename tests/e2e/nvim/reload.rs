@@ -87,6 +87,30 @@ fn a_line_that_is_typed_stays_whole() {
     assert!(!nvim.messages().contains("W12"), "{}", nvim.messages());
 }
 
+/// A file that an agent deletes is said once; its text stays in the buffer.
+#[test]
+fn a_deleted_file_is_said_once() {
+    let world = numbered(3);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-deleted", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let mut agent = world.agent();
+    agent.prompt("tidy up");
+    agent.bash("rm a.txt");
+    nvim.screen
+        .shows("a.txt was deleted. :write brings its text back");
+    agent.bash("echo more >> long.txt");
+    agent.stop();
+    nvim.ex("edit long.txt");
+    nvim.waits("vim.fn.getline(4) == \"more\"");
+    assert_eq!(nvim.messages().matches("was deleted").count(), 1);
+    nvim.ex("buffer a.txt");
+    nvim.ex("write");
+    nvim.screen.shows("written");
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
 /// Line ends, a byte order mark and a missing final newline are kept, and an unusual file is reloaded by Neovim itself.
 #[test]
 fn the_format_of_the_file_is_kept() {
