@@ -87,6 +87,26 @@ test.describe(() => {
     await expect(editor.lens(/^Undo turn$/)).toHaveCount(0);
   });
 
+  test('buttons in the status bar review and undo the last turn', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    const window = await code.open('a.txt');
+    const { page, quick } = window;
+    const button = (name: string) => page.locator(`[id="backstitch.backstitch.${name}"]`);
+    await expect(button('backstitch')).toBeVisible();
+    await expect(button('undoTurn')).toHaveCount(0);
+    agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+    await expect(button('undoTurn')).toHaveAttribute('aria-label', 'Undo Last Turn: make it two');
+    await look(page, 'buttons');
+    await button('review').click();
+    await expect(quick.item('a.txt')).toBeVisible();
+    await page.keyboard.press('Escape');
+    await button('undoTurn').click();
+    await quick.pick('Rewind');
+    await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+    await expect(button('undoTurn')).toHaveCount(0);
+  });
+
   test('the form of lenses changes while the editor is open', async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();

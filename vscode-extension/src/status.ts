@@ -1,4 +1,4 @@
-// Status bar: the number of checkpoints, and if an agent is working.
+// Status bar: the number of checkpoints, and if an agent is working; buttons for its last turn.
 
 import * as vscode from "vscode";
 
@@ -17,7 +17,11 @@ const SOON = 200;
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
+  private readonly review = vscode.window.createStatusBarItem("review", vscode.StatusBarAlignment.Left, 9);
+  private readonly undo = vscode.window.createStatusBarItem("undoTurn", vscode.StatusBarAlignment.Left, 8);
   private readonly disposables: vscode.Disposable[];
+  /** Newest turn whose work is there. */
+  private turn: Checkpoint | undefined;
   /** Parameters of the shown workspace, and its root. */
   private place = "";
   private root = "";
@@ -37,6 +41,10 @@ export class StatusBar implements vscode.Disposable {
   ) {
     this.item.name = "Backstitch";
     this.item.command = "backstitch.menu";
+    this.review.command = "backstitch.review";
+    this.undo.command = "backstitch.undoTurn";
+    this.button(this.review, "diff-multiple", vscode.l10n.t("Review Agent Changes"));
+    this.button(this.undo, "discard", vscode.l10n.t("Undo Last Turn"));
     this.disposables = [
       recording.onDidChange(() => {
         this.show();
@@ -91,6 +99,7 @@ export class StatusBar implements vscode.Disposable {
       this.count = page.checkpoints.length;
       this.more = page.more;
       this.newest = page.checkpoints[0];
+      this.turn = page.checkpoints.find(({ kind, taken_out }) => kind === "turn" && !taken_out);
     } catch (error) {
       if (number !== this.reads) return;
       // no workspace is open, or it cannot be read
@@ -99,6 +108,7 @@ export class StatusBar implements vscode.Disposable {
       this.more = false;
       this.root = "";
       this.newest = undefined;
+      this.turn = undefined;
     }
     this.show();
   }
@@ -107,6 +117,7 @@ export class StatusBar implements vscode.Disposable {
     const say = vscode.l10n.t;
     const { state } = this.ctx;
     clearTimeout(this.timer);
+    this.buttons(state.name === "running");
     this.item.backgroundColor = undefined;
     switch (state.name) {
       case "starting":
@@ -127,6 +138,25 @@ export class StatusBar implements vscode.Disposable {
         this.running();
     }
     this.item.show();
+  }
+
+  /** Shows the buttons while there is a turn to look at. */
+  private buttons(isRunning: boolean): void {
+    const { turn } = this;
+    const say = vscode.l10n.t;
+    for (const item of [this.review, this.undo]) {
+      if (isRunning && turn !== undefined) item.show();
+      else item.hide();
+    }
+    if (turn === undefined) return;
+    this.button(this.undo, "discard", `${say("Undo Last Turn")}: ${about(turn, say)}`);
+  }
+
+  private button(item: vscode.StatusBarItem, icon: string, tooltip: string): void {
+    item.name = `Backstitch: ${tooltip.split(":")[0] ?? tooltip}`;
+    item.text = `$(${icon})`;
+    item.tooltip = tooltip;
+    item.accessibilityInformation = { label: tooltip, role: "button" };
   }
 
   private running(): void {
@@ -174,7 +204,7 @@ export class StatusBar implements vscode.Disposable {
   dispose(): void {
     clearTimeout(this.timer);
     clearTimeout(this.pending);
-    this.item.dispose();
+    for (const item of [this.item, this.review, this.undo]) item.dispose();
     for (const each of this.disposables) each.dispose();
   }
 }
