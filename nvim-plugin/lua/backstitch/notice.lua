@@ -32,7 +32,8 @@ function M.say(text, level)
   vim.o.messagesopt = asks:gsub('hit%-enter', 'wait:0')
   for _, line in ipairs(vim.split(vim.trim(text), '\n')) do
     vim.api.nvim_echo({ { line, HIGHLIGHTS[level] } }, true, {})
-    vim.cmd.redraw()
+    -- a status line of the user's may fail
+    pcall(vim.cmd.redraw)
   end
   vim.o.messagesopt = asks
   vim.api.nvim_echo({ { words.line(text, space), HIGHLIGHTS[level] } }, false, {})

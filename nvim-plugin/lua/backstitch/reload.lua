@@ -206,8 +206,7 @@ local function reload(buf, path)
   if #changes > 0 then
     vim.api.nvim_exec_autocmds('FileChangedShellPost', { buffer = buf, modeline = false })
   end
-  -- written again meanwhile
-  return stat(path) == before or reload(buf, path)
+  return true
 end
 
 ---@param buf integer
@@ -236,9 +235,16 @@ local function bring_up_to_date(buf, root)
     end
   end
   state.empty_since = nil
-  if not reload(buf, path) and not modified then
-    check(buf)
-    state.known = nil
+  if not reload(buf, path) then
+    if not modified then
+      check(buf)
+      state.known = nil
+    end
+  elseif (stat(path) or state.known) ~= state.known then
+    -- written again meanwhile; later, since a program that writes without end must not stop the editor
+    vim.defer_fn(function()
+      M.below(root)
+    end, DELAY)
   end
 end
 
