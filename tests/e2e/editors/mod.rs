@@ -77,7 +77,10 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.is_like("question", "Rewind to before “make it two”");
     neovim.keys("1\r");
-    neovim.is_like("rewound", "Rewound to before “make it two” (t1)");
+    neovim.shows("Rewound to before “make it two” (t1): 2 files (1 deleted, 1 to save).");
+    // while it asks for ENTER, lenses are painted or not, as they came before or after it
+    neovim.keys("\r");
+    neovim.is_like("rewound", "2 checkpoints");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_rewound(&world, "notes.md");
@@ -87,7 +90,9 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.shows("1: Undo\n");
     neovim.keys("1\r");
-    neovim.is_like("undone", "Undid the rewind to before “make it two” (t1)");
+    neovim.shows("Undid the rewind to before “make it two” (t1)");
+    neovim.keys("\r");
+    neovim.is_like("undone", "⟲ rewind to here");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_back(&world, "notes.md");
