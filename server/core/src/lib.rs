@@ -8,6 +8,7 @@ mod clear;
 mod compare;
 pub mod config;
 mod content;
+pub mod control;
 pub mod diff;
 mod documents;
 mod engine;
