@@ -40,6 +40,16 @@ impl Agent for ClaudeCode {
         output::encode(event, answer)
     }
 
+    fn command(&self, tool: &str, input: &Value) -> Option<String> {
+        let text = input.get("command").filter(|_| tool == "Bash")?;
+        text.as_str().map(str::to_owned)
+    }
+
+    fn is_attended(&self) -> bool {
+        // headless it is 0, and a question means a refusal there
+        std::env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|value| value != "0")
+    }
+
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
         let payload = json!({
             "hook_event_name": "UserPromptSubmit",

@@ -7,6 +7,7 @@ use ignore::gitignore::GitignoreBuilder;
 use serde_json::Value;
 
 use super::size;
+use crate::control::Unattended;
 
 /// Default of `capture.maxFileSize`.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
@@ -31,6 +32,10 @@ pub enum Key {
     KeepDays,
     MaxBytes,
     MaxCheckpoints,
+    PauseTimeout,
+    PauseOnTimeout,
+    PauseUnattended,
+    AllowControl,
 }
 
 /// Value of a key.
@@ -49,6 +54,11 @@ pub enum Setting {
     Dir(PathBuf),
     Lenses(Lenses),
     Restoring(Restoring),
+    /// In seconds. 0: no limit.
+    Seconds(u64),
+    OnTimeout(OnTimeout),
+    Unattended(Unattended),
+    Flag(bool),
 }
 
 /// Scope of code lenses above agents' lines.
@@ -71,6 +81,40 @@ pub enum Restoring {
     Merge,
     /// Others' edits are undone, too.
     Exact,
+}
+
+/// Outcome of a pause that nobody has decided in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// The call is refused, and a decision holds for the next try.
+    #[default]
+    Deny,
+    /// The agent asks its own user.
+    Ask,
+    Allow,
+}
+
+impl OnTimeout {
+    const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// The strictness of an outcome: the higher, the less runs unasked.
+fn strictness(setting: &Setting) -> Option<u8> {
+    Some(match setting {
+        Setting::OnTimeout(OnTimeout::Allow) | Setting::Unattended(Unattended::Allow) => 0,
+        Setting::OnTimeout(OnTimeout::Ask) | Setting::Unattended(Unattended::Ask) => 1,
+        Setting::OnTimeout(OnTimeout::Deny) | Setting::Unattended(Unattended::Hold) => 2,
+        Setting::Unattended(Unattended::Deny) => 3,
+        _ => return None,
+    })
 }
 
 impl Lenses {
@@ -98,7 +142,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -108,6 +152,10 @@ impl Key {
         Self::KeepDays,
         Self::MaxBytes,
         Self::MaxCheckpoints,
+        Self::PauseTimeout,
+        Self::PauseOnTimeout,
+        Self::PauseUnattended,
+        Self::AllowControl,
     ];
 
     pub fn name(self) -> &'static str {
@@ -121,6 +169,10 @@ impl Key {
             Self::KeepDays => "store.keepDays",
             Self::MaxBytes => "store.maxBytes",
             Self::MaxCheckpoints => "checkpoints.max",
+            Self::PauseTimeout => "pause.timeout",
+            Self::PauseOnTimeout => "pause.onTimeout",
+            Self::PauseUnattended => "pause.unattended",
+            Self::AllowControl => "agents.allowControl",
         }
     }
 
@@ -152,6 +204,10 @@ impl Key {
             Self::KeepDays => Setting::Days(KEEP_DAYS),
             Self::MaxBytes => Setting::Quota(MAX_BYTES),
             Self::MaxCheckpoints => Setting::Count(0),
+            Self::PauseTimeout => Setting::Seconds(0),
+            Self::PauseOnTimeout => Setting::OnTimeout(OnTimeout::default()),
+            Self::PauseUnattended => Setting::Unattended(Unattended::Ask),
+            Self::AllowControl => Setting::Flag(false),
             Self::StoreDir => return None,
         })
     }
@@ -164,7 +220,7 @@ impl Key {
         own: Option<&Setting>,
         said: &Setting,
     ) -> Result<Setting, &'static str> {
-        use Setting::{Count, Days, Patterns, Quota, Restoring as How, Size};
+        use Setting::{Count, Days, Patterns, Quota, Restoring as How, Seconds, Size};
         let is_heeded = match (self, own, said) {
             (Self::StoreDir, ..) => {
                 return Err(
@@ -186,6 +242,14 @@ impl Key {
             (_, Some(Size(own)), Size(said)) => said <= own,
             (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
             (_, Some(Days(own)), Days(said)) => said >= own,
+            (Self::PauseOnTimeout | Self::PauseUnattended, Some(own), said) => {
+                strictness(said) >= strictness(own)
+            }
+            // 0 is no limit: a longer wait holds more
+            (Self::PauseTimeout, Some(Seconds(own)), Seconds(said)) => {
+                *said == 0 || *own != 0 && said >= own
+            }
+            (Self::AllowControl, _, said) => *said == Setting::Flag(false),
             // 0 is no limit
             (_, Some(Quota(own) | Count(own)), Quota(said) | Count(said)) => {
                 *said == 0 || *own != 0 && said >= own
@@ -196,7 +260,10 @@ impl Key {
                 | Self::Restore
                 | Self::KeepDays
                 | Self::MaxBytes
-                | Self::MaxCheckpoints,
+                | Self::MaxCheckpoints
+                | Self::PauseTimeout
+                | Self::PauseOnTimeout
+                | Self::PauseUnattended,
                 ..,
             ) => false,
         };
@@ -207,6 +274,12 @@ impl Key {
             Self::Restore => {
                 "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
                  --exact"
+            }
+            Self::PauseTimeout | Self::PauseOnTimeout | Self::PauseUnattended => {
+                "a file in a workspace may have more calls held, never fewer; set it in your own config.toml"
+            }
+            Self::AllowControl => {
+                "a file in a workspace cannot let agents decide on their own calls; set it in your own config.toml"
             }
             Self::MaxFileSize => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
@@ -235,6 +308,22 @@ impl Key {
                 )),
             },
             Self::MaxBytes => quota(value, shown).map(Setting::Quota),
+            Self::PauseTimeout => match value.as_u64() {
+                Some(seconds) => Ok(Setting::Seconds(seconds)),
+                None => Err(format!(
+                    "{shown} is not a number of seconds; 0 is as long as the agent waits"
+                )),
+            },
+            Self::PauseOnTimeout => {
+                one_of(value, shown, &OnTimeout::ALL, OnTimeout::name).map(Setting::OnTimeout)
+            }
+            Self::PauseUnattended => {
+                one_of(value, shown, &Unattended::ALL, Unattended::name).map(Setting::Unattended)
+            }
+            Self::AllowControl => match value.as_bool() {
+                Some(flag) => Ok(Setting::Flag(flag)),
+                None => Err(format!("{shown} is neither true nor false")),
+            },
             Self::MaxCheckpoints => match value.as_u64() {
                 Some(count) => Ok(Setting::Count(count)),
                 None => Err(format!(
@@ -357,7 +446,12 @@ impl Setting {
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
-            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
+            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) | Self::Seconds(n) => {
+                Value::from(*n)
+            }
+            Self::OnTimeout(outcome) => Value::from(outcome.name()),
+            Self::Unattended(outcome) => Value::from(outcome.name()),
+            Self::Flag(flag) => Value::from(*flag),
             Self::Patterns(all) => Value::from(all.clone()),
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
@@ -370,7 +464,10 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
-            Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
+            Self::Days(n) | Self::Count(n) | Self::Seconds(n) => write!(f, "{n}"),
+            Self::OnTimeout(outcome) => write!(f, "{}", outcome.name()),
+            Self::Unattended(outcome) => write!(f, "{}", outcome.name()),
+            Self::Flag(flag) => write!(f, "{flag}"),
             Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),

@@ -175,6 +175,19 @@ pub enum Unattended {
     Allow,
 }
 
+impl Unattended {
+    pub const ALL: [Self; 4] = [Self::Ask, Self::Hold, Self::Deny, Self::Allow];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Hold => "hold",
+            Self::Deny => "deny",
+            Self::Allow => "allow",
+        }
+    }
+}
+
 /// Condition on the number of triggers: `>= 3`, `% 5`, `== 2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
