@@ -132,10 +132,13 @@ pub enum HookEdit<'a> {
     /// Every event gets a hook that runs this command. An older hook of ours is replaced in its place.
     Install {
         command: &'a str,
+        /// True if a call does not run whose hook failed in any way.
+        strict: bool,
     },
     /// The same in an empty file, for one that cannot be edited: its user adds the entries by hand.
     Entries {
         command: &'a str,
+        strict: bool,
     },
     Uninstall,
 }
@@ -145,6 +148,8 @@ pub enum HookEdit<'a> {
 pub struct Hooks {
     /// Event and command of each.
     pub entries: Vec<(String, String)>,
+    /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
+    pub without_limit: Vec<&'static str>,
     /// The setting in this file that disables all hooks.
     pub disabled_by: Option<&'static str>,
 }

@@ -97,13 +97,16 @@ impl Agent for ClaudeCode {
 
     fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
         let timeout = self.abilities().hook_timeout;
-        let add = |command| move |settings: &mut Value| hooks::add(settings, command, timeout);
+        let add = |command, strict| {
+            let form = hooks::HookForm { timeout, strict };
+            move |settings: &mut Value| hooks::add(settings, command, form)
+        };
         match edit {
-            HookEdit::Install { command } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, add(command))
+            HookEdit::Install { command, strict } => {
+                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
             }
-            HookEdit::Entries { command } => {
-                SettingsPlan::new(JsonSettings::blank(settings), add(command))
+            HookEdit::Entries { command, strict } => {
+                SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
             }
             HookEdit::Uninstall => SettingsPlan::undo(
                 JsonSettings::read(settings)?,
@@ -121,6 +124,7 @@ impl Agent for ClaudeCode {
         let disabled = "disableAllHooks";
         Ok(Hooks {
             entries: hooks::ours(&settings),
+            without_limit: hooks::without_limit(&settings),
             disabled_by: (settings[disabled] == Value::Bool(true)).then_some(disabled),
         })
     }

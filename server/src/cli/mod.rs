@@ -4,13 +4,16 @@
 pub mod args;
 mod blame;
 mod branch;
+mod breakpoint;
 mod complete;
 pub mod context;
+mod control_args;
 mod diff;
 pub mod error;
 mod files;
 mod gc;
 mod graph;
+mod held;
 mod hints;
 
 mod line;
@@ -52,6 +55,10 @@ pub fn parse() -> Result<Cli, ExitCode> {
 
 /// Runs a command on the history.
 pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    let command = match held::run(command, global, out) {
+        Ok(outcome) => return outcome,
+        Err(other) => other,
+    };
     match command {
         CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
         CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
@@ -169,7 +176,18 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         CliCommand::Stats => stats::stats(context),
         CliCommand::Clear(options) => stats::clear(context, &options),
         CliCommand::Scan => Ok(context.engine.capture_mut().continue_scan()?),
-        CliCommand::Demo(_)
+        CliCommand::Breakpoint(_)
+        | CliCommand::Pauses(_)
+        | CliCommand::Pause(_)
+        | CliCommand::Resume(_)
+        | CliCommand::Step(_)
+        | CliCommand::Skip(_)
+        | CliCommand::Deny(_)
+        | CliCommand::Stop(_)
+        | CliCommand::Inject(_)
+        | CliCommand::Back(_)
+        | CliCommand::Inspect(_)
+        | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)
         | CliCommand::Status

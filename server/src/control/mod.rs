@@ -3,8 +3,11 @@
 
 pub mod acts;
 mod answers;
+pub mod condition;
 pub mod gate;
 pub mod guard;
-mod lookup;
+pub mod lookup;
+pub mod predict;
 mod tokens;
+pub mod view;
 pub mod words;
