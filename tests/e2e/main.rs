@@ -12,6 +12,7 @@ mod branches;
 mod capture;
 mod commands;
 mod completion;
+mod control;
 mod concurrency;
 mod docs;
 mod doctor;
