@@ -182,8 +182,9 @@ fn list(context: &ControlContext) -> CliResult<()> {
         None => Vec::new(),
     };
     if context.out.json {
+        let seq = control.as_ref().map(Control::seq).transpose()?;
         let all: Vec<_> = all.iter().map(view::breakpoint).collect();
-        return out::answer(json!({ "breakpoints": all }));
+        return out::answer(json!({ "seq": seq.unwrap_or(0), "breakpoints": all }));
     }
     if all.is_empty() {
         return context

@@ -64,6 +64,9 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()>
         CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
         CliCommand::Status => store::status(global, out),
         command => {
+            if decides(&command) {
+                held::refuse_agents(&context::find(global)?)?;
+            }
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
             if is_paged(&command) {
@@ -113,6 +116,16 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
         }
         CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
+    }
+}
+
+/// True if a command changes files or the history in a way that an agent may not do by itself.
+fn decides(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::Rewind(options) => !options.restore.confirm.dry_run,
+        CliCommand::Gc(options) => !(options.dry_run || options.if_due),
+        CliCommand::Clear(_) => true,
+        _ => false,
     }
 }
 

@@ -211,7 +211,7 @@ impl AtGate<'_> {
         for trigger in &checked.logged {
             if let Some(breakpoint) = find(trigger) {
                 let template = breakpoint.message.as_deref().unwrap_or("{.tool}");
-                let text = lookup.log_text(template);
+                let text = lookup.log_text(breakpoint.id, template);
                 let hit = self.hit(breakpoint, trigger, facts, &mut lookup, Some(text));
                 let _ = control.record_hit(&hit);
                 if breakpoint.once {

@@ -9,13 +9,10 @@ use backstitch_core::control::{
     Control, LineRange, RegionState, TurnFacts, follow,
 };
 use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
-use serde_json::Value;
 
-use super::condition::{self, Condition, ConditionInput, ConditionTurn, PredictedLines};
-use super::predict::{self, Outlook, Prediction};
+use super::condition::{self, Condition, ConditionChange, ConditionInput, ConditionTurn};
+use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
 
-/// Maximum size in bytes of a file whose lines are compared.
-const MAX_FILE: u64 = 16 << 20;
 /// Microseconds of a minute.
 const MINUTE: i64 = 60 * 1_000_000;
 
@@ -42,7 +39,7 @@ pub struct Lookup<'a> {
     engine: OnceCell<Option<Engine>>,
     session: Option<SessionFacts>,
     predicted: Option<Vec<ChangedLines>>,
-    input: Option<Value>,
+    input: Option<ConditionInput>,
 }
 
 impl<'a> Lookup<'a> {
@@ -101,47 +98,92 @@ impl<'a> Lookup<'a> {
     /// The prediction of the call.
     fn prediction(&self) -> Prediction {
         let facts = self.at.facts;
-        predict::predict(facts.tool, facts.input, self.at.cwd, &read_file)
+        predict::predict(facts.tool, facts.input, self.at.cwd, &predict::read_disk)
     }
 
-    fn condition_input(&mut self) -> Result<&Value> {
+    fn condition_input(&mut self) -> Result<&ConditionInput> {
         if self.input.is_none() {
-            let session = self.session()?;
-            let iteration = self.number()?;
-            let predicted = self.predicted()?;
+            let turn = self.session()?.turn;
+            let iteration = self.iteration()?;
+            let predicted = self.prediction();
             let facts = self.at.facts;
-            let input = ConditionInput {
-                tool: facts.tool,
-                input: facts.input,
+            let root = &self.at.workspace.root;
+            self.input = Some(ConditionInput {
+                tool: facts.tool.to_owned(),
+                input: facts.input.clone(),
                 at: facts.moment,
-                agent: facts.agent,
-                session: facts.session,
-                subagent: facts.subagent,
-                turn: session.turn.as_ref().map(|turn| ConditionTurn {
-                    number: turn.number,
-                    prompt: &turn.prompt,
-                    calls: turn.calls,
-                    files: turn.files,
-                    seconds: seconds_since(turn.started),
-                }),
+                agent: facts.agent.to_owned(),
+                session: facts.session.to_owned(),
+                subagent: facts.subagent.map(str::to_owned),
+                turn: ConditionTurn {
+                    number: turn.as_ref().map(|turn| turn.number),
+                    prompt: turn.as_ref().map(|turn| turn.prompt.clone()),
+                    calls: turn.as_ref().map_or(0, |turn| turn.calls),
+                    files: turn.as_ref().map_or(0, |turn| turn.files),
+                    seconds: turn.map_or(0, |turn| seconds_since(turn.started)),
+                },
                 iteration,
-                cwd: facts.cwd,
-                paths: facts.paths,
-                predicted: predicted.iter().map(PredictedLines::of).collect(),
-                error: self.at.error,
-            };
-            self.input = Some(condition::document(&input));
+                cwd: facts.cwd.to_owned(),
+                paths: facts.paths.to_vec(),
+                predicted: changes(&predicted, root),
+                error: self.at.error.map(str::to_owned),
+            });
         }
-        Ok(self.input.get_or_insert(Value::Null))
+        match &self.input {
+            Some(input) => Ok(input),
+            None => Err(Error::Usage("the call has no facts".to_owned())),
+        }
     }
 
     /// Text of a log point.
-    pub fn log_text(&mut self, template: &str) -> String {
-        match self.condition_input() {
+    pub fn log_text(&mut self, breakpoint: BreakpointId, template: &str) -> String {
+        let rendered = match self.condition_input() {
             Ok(input) => condition::render(template, input),
-            Err(error) => format!("{template} ({error})"),
+            Err(error) => Err(error.to_string()),
+        };
+        match rendered {
+            Ok(rendered) => {
+                if let Some(problem) = &rendered.problem {
+                    self.problem(breakpoint, problem);
+                }
+                rendered.text
+            }
+            Err(problem) => {
+                self.problem(breakpoint, &problem);
+                template.to_owned()
+            }
         }
     }
+}
+
+/// Lines that a prediction adds and removes, by file.
+fn changes(prediction: &Prediction, root: &Path) -> Vec<ConditionChange> {
+    will_write(prediction)
+        .map(|file| {
+            let side = |content: &predict::Content| content.text().map(<[u8]>::to_vec);
+            let (old, new) = (side(&file.before), side(&file.after));
+            let (added, removed) = backstitch_core::diff::counts(
+                old.as_deref().unwrap_or_default(),
+                new.as_deref().unwrap_or_default(),
+            );
+            ConditionChange {
+                path: relative(root, &file.path),
+                added: added as u64,
+                removed: removed as u64,
+            }
+        })
+        .collect()
+}
+
+/// The files that a call would write, unless the tool will refuse it.
+fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
+    let files = match prediction {
+        Prediction::Files(files) => files.as_slice(),
+        Prediction::Unpredicted { .. } => &[],
+    };
+    files
+        .iter()
+        .filter(|file| !matches!(file.outlook, Outlook::Fails(_)))
 }
 
 impl CallLookup for Lookup<'_> {
@@ -217,20 +259,13 @@ impl CallLookup for Lookup<'_> {
         if let Some(predicted) = &self.predicted {
             return Ok(predicted.clone());
         }
-        let predicted = match self.prediction() {
-            Prediction::Unpredicted { .. } => Vec::new(),
-            Prediction::Files(files) => {
-                let will_run = files
-                    .iter()
-                    .filter(|file| !matches!(file.outlook, Outlook::Fails(_)));
-                let lines = |file: &predict::PredictedFile| {
-                    let path = relative(&self.at.workspace.root, &file.path);
-                    let (old, new) = (file.before.as_deref(), file.after.as_deref());
-                    ChangedLines::between(&path, old.unwrap_or_default(), new.unwrap_or_default())
-                };
-                will_run.map(lines).collect()
-            }
+        let prediction = self.prediction();
+        let lines = |file: &PredictedFile| {
+            let path = relative(&self.at.workspace.root, &file.path);
+            let side = |content: &predict::Content| content.text().unwrap_or_default().to_vec();
+            ChangedLines::between(&path, &side(&file.before), &side(&file.after))
         };
+        let predicted: Vec<ChangedLines> = will_write(&prediction).map(lines).collect();
         self.predicted = Some(predicted);
         Ok(self.predicted.clone().unwrap_or_default())
     }
@@ -269,7 +304,7 @@ impl CallLookup for Lookup<'_> {
     fn condition(&mut self, jq: &str) -> Result<bool, String> {
         let condition = Condition::compile(jq)?;
         let input = self.condition_input().map_err(|error| error.to_string())?;
-        condition.test(input)
+        condition.holds(input)
     }
 
     fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
@@ -316,17 +351,12 @@ pub fn relative(root: &Path, path: &Path) -> String {
         .into_owned()
 }
 
-/// Reads a file as it is. None: absent.
+/// Reads a file as it is. None: absent, or no file that has lines.
 pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    match std::fs::metadata(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(meta) if !meta.is_file() || meta.len() > MAX_FILE => {
-            return Err(std::io::Error::other("not a file, or too large"));
-        }
-        Ok(_) => {}
-    }
-    std::fs::read(path).map(Some)
+    Ok(match predict::read_disk(path)? {
+        FileNow::File(bytes) => Some(bytes),
+        FileNow::Absent | FileNow::TooLarge(_) | FileNow::Link(_) | FileNow::Directory => None,
+    })
 }
 
 fn seconds_since(started: i64) -> u64 {

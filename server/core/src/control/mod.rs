@@ -4,10 +4,13 @@
 pub mod armed;
 mod breakpoint;
 mod breakpoints;
+mod command_words;
 mod hold;
+mod matching;
 mod pause;
 mod pauses;
 mod process;
+mod regions;
 mod retention;
 mod tables;
 
@@ -25,9 +28,11 @@ pub use breakpoint::{
 };
 pub use breakpoints::NewBreakpoint;
 pub use hold::{Hold, Waited, Wake};
+pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, may_match};
 pub use pause::{Ability, Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
 pub use process::{ProcessId, Stat, ancestors};
+pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use retention::Problem;
 pub use tables::hit::Hit;
 pub use tables::pause::PauseFilter;
