@@ -311,21 +311,23 @@ pub enum CliCommand {
     /// Stop agents before a tool call, or after one: by tool, file, lines, text, command, number, error or budget
     Breakpoint(BreakpointArgs),
     /// List the calls that are held now
-    #[command(after_help = "Examples:\n  backstitch pauses\n  backstitch pauses --watch\n  backstitch pauses --all --json")]
+    #[command(
+        after_help = "Examples:\n  backstitch pauses\n  backstitch pauses --watch\n  backstitch pauses --all --json"
+    )]
     Pauses(PausesArgs),
     /// Hold the next call of an agent
     Pause(PauseArgs),
     /// Let a held call run, as it is or with another input
-    #[command(
-        after_help = "Examples:\n  \
+    #[command(after_help = "Examples:\n  \
             backstitch resume\n  \
             backstitch inspect --json | jq .pause.input > input.json\n  \
             backstitch resume p7 --input input.json\n\n\
-            The agent's own rules go on as if nobody had looked: it may still ask."
-    )]
+            The agent's own rules go on as if nobody had looked: it may still ask.")]
     Resume(ResumeArgs),
     /// Let a held call run, and stop at the next one
-    #[command(after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step file")]
+    #[command(
+        after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step file"
+    )]
     Step(StepArgs),
     /// Keep a held call from running; the agent goes on without it
     Skip(HeldArgs),

@@ -75,8 +75,9 @@ fn spec(
             let base = lookup::read_file(&context.workspace.root.join(&path))
                 .map_err(|error| CliError::failed(format!("{path}: {error}")))?;
             let base = base.ok_or_else(|| {
-                CliError::not_found(format!("`{}` does not exist", render::clean(&path)))
-                    .hint("a line breakpoint begins with the lines as they are; use `path` for new files")
+                CliError::not_found(format!("`{}` does not exist", render::clean(&path))).hint(
+                    "a line breakpoint begins with the lines as they are; use `path` for new files",
+                )
             })?;
             let spec = BreakpointSpec::Line { path, start, count };
             (spec, Some(base), options)

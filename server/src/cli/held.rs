@@ -88,7 +88,11 @@ pub fn refuse_agents(workspace: &Workspace) -> CliResult<()> {
 }
 
 /// Runs a command about breakpoints and held calls. None: it is another command.
-pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> Result<CliResult<()>, CliCommand> {
+pub fn run(
+    command: CliCommand,
+    global: &GlobalArgs,
+    out: &Out,
+) -> Result<CliResult<()>, CliCommand> {
     let with = |f: &dyn Fn(&ControlContext) -> CliResult<()>| {
         ControlContext::open(global, out).and_then(|context| f(&context))
     };
@@ -99,9 +103,7 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> Result<CliRes
         CliCommand::Pause(options) => with(&|context| pause(context, &options)),
         CliCommand::Resume(options) => with(&|context| resume(context, &options)),
         CliCommand::Step(options) => with(&|context| step(context, &options)),
-        CliCommand::Skip(options) => {
-            with(&|context| decide(context, &options, &Decision::Skip))
-        }
+        CliCommand::Skip(options) => with(&|context| decide(context, &options, &Decision::Skip)),
         CliCommand::Deny(options) => with(&|context| deny(context, &options)),
         CliCommand::Stop(options) => with(&|context| stop(context, &options)),
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
@@ -144,7 +146,10 @@ fn line(context: &ControlContext, pause: &Pause) -> String {
         .column(BOLD, &pause.id.to_string(), 5)
         .column(style, &state, 10)
         .add(BOLD, words::summary(pause))
-        .add(DIM, format!("  {}  {}", call.agent, render::clean(&call.why)))
+        .add(
+            DIM,
+            format!("  {}  {}", call.agent, render::clean(&call.why)),
+        )
         .right(context.out.paint.ago(pause.made))
         .draw(context.out.paint)
 }
@@ -291,15 +296,16 @@ fn input_from(file: &std::ffi::OsStr) -> CliResult<Value> {
             .map_err(|error| CliError::failed(format!("stdin: {error}")))?;
         text
     } else {
-        std::fs::read_to_string(file).map_err(|error| CliError::failed(format!("{name}: {error}")))?
+        std::fs::read_to_string(file)
+            .map_err(|error| CliError::failed(format!("{name}: {error}")))?
     };
     let input: Value = serde_json::from_str(&text)
         .map_err(|error| CliError::usage(format!("{name}: not JSON: {error}")))?;
     if !input.is_object() {
-        return Err(CliError::usage(format!(
-            "{name}: the input of a tool is a JSON object"
-        ))
-        .hint("`backstitch inspect` prints the input as it is"));
+        return Err(
+            CliError::usage(format!("{name}: the input of a tool is a JSON object"))
+                .hint("`backstitch inspect` prints the input as it is"),
+        );
     }
     Ok(input)
 }

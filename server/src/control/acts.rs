@@ -65,9 +65,7 @@ pub fn back(
         on_conflict,
         ..Request::new(Goal::Redo)
     };
-    let applied = engine
-        .restore_mut()
-        .apply(&request, None, &mut |_| {})?;
+    let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
     Ok(SteppedBack {
         applied,
         message: words::back(steps, &names.join(", ")),

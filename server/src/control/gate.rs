@@ -253,10 +253,7 @@ impl AtGate<'_> {
 
     /// Notes that a call ran which nobody had answered.
     fn notice_slipped(&self, control: &Control, facts: CallFacts<'_>) {
-        if let Some(call) = self
-            .call()
-            .filter(|_| facts.moment == CallMoment::After)
-        {
+        if let Some(call) = self.call().filter(|_| facts.moment == CallMoment::After) {
             let id = self.call_id(call);
             let _ = control.notice_slipped(facts.agent, facts.session, &id);
         }
@@ -411,9 +408,8 @@ impl AtGate<'_> {
         let config = Config::of(self.workspace);
         let began = Instant::now();
         let deadline = self.deadline(&config);
-        let failed = |error: backstitch_core::Error| {
-            self.refused(&words::cannot_hold(&error.to_string()))
-        };
+        let failed =
+            |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
         let seen_until = deadline.map_or(began + ACK_TIME, |at| at.min(began + ACK_TIME));
         let mut waited = match hold.wait(
             control,

@@ -56,7 +56,9 @@ impl FromAgent {
     pub fn reason(&self) -> String {
         match self {
             Self::Mark(name) => {
-                format!("this command runs inside an agent ({name} is set), which may not decide on its own calls")
+                format!(
+                    "this command runs inside an agent ({name} is set), which may not decide on its own calls"
+                )
             }
             Self::Ancestor(agent) => {
                 format!("this command runs inside {agent}, which may not decide on its own calls")

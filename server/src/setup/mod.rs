@@ -283,7 +283,7 @@ mod tests {
             None,
             SetupRequest {
                 print: true,
-            strict: false,
+                strict: false,
                 ..project(root.path())
             },
         )

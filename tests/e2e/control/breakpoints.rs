@@ -27,7 +27,10 @@ fn is_held(world: &World, payload: &Value) -> bool {
             sentinel = Some(HeldHook::start(world, &sentinel_payload, 600));
         }
         let pauses = world.json(["pauses"]);
-        let Some(pause) = pauses["pauses"].as_array().and_then(|all| all.first().cloned()) else {
+        let Some(pause) = pauses["pauses"]
+            .as_array()
+            .and_then(|all| all.first().cloned())
+        else {
             continue;
         };
         drop(watcher.next());
@@ -54,11 +57,17 @@ fn a_tool_breakpoint_holds_the_call() {
     let added = world.json(["breakpoint", "add", "tool", "Edit"]);
     let made = &added["breakpoint"];
     assert_eq!((&made["id"], &made["kind"]), (&json!("b1"), &json!("tool")));
-    assert_eq!((&made["enabled"], &made["hitCount"]), (&json!(true), &json!(0)));
+    assert_eq!(
+        (&made["enabled"], &made["hitCount"]),
+        (&json!(true), &json!(0))
+    );
     let name = made["name"].as_str().expect("a name");
     let parts: Vec<&str> = name.split('_').collect();
     assert_eq!((parts[0], parts.len()), ("bp", 3), "{name}");
-    assert!(parts[1].parse::<u64>().is_ok() && parts[2].len() == 4, "{name}");
+    assert!(
+        parts[1].parse::<u64>().is_ok() && parts[2].len() == 4,
+        "{name}"
+    );
 
     let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
     let (pause, answer) = decided(&world, &payload, &["resume"]);
@@ -71,7 +80,12 @@ fn a_tool_breakpoint_holds_the_call() {
     assert_eq!(pause["iteration"], 1);
     assert_eq!(hits(&world), [("tool".to_owned(), 1)]);
     // another tool is let through at once
-    let other = before(&agent, "c2", "Write", &json!({"file_path": world.path("new"), "content": "x"}));
+    let other = before(
+        &agent,
+        "c2",
+        "Write",
+        &json!({"file_path": world.path("new"), "content": "x"}),
+    );
     assert!(!is_held(&world, &other));
 }
 
@@ -80,10 +94,22 @@ fn a_tool_breakpoint_holds_the_call() {
 fn a_tool_breakpoint_may_have_a_condition() {
     let world = world();
     let agent = began(&world);
-    world.ok(["breakpoint", "add", "tool", "Edit", "--condition", "AUTH/key"]);
+    world.ok([
+        "breakpoint",
+        "add",
+        "tool",
+        "Edit",
+        "--condition",
+        "AUTH/key",
+    ]);
     let other = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
     assert!(!is_held(&world, &other));
-    let named = before(&agent, "c2", "Edit", &edit(&world, "src/auth/key.rs", "key", "k"));
+    let named = before(
+        &agent,
+        "c2",
+        "Edit",
+        &edit(&world, "src/auth/key.rs", "key", "k"),
+    );
     assert!(is_held(&world, &named));
 }
 
@@ -121,7 +147,12 @@ fn a_path_breakpoint_knows_edits_and_commands() {
     let world = world();
     let agent = began(&world);
     world.ok(["breakpoint", "add", "path", "src/auth/**"]);
-    let named = before(&agent, "c1", "Edit", &edit(&world, "src/auth/key.rs", "key", "k"));
+    let named = before(
+        &agent,
+        "c1",
+        "Edit",
+        &edit(&world, "src/auth/key.rs", "key", "k"),
+    );
     assert!(is_held(&world, &named));
     let shell = json!({"command": "rm -f src/auth/key.rs", "description": "x"});
     assert!(is_held(&world, &before(&agent, "c2", "Bash", &shell)));
@@ -181,12 +212,18 @@ fn the_first_breakpoint_counts() {
     let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
     let (pause, _) = decided(&world, &payload, &["resume"]);
     assert_eq!(pause["breakpoint"], "b1");
-    assert_eq!(hits(&world), [("tool".to_owned(), 1), ("path".to_owned(), 0)]);
+    assert_eq!(
+        hits(&world),
+        [("tool".to_owned(), 1), ("path".to_owned(), 0)]
+    );
     world.ok(["breakpoint", "disable", "b1"]);
     let payload = before(&agent, "c2", "Edit", &edit(&world, FILE, "two", "2"));
     let (pause, _) = decided(&world, &payload, &["resume"]);
     assert_eq!(pause["breakpoint"], "b2");
-    assert_eq!(hits(&world), [("tool".to_owned(), 1), ("path".to_owned(), 1)]);
+    assert_eq!(
+        hits(&world),
+        [("tool".to_owned(), 1), ("path".to_owned(), 1)]
+    );
 }
 
 /// A condition in jq, a condition on the count, and a denial with a message.
@@ -196,8 +233,18 @@ fn conditions_and_denials() {
     let agent = began(&world);
     let jq = ".paths | any(startswith(\"src/\"))";
     world.ok([
-        "breakpoint", "add", "tool", "Edit", "--when", jq, "--hits", "% 2", "--action", "deny",
-        "--message", "Use the other file.",
+        "breakpoint",
+        "add",
+        "tool",
+        "Edit",
+        "--when",
+        jq,
+        "--hits",
+        "% 2",
+        "--action",
+        "deny",
+        "--message",
+        "Use the other file.",
     ]);
     for (id, expected) in [("c1", None), ("c2", Some("deny")), ("c3", None)] {
         let payload = before(&agent, id, "Edit", &edit(&world, FILE, "one", "1"));

@@ -63,7 +63,9 @@ fn a_changed_input_runs() {
     world.write(FILE, "one\n2\nthree\n");
     let response = json!({"filePath": world.path(FILE), "oldString": "two", "newString": "2",
         "originalFile": "one\ntwo\nthree\n", "structuredPatch": [], "userModified": false, "replaceAll": false});
-    world.hook(&after(&agent, "c1", "Edit", &changed, &response)).expect_code(0);
+    world
+        .hook(&after(&agent, "c1", "Edit", &changed, &response))
+        .expect_code(0);
     agent.stop();
     let blame = world.json(["blame", FILE]);
     assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
@@ -86,7 +88,10 @@ fn a_call_is_skipped_or_its_turn_stopped() {
         &["stop", "-m", "enough"],
     );
     assert_eq!(decision(&answer), Some("deny"));
-    assert_eq!((&answer["continue"], &answer["stopReason"]), (&json!(false), &json!("enough")));
+    assert_eq!(
+        (&answer["continue"], &answer["stopReason"]),
+        (&json!(false), &json!("enough"))
+    );
     let status = world.json(["status"]);
     assert_eq!(status["open_calls"].as_i64().unwrap_or(0), 0, "{status:#}");
 }
@@ -129,7 +134,10 @@ fn steps_are_taken_out_while_a_call_is_held() {
     let (_, answer) = decided(&world, &payload, &["back", "2"]);
     assert_eq!(world.read(FILE), "one\ntwo\nthree\nmine\n");
     assert_eq!(decision(&answer), Some("deny"));
-    assert!(reason(&answer).contains("took your last 2 steps out"), "{answer}");
+    assert!(
+        reason(&answer).contains("took your last 2 steps out"),
+        "{answer}"
+    );
 }
 
 /// A text goes with the next event that can carry it, once.
@@ -156,7 +164,10 @@ fn a_pause_is_decided_once() {
     let id = pause["id"].as_str().expect("an id");
     let again = world.run(["deny", id, "-m", "no"]);
     assert_eq!(again.code, 1, "{again}");
-    assert!(again.stderr.contains("p1 is continued already, by cli"), "{again}");
+    assert!(
+        again.stderr.contains("p1 is continued already, by cli"),
+        "{again}"
+    );
 }
 
 /// An agent does not decide on its own calls, unless the user allows it.

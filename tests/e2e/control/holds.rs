@@ -29,7 +29,10 @@ fn a_hold_at_its_limit_is_parked() {
     let input = edit(&world, FILE, "one", "1");
     let answer = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600).answer();
     assert_eq!(decision(&answer), Some("deny"));
-    assert!(reason(&answer).contains("try the same call again"), "{answer}");
+    assert!(
+        reason(&answer).contains("try the same call again"),
+        "{answer}"
+    );
     assert_eq!(states(&world), ["parked"]);
     let said = world.ok(["resume", "p1"]);
     assert!(said.stdout.contains("next try"), "{said}");
@@ -87,7 +90,9 @@ fn a_killed_hook_is_noticed() {
     world.write(FILE, "1\ntwo\nthree\n");
     let response = json!({"filePath": world.path(FILE), "oldString": "one", "newString": "1",
         "originalFile": "one\ntwo\nthree\n", "structuredPatch": [], "userModified": false, "replaceAll": false});
-    world.hook(&after(&agent, "c1", "Edit", &input, &response)).expect_code(0);
+    world
+        .hook(&after(&agent, "c1", "Edit", &input, &response))
+        .expect_code(0);
     assert_eq!(states(&world), ["slipped"]);
 }
 
@@ -142,7 +147,9 @@ fn edits_during_a_hold_are_the_users() {
     world.write(FILE, "1\ntwo\nthree\nmine\n");
     let response = json!({"filePath": world.path(FILE), "oldString": "one", "newString": "1",
         "originalFile": "one\ntwo\nthree\nmine\n", "structuredPatch": [], "userModified": false, "replaceAll": false});
-    world.hook(&after(&agent, "c1", "Edit", &input, &response)).expect_code(0);
+    world
+        .hook(&after(&agent, "c1", "Edit", &input, &response))
+        .expect_code(0);
     agent.stop();
     let blame = world.json(["blame", FILE]);
     assert_eq!(blame["lines"][0]["by"], "agent", "{blame:#}");
@@ -162,12 +169,22 @@ fn a_hold_writes_nothing() {
     let hook = HeldHook::start(&world, &payload, 600);
     watcher.until("held");
     let seq = || world.json(["breakpoint", "list"])["seq"].clone();
-    let before = (seq(), std::fs::metadata(world.store().join("store.db-wal")).map(|m| m.len()).ok());
+    let before = (
+        seq(),
+        std::fs::metadata(world.store().join("store.db-wal"))
+            .map(|m| m.len())
+            .ok(),
+    );
     // several ticks of the hold: each of these commands takes longer than none
     for _ in 0..20 {
         world.ok(["pauses"]);
     }
-    let after = (seq(), std::fs::metadata(world.store().join("store.db-wal")).map(|m| m.len()).ok());
+    let after = (
+        seq(),
+        std::fs::metadata(world.store().join("store.db-wal"))
+            .map(|m| m.len())
+            .ok(),
+    );
     assert_eq!(before, after);
     world.ok(["resume"]);
     hook.answer();
@@ -180,7 +197,10 @@ fn a_damaged_database_denies_calls_that_match() {
     let agent = began(&world);
     agent.let_complain();
     world.ok(["breakpoint", "add", "tool", "Edit"]);
-    world.write(world.store().join("control.db"), "no database at all, but long enough to be read as one".repeat(40));
+    world.write(
+        world.store().join("control.db"),
+        "no database at all, but long enough to be read as one".repeat(40),
+    );
     let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
     let answer = HeldHook::start(&world, &payload, 600).answer();
     assert_eq!(decision(&answer), Some("deny"));

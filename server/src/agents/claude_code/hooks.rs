@@ -132,10 +132,12 @@ pub fn without_limit(settings: &Value) -> Vec<&'static str> {
     let is_short = |event: &&&str| {
         let groups = settings["hooks"][**event].as_array();
         let all = groups.map_or(&[][..], Vec::as_slice).iter();
-        all.flat_map(entries).filter(|entry| is_ours(entry)).any(|entry| {
-            let command = entry.get("command").and_then(Value::as_str);
-            command.is_some_and(|command| !command.contains(LIMIT))
-        })
+        all.flat_map(entries)
+            .filter(|entry| is_ours(entry))
+            .any(|entry| {
+                let command = entry.get("command").and_then(Value::as_str);
+                command.is_some_and(|command| !command.contains(LIMIT))
+            })
     };
     HOLDING.iter().filter(is_short).copied().collect()
 }
@@ -293,7 +295,10 @@ mod tests {
         for event in EVENTS {
             let groups = settings["hooks"][event].as_array().unwrap();
             assert_eq!(groups.len(), 1);
-            let (own, timeout) = (&groups[0]["hooks"][0]["command"], &groups[0]["hooks"][0]["timeout"]);
+            let (own, timeout) = (
+                &groups[0]["hooks"][0]["command"],
+                &groups[0]["hooks"][0]["timeout"],
+            );
             if HOLDING.contains(event) {
                 let own = own.as_str().unwrap();
                 assert_eq!(own, format!("{COMMAND} --limit 86400{GUARD}"));
@@ -347,7 +352,9 @@ mod tests {
             .push(later);
         add(&mut settings, COMMAND).unwrap();
         let groups = settings["hooks"]["PreToolUse"].as_array().unwrap();
-        let commands = groups.iter().map(|g| bare(g["hooks"][0]["command"].as_str().unwrap()));
+        let commands = groups
+            .iter()
+            .map(|g| bare(g["hooks"][0]["command"].as_str().unwrap()));
         let commands: Vec<&str> = commands.collect();
         assert_eq!(commands, ["check.sh", COMMAND, "later"]);
     }
@@ -369,7 +376,8 @@ mod tests {
     #[test]
     fn entries_without_a_limit_are_found() {
         let old = json!({ "type": "command", "command": COMMAND, "timeout": 60 });
-        let mut settings = json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [old] }] } });
+        let mut settings =
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [old] }] } });
         assert_eq!(without_limit(&settings), ["PreToolUse"]);
         add(&mut settings, COMMAND).unwrap();
         assert_eq!(without_limit(&settings), [""; 0]);
