@@ -17,11 +17,11 @@ use backstitch_core::control::CallMoment;
 use jaq_core::compile::Undefined;
 use jaq_core::data::HasLut;
 use jaq_core::load::{self, Arena, File, Loader};
-use jaq_core::{Compiler, Ctx, DataT, Filter, Lut, ValT as _, Vars};
+use jaq_core::{Compiler, Ctx, DataT, Exn, Filter, Lut, ValT as _, Vars};
 use serde::Serialize;
 use serde_json::Value;
 
-use template::Part;
+use template::TextPart;
 use value::Val;
 
 /// Time of an evaluation.
@@ -76,6 +76,7 @@ pub struct ConditionChange {
 /// A compiled condition.
 #[derive(Clone)]
 pub struct Condition {
+    jq: Arc<str>,
     filter: Arc<Filter<Metered>>,
     time: Duration,
 }
@@ -83,7 +84,7 @@ pub struct Condition {
 /// A compiled text of a log point.
 #[derive(Clone)]
 pub struct LogText {
-    parts: Arc<Vec<(Part, Option<Filter<Metered>>)>>,
+    parts: Arc<Vec<(TextPart, Option<Filter<Metered>>)>>,
     time: Duration,
 }
 
@@ -95,7 +96,7 @@ pub struct Rendered {
     pub problem: Option<String>,
 }
 
-/// What jq is evaluated with: each evaluation of a term asks for the table of terms, and is counted by that.
+/// Kind of data that jq works on. Each evaluation of a term asks for the table of terms, and is counted by that.
 struct Metered;
 
 #[derive(Clone, Copy)]
@@ -116,8 +117,11 @@ impl<'a> HasLut<'a, Metered> for Terms<'a> {
 impl Condition {
     /// Compiles a condition. Err: the mistake and its place, for the user.
     pub fn compile(jq: &str) -> Result<Self, String> {
-        let filter = Arc::new(compile(jq)?);
-        Ok(Self { filter, time: TIME })
+        Ok(Self {
+            jq: jq.into(),
+            filter: Arc::new(compile(jq)?),
+            time: TIME,
+        })
     }
 
     /// Returns the truth of the first output; without output, it is false. Err: the reason why there is none.
@@ -131,13 +135,26 @@ impl Condition {
     }
 }
 
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Condition").field(&self.jq).finish()
+    }
+}
+
+impl fmt::Debug for LogText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts.iter().map(|(part, _)| part);
+        f.debug_list().entries(parts).finish()
+    }
+}
+
 impl LogText {
     /// Compiles the text of a log point: `agent edits {.tool}: {.paths[0]}`. Err: the mistake, for the user.
     pub fn compile(text: &str) -> Result<Self, String> {
         let with_filter = |part| {
             let filter = match &part {
-                Part::Jq(jq) => Some(compile(jq)?),
-                Part::Text(_) => None,
+                TextPart::Jq(jq) => Some(compile(jq)?),
+                TextPart::Text(_) => None,
             };
             Ok((part, filter))
         };
@@ -182,16 +199,18 @@ pub fn render(text: &str, input: &ConditionInput) -> Result<Rendered, String> {
 
 impl Rendered {
     /// Adds a part, of jq with its value.
-    fn add(&mut self, part: &Part, value: Option<Result<Option<Val>, String>>) {
+    fn add(&mut self, part: &TextPart, value: Option<Result<Option<Val>, String>>) {
         match (part, value) {
-            (Part::Text(text), _) => self.text.push_str(text),
-            (Part::Jq(_), Some(Ok(Some(Val::Str(text))))) => {
-                self.text.push_str(&shown(&text, MAX_SHOWN))
+            (TextPart::Text(text), _) => self.text.push_str(text),
+            (TextPart::Jq(_), Some(Ok(Some(Val::Str(text))))) => {
+                self.text.push_str(&shown(&text, MAX_SHOWN));
             }
-            (Part::Jq(_), Some(Ok(Some(value)))) => self.text.push_str(&shown(&value, MAX_SHOWN)),
-            (Part::Jq(_), Some(Ok(None)) | None) => {}
-            (Part::Jq(jq), Some(Err(problem))) => {
-                self.text.push_str(&format!("{{{jq}}}"));
+            (TextPart::Jq(_), Some(Ok(Some(value)))) => {
+                self.text.push_str(&shown(&value, MAX_SHOWN));
+            }
+            (TextPart::Jq(_), Some(Ok(None)) | None) => {}
+            (TextPart::Jq(jq), Some(Err(problem))) => {
+                self.text.extend(["{", jq, "}"]);
                 self.problem.get_or_insert(problem);
             }
         }
@@ -206,12 +225,16 @@ fn document(input: &ConditionInput) -> Result<Value, String> {
 fn first(filter: &Filter<Metered>, input: Val) -> Result<Option<Val>, String> {
     let context = Ctx::<Metered>::new(Terms(&filter.lut), Vars::new([]));
     let mut outputs = filter.id.run((context, input));
-    outputs.next().transpose().map_err(|exception| {
-        exception.get_err().map_or_else(
-            |_| "it leaves a label that is not around it".to_owned(),
-            |error| shown(&error, MAX_IN_ERROR),
-        )
-    })
+    outputs.next().transpose().map_err(reason)
+}
+
+fn reason(exception: Exn<'_, Val>) -> String {
+    let Ok(error) = exception.get_err() else {
+        return "it leaves a label that is not around it".to_owned();
+    };
+    let text = shown(&error, MAX_IN_ERROR);
+    // a text that was passed to `error` is shown without quotes
+    serde_json::from_str(&text).unwrap_or(text)
 }
 
 /// Returns a text of at most so many characters.
@@ -320,5 +343,45 @@ fn at_place(jq: &str, part: &str, reason: &str) -> String {
             format!("the jq `{jq}` has a mistake at character {column}: {reason}")
         }
         None => format!("the jq `{jq}` has a mistake: {reason}"),
+    }
+}
+
+/// Compiles any text as a condition and as the text of a log point. Each is refused with a reason, or ends.
+#[cfg(any(test, fuzzing))]
+pub fn exercise(text: &[u8]) {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return;
+    };
+    let input = ConditionInput {
+        tool: "Edit".to_owned(),
+        input: serde_json::json!({"file_path": "src/a.rs", "edits": [1, {"new": "x"}]}),
+        at: CallMoment::Before,
+        agent: "claude-code".to_owned(),
+        session: "0123".to_owned(),
+        subagent: None,
+        turn: ConditionTurn::default(),
+        iteration: 1,
+        cwd: "/work".to_owned(),
+        paths: vec!["src/a.rs".to_owned()],
+        predicted: Vec::new(),
+        error: None,
+    };
+    match Condition::compile(text) {
+        Ok(condition) => {
+            if let Err(reason) = condition.holds(&input) {
+                assert!(!reason.contains("internal"), "{text}: {reason}");
+            }
+        }
+        Err(mistake) => assert!(
+            !mistake.is_empty() && !mistake.contains("internal"),
+            "{text}: {mistake}"
+        ),
+    }
+    match LogText::compile(text) {
+        Ok(text) => drop(text.render(&input)),
+        Err(mistake) => assert!(
+            !mistake.is_empty() && !mistake.contains("internal"),
+            "{text}: {mistake}"
+        ),
     }
 }

@@ -98,7 +98,7 @@ pub enum BreakpointSpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
     },
-    /// The next call of a turn that has used up something.
+    /// Each call of a turn that has used up something.
     Budget { of: BudgetOf, limit: u64 },
     /// The next call. `pause` and the steps set it.
     Any,
@@ -125,7 +125,7 @@ pub enum StepUntil {
     Over { thread: Option<String> },
     /// The next call of any thread.
     Into,
-    /// The next call of the main thread, or of another turn.
+    /// The next call of the main thread, or of another turn. A step out of the main thread is `Turn`.
     Out { turn: Option<i64> },
     /// The next call that names another file.
     File { paths: Vec<String> },
@@ -319,6 +319,9 @@ impl BreakpointSpec {
                 if *start == 0 || *count == 0 {
                     return usage("lines count from 1, and a region has at least one".to_owned());
                 }
+                if start.checked_add(*count).is_none() {
+                    return usage(format!("no file has a line {start} and {count} more"));
+                }
                 Ok(())
             }
             Self::Content { regex: text, path } => {
@@ -341,6 +344,15 @@ impl BreakpointSpec {
         }
     }
 
+    /// True if this kind can trigger on that side of a call.
+    pub fn allows(&self, moment: CallMoment) -> bool {
+        match self {
+            // a call fails after it ran
+            Self::Error { .. } => moment == CallMoment::After,
+            _ => true,
+        }
+    }
+
     /// The parameters in one line, as in lists: `Bash`, `src/**`, `src/auth.rs:10-20`.
     pub fn summary(&self) -> String {
         match self {
@@ -355,7 +367,7 @@ impl BreakpointSpec {
             Self::Path { glob } => glob.clone(),
             Self::Line { path, start, count } => match count {
                 1 => format!("{path}:{start}"),
-                count => format!("{path}:{start}-{}", start + count - 1),
+                count => format!("{path}:{start}-{}", start.saturating_add(count - 1)),
             },
             Self::Content { regex, path: None }
             | Self::Pattern { regex }
@@ -503,6 +515,26 @@ mod tests {
             count: 1,
         });
         assert!(outside.contains("`../x`"), "{outside}");
+    }
+
+    #[test]
+    fn lines_beyond_every_file_are_refused() {
+        let spec = BreakpointSpec::Line {
+            path: "a".into(),
+            start: u32::MAX,
+            count: 2,
+        };
+        assert!(spec.check().is_err());
+        assert_eq!(spec.summary(), format!("a:{0}-{0}", u32::MAX));
+    }
+
+    /// S2-006: an error is known after the call.
+    #[test]
+    fn moments_of_kinds() {
+        let error = BreakpointSpec::Error { tool: None };
+        assert!(error.allows(CallMoment::After) && !error.allows(CallMoment::Before));
+        assert_eq!(error.usual_moment(), CallMoment::After);
+        assert!(BreakpointSpec::Any.allows(CallMoment::Before));
     }
 
     #[test]

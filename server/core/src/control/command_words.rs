@@ -2,7 +2,7 @@
 
 /// Returns the words of a command as paths: relative to the root with `/`, absolute if they are outside of it.
 ///
-/// `root` and `cwd` are absolute. Of a word such as `--file=src/a.rs` the part after `=` counts, too.
+/// `root` and `cwd` are absolute. The part after `=` counts, too, as in `--file=src/a.rs`.
 pub(super) fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for word in words(command) {
@@ -26,22 +26,20 @@ fn words(command: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
-            (Some('\''), c) => word.get_or_insert_default().push(c),
             (None, '\'' | '"') => {
                 quote = Some(c);
                 word.get_or_insert_default();
             }
-            (_, '\\') => {
+            (None | Some('"'), '\\') => {
                 // a backslash at the end of a line joins it with the next
                 if let Some(c) = chars.next().filter(|c| *c != '\n') {
                     word.get_or_insert_default().push(c);
                 }
             }
-            (Some(_), c) => word.get_or_insert_default().push(c),
             (None, c) if c.is_whitespace() || ";|&<>()`{},".contains(c) => {
-                words.extend(word.take())
+                words.extend(word.take());
             }
-            (None, c) => word.get_or_insert_default().push(c),
+            (_, c) => word.get_or_insert_default().push(c),
         }
     }
     words.extend(word);

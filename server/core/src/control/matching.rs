@@ -370,7 +370,11 @@ fn touches_region(
     }
     let lines = match region.count {
         1 => format!("{path}:{}", region.start),
-        count => format!("{path}:{}-{}", region.start, region.start + count - 1),
+        count => format!(
+            "{path}:{}-{}",
+            region.start,
+            region.start.saturating_add(count - 1)
+        ),
     };
     Ok(Match::Yes(match moment {
         CallMoment::Before => format!("changes {lines}"),
@@ -465,5 +469,13 @@ fn ends_step(how: &StepUntil, facts: &CallFacts<'_>, lookup: &mut dyn CallLookup
     })
 }
 
+/// Compares a breakpoint that is accepted with calls whose texts are arbitrary. Its expressions can be used.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn exercise(spec: BreakpointSpec, text: &str) {
+    exercise::exercise(spec, text);
+}
+
+#[cfg(any(test, fuzzing))]
+mod exercise;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ mod breakpoint;
 mod breakpoints;
 mod command_words;
 mod hold;
-mod matching;
+pub(crate) mod matching;
 mod pause;
 mod pauses;
 mod process;

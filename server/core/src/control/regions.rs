@@ -106,9 +106,9 @@ pub fn follow(base: &[u8], region: LineRange, now: &[u8]) -> RegionState {
 /// Returns the new place of the first line of a region.
 fn first_line(changes: &[LineChange], line: usize) -> usize {
     match around(changes, line) {
-        Place::Kept(new) => new,
+        MovedLine::Kept(new) => new,
         // counted from the first of the lines that replace it
-        Place::Changed(change) => {
+        MovedLine::Changed(change) => {
             let offset = line - change.old.start;
             change.new.start + offset.min(change.new.len().saturating_sub(1))
         }
@@ -118,31 +118,31 @@ fn first_line(changes: &[LineChange], line: usize) -> usize {
 /// Returns the new place after the last line of a region.
 fn end_of_line(changes: &[LineChange], line: usize) -> usize {
     match around(changes, line) {
-        Place::Kept(new) => new + 1,
+        MovedLine::Kept(new) => new + 1,
         // counted from the last of the lines that replace it
-        Place::Changed(change) => {
+        MovedLine::Changed(change) => {
             let below = change.old.end - line - 1;
             change.new.end - below.min(change.new.len().saturating_sub(1))
         }
     }
 }
 
-enum Place<'c> {
+enum MovedLine<'c> {
     /// The line is unchanged and has this number now.
     Kept(usize),
     /// This change replaces or deletes it.
     Changed(&'c LineChange),
 }
 
-fn around(changes: &[LineChange], line: usize) -> Place<'_> {
+fn around(changes: &[LineChange], line: usize) -> MovedLine<'_> {
     let next = changes.partition_point(|change| change.old.end <= line);
     match changes.get(next) {
-        Some(change) if change.old.contains(&line) => Place::Changed(change),
+        Some(change) if change.old.contains(&line) => MovedLine::Changed(change),
         _ => {
             let (old, new) = next.checked_sub(1).map_or((0, 0), |last| {
                 (changes[last].old.end, changes[last].new.end)
             });
-            Place::Kept(line - old + new)
+            MovedLine::Kept(line - old + new)
         }
     }
 }
@@ -326,15 +326,18 @@ mod tests {
                 (new.start + offset).min(new.end - 1)
             }
         });
-        let end = place(last).map(|at| at + 1).unwrap_or_else(|| {
-            let (old, new) = run(last);
-            let below = old.end - region.end;
-            if new.is_empty() {
-                new.start
-            } else {
-                new.end - below.min(new.len() - 1)
-            }
-        });
+        let end = place(last).map_or_else(
+            || {
+                let (old, new) = run(last);
+                let below = old.end - region.end;
+                if new.is_empty() {
+                    new.start
+                } else {
+                    new.end - below.min(new.len() - 1)
+                }
+            },
+            |at| at + 1,
+        );
         let none_left = region.clone().all(|line| place(line).is_none());
         if none_left && run(first).1.is_empty() {
             return None;
@@ -354,7 +357,7 @@ mod tests {
         ) {
             let start = start.min(lines - 1);
             let region = start..(start + count).min(lines);
-            let text = |text: &[usize]| -> String { text.iter().map(|n| format!("line {n}\n")).collect() };
+            let text = |text: &[usize]| -> String { text.iter().flat_map(|n| ["line ".to_owned(), n.to_string(), "\n".to_owned()]).collect() };
             let texts = texts(lines, &edits);
             let base = text(&texts[0]);
             for now in &texts {

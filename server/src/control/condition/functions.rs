@@ -72,7 +72,7 @@ fn own<D: for<'a> DataT<V<'a> = Val>>() -> [Filter<RunPtr<D>>; 11] {
     [
         ("tojson", v(0), |cv| bome(Ok(Val::from(cv.1.to_json())))),
         ("fromjson", v(0), |cv| bome(from_json(&cv.1))),
-        ("length", v(0), |cv| bome(length(cv.1))),
+        ("length", v(0), |cv| bome(length(&cv.1))),
         ("contains", v(1), |cv| {
             unary(cv, |value, part| Ok(Val::Bool(contains(&value, &part))))
         }),
@@ -81,9 +81,7 @@ fn own<D: for<'a> DataT<V<'a> = Val>>() -> [Filter<RunPtr<D>>; 11] {
                 Ok(Val::Bool(element(value, &index)?.is_some()))
             })
         }),
-        ("indices", v(1), |cv| {
-            unary(cv, |value, part| indices(value, part))
-        }),
+        ("indices", v(1), |cv| unary(cv, indices)),
         ("bsearch", v(1), |cv| {
             unary(cv, |list, item| search(list, &item))
         }),
@@ -110,8 +108,8 @@ fn from_json(text: &Val) -> ValR {
         .map_err(|error| Error::str(format_args!("cannot parse as JSON: {error}")))
 }
 
-fn length(value: Val) -> ValR {
-    match &value {
+fn length(value: &Val) -> ValR {
+    match value {
         Val::Null => Ok(Val::Int(0)),
         Val::Int(number) => Ok(number
             .checked_abs()
@@ -206,7 +204,7 @@ fn matches<D: for<'a> DataT<V<'a> = Val>>(mut cv: Cv<'_, D>, parts: Parts) -> Va
     };
     let expression = regex(&expression, Case::Counts).map_err(Error::str)?;
     let mut found = Vec::new();
-    let mut place = Place { byte: 0, char: 0 };
+    let mut place = TextPlace { byte: 0, char: 0 };
     let mut last = 0;
     for captures in expression.captures_iter(text) {
         limits::work();
@@ -242,12 +240,12 @@ fn matches<D: for<'a> DataT<V<'a> = Val>>(mut cv: Cv<'_, D>, parts: Parts) -> Va
 
 /// A place in a text, in bytes and in characters.
 #[derive(Clone, Copy)]
-struct Place {
+struct TextPlace {
     byte: usize,
     char: usize,
 }
 
-impl Place {
+impl TextPlace {
     fn advance(&mut self, text: &str, byte: usize) {
         self.char += text[self.byte..byte].chars().count();
         self.byte = byte;

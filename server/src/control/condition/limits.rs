@@ -12,9 +12,9 @@ const MAX_STEPS: u32 = 500_000;
 /// Bytes of all values that are made, together.
 const MAX_BYTES: u64 = 128 << 20;
 /// Arrays and objects within one another.
-pub const MAX_DEPTH: u32 = 1000;
+const MAX_DEPTH: u32 = 1000;
 /// Size of one value as text, at least. Parts that are shared count each time, as they do in a comparison or in JSON.
-pub const MAX_WEIGHT: u64 = 64 << 20;
+const MAX_WEIGHT: u64 = 64 << 20;
 /// Stack of an evaluation. Pages are used only where it reaches them.
 const STACK: usize = 512 << 20;
 /// The part of it that terms within one another may use. The rest is for the release of what they have made.
@@ -42,18 +42,26 @@ impl Exceeded {
     }
 }
 
-#[derive(Clone, Copy)]
+/// Use of each limit by this thread. Without a deadline nothing is limited.
 struct Meter {
-    deadline: Instant,
-    steps: u32,
-    work: u32,
-    bytes: u64,
+    deadline: Cell<Option<Instant>>,
+    steps: Cell<u32>,
+    work: Cell<u32>,
+    bytes: Cell<u64>,
     /// Address of a variable at the bottom of the stack.
-    bottom: usize,
+    bottom: Cell<usize>,
 }
 
 thread_local! {
-    static METER: Cell<Option<Meter>> = const { Cell::new(None) };
+    static METER: Meter = const {
+        Meter {
+            deadline: Cell::new(None),
+            steps: Cell::new(0),
+            work: Cell::new(0),
+            bytes: Cell::new(0),
+            bottom: Cell::new(0),
+        }
+    };
 }
 
 /// Runs `work` on a thread of its own under all limits. Err: the reason why there is no result.
@@ -64,13 +72,10 @@ pub fn limited<T: Send + 'static>(
     let (sender, receiver) = sync_channel(1);
     let run = move || {
         let bottom = 0u8;
-        METER.set(Some(Meter {
-            deadline: Instant::now() + time,
-            steps: 0,
-            work: 0,
-            bytes: 0,
-            bottom: std::ptr::from_ref(&bottom).addr(),
-        }));
+        METER.with(|meter| {
+            meter.bottom.set(std::ptr::from_ref(&bottom).addr());
+            meter.deadline.set(Some(Instant::now() + time));
+        });
         let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
             Err(panic
                 .downcast_ref::<Exceeded>()
@@ -97,23 +102,19 @@ fn stop(limit: Exceeded) -> ! {
     resume_unwind(Box::new(limit))
 }
 
-fn metered(measure: impl FnOnce(&mut Meter)) {
-    if let Some(mut meter) = METER.get() {
-        measure(&mut meter);
-        METER.set(Some(meter));
-    }
-}
-
 /// Counts the evaluation of a term.
 pub fn step() {
     let top = 0u8;
     let top = std::ptr::from_ref(&top).addr();
-    metered(|meter| {
-        meter.steps += 1;
-        if meter.steps > MAX_STEPS {
+    METER.with(|meter| {
+        meter.steps.set(meter.steps.get().saturating_add(1));
+        if meter.deadline.get().is_none() {
+            return;
+        }
+        if meter.steps.get() > MAX_STEPS {
             stop(Exceeded::Steps);
         }
-        if meter.bottom.abs_diff(top) > MAX_STACK_USED {
+        if meter.bottom.get().abs_diff(top) > MAX_STACK_USED {
             stop(Exceeded::Nesting);
         }
     });
@@ -122,9 +123,11 @@ pub fn step() {
 
 /// Counts a unit of work within a term: a comparison, an element.
 pub fn work() {
-    metered(|meter| {
-        meter.work = meter.work.wrapping_add(1);
-        if meter.work.is_multiple_of(CLOCK_INTERVAL) && Instant::now() > meter.deadline {
+    METER.with(|meter| {
+        let work = meter.work.get().wrapping_add(1);
+        meter.work.set(work);
+        let is_time = work.is_multiple_of(CLOCK_INTERVAL);
+        if is_time && meter.deadline.get().is_some_and(|end| Instant::now() > end) {
             stop(Exceeded::Time);
         }
     });
@@ -132,9 +135,9 @@ pub fn work() {
 
 /// Counts memory before it is allocated.
 pub fn allocate(bytes: u64) {
-    metered(|meter| {
-        meter.bytes = meter.bytes.saturating_add(bytes);
-        if meter.bytes > MAX_BYTES {
+    METER.with(|meter| {
+        meter.bytes.set(meter.bytes.get().saturating_add(bytes));
+        if meter.bytes.get() > MAX_BYTES && meter.deadline.get().is_some() {
             stop(Exceeded::Memory);
         }
     });
@@ -142,12 +145,15 @@ pub fn allocate(bytes: u64) {
 
 /// Checks the size of a value.
 pub fn check_size(weight: u64, depth: u32) {
-    metered(|_| {
-        if weight > MAX_WEIGHT {
-            stop(Exceeded::Memory);
+    if weight > MAX_WEIGHT || depth > MAX_DEPTH {
+        let is_limited = METER.with(|meter| meter.deadline.get().is_some());
+        let limit = if depth > MAX_DEPTH {
+            Exceeded::Nesting
+        } else {
+            Exceeded::Memory
+        };
+        if is_limited {
+            stop(limit);
         }
-        if depth > MAX_DEPTH {
-            stop(Exceeded::Nesting);
-        }
-    });
+    }
 }

@@ -1,4 +1,4 @@
-//! What jq does with values: arithmetic, indices, slices and updates.
+//! The operators of jq: arithmetic, indices, slices and updates.
 
 use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use jaq_core::val::{Range, ValX};
 use jaq_core::{Exn, ValT};
 
 use super::limits;
-use super::value::{Error, Fields, List, Val, ValR};
+use super::value::{Error, List, Properties, Val, ValR};
 
 type Values = Box<dyn Iterator<Item = ValR>>;
 
@@ -77,7 +77,7 @@ fn owned_list(list: &mut Rc<List>) -> &mut List {
     Rc::make_mut(list)
 }
 
-fn owned_fields(fields: &mut Rc<Fields>) -> &mut Fields {
+fn owned_fields(fields: &mut Rc<Properties>) -> &mut Properties {
     if Rc::strong_count(fields) > 1 {
         limits::allocate(48 * fields.len() as u64);
     }
@@ -124,7 +124,7 @@ impl Mul for Val {
 }
 
 /// Merges objects within objects, too.
-fn merge(fields: &mut Fields, other: &Fields) {
+fn merge(fields: &mut Properties, other: &Properties) {
     for (name, value) in other.iter() {
         let merged = match (fields.get(name), value) {
             (Some(Val::Obj(old)), Val::Obj(new)) => {
@@ -242,7 +242,8 @@ pub fn places(list: &List, part: &List) -> Val {
         return Val::list([]);
     }
     let windows = list.items().windows(part.len()).enumerate();
-    Val::list(windows.filter_map(|(at, items)| (items == part).then(|| Val::from(at))))
+    let found = windows.filter(|(_, items)| *items == part);
+    Val::list(found.map(|(at, _)| Val::from(at)))
 }
 
 /// Returns an element or field. None: there is none.
@@ -272,7 +273,7 @@ impl ValT for Val {
     }
 
     fn from_map<I: IntoIterator<Item = (Self, Self)>>(iter: I) -> ValR {
-        let mut fields = Fields::default();
+        let mut fields = Properties::default();
         for (name, value) in iter {
             match name {
                 Self::Str(name) => fields.set(name, value),
@@ -334,7 +335,7 @@ impl ValT for Val {
                 items.collect()
             }
             Self::Obj(fields) => {
-                let mut mapped = Fields::default();
+                let mut mapped = Properties::default();
                 for (name, value) in fields.iter() {
                     if let Some(value) = f(value.clone()).next().transpose()? {
                         mapped.set(name.clone(), value);
@@ -358,7 +359,10 @@ impl ValT for Val {
             (value @ (Self::Str(_) | Self::Arr(_)), Self::Obj(ends)) => {
                 value.map_range(ends.get("start")..ends.get("end"), opt, f)
             }
-            (Self::Null, Self::Str(_)) => Self::object([]).map_index(index, opt, f),
+            (Self::Null, Self::Str(name)) => match f(Self::Null).next().transpose()? {
+                Some(value) => Ok(Self::object([(name.clone(), value)])),
+                None => Ok(Self::Null),
+            },
             (Self::Obj(mut fields), Self::Str(name)) => {
                 let owned = owned_fields(&mut fields);
                 let old = owned.get(name).cloned();

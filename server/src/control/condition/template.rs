@@ -2,13 +2,13 @@
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TextPart {
     Text(String),
     Jq(String),
 }
 
 /// Splits a text into its parts. Err: the reason, for the user.
-pub fn parts(text: &str) -> Result<Vec<Part>, String> {
+pub fn parts(text: &str) -> Result<Vec<TextPart>, String> {
     let mut parts = Vec::new();
     let mut plain = String::new();
     let mut rest = text;
@@ -32,34 +32,33 @@ pub fn parts(text: &str) -> Result<Vec<Part>, String> {
             ));
         };
         if !plain.is_empty() {
-            parts.push(Part::Text(std::mem::take(&mut plain)));
+            parts.push(TextPart::Text(std::mem::take(&mut plain)));
         }
-        parts.push(Part::Jq(after[..end].to_owned()));
+        parts.push(TextPart::Jq(after[..end].to_owned()));
         rest = &after[end + 1..];
     }
     plain.push_str(rest);
     if !plain.is_empty() {
-        parts.push(Part::Text(plain));
+        parts.push(TextPart::Text(plain));
     }
     Ok(parts)
 }
 
 /// Returns the place of the brace that ends jq. Braces of objects and in strings are part of it.
 fn end_of_jq(text: &str) -> Option<usize> {
-    // what is open: a brace, a string, or a parenthesis (`\(` in a string ends with one)
+    // open braces, strings and parentheses (`\(` in a string ends with one)
     let mut open = Vec::new();
     let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match (open.last(), c) {
-            (Some('"'), '"') => drop(open.pop()),
             (Some('"'), '\\') => {
                 if let Some((_, '(')) = chars.next() {
                     open.push('(');
                 }
             }
-            (Some('"'), _) => {}
+            (Some('"'), c) if c != '"' => {}
             (None, '}') => return Some(at),
-            (Some('{'), '}') | (Some('('), ')') => drop(open.pop()),
+            (Some('"'), '"') | (Some('{'), '}') | (Some('('), ')') => drop(open.pop()),
             (_, '"' | '{' | '(') => open.push(c),
             _ => {}
         }
@@ -77,8 +76,8 @@ mod tests {
             Ok(parts) => parts
                 .iter()
                 .map(|part| match part {
-                    Part::Text(text) => text.clone(),
-                    Part::Jq(jq) => format!("<{jq}>"),
+                    TextPart::Text(text) => text.clone(),
+                    TextPart::Jq(jq) => format!("<{jq}>"),
                 })
                 .collect(),
             Err(error) => format!("error: {error}"),

@@ -22,7 +22,7 @@ pub enum Val {
     Float(f64),
     Str(Rc<str>),
     Arr(Rc<List>),
-    Obj(Rc<Fields>),
+    Obj(Rc<Properties>),
 }
 
 pub type Error = jaq_core::Error<Val>;
@@ -34,9 +34,9 @@ pub struct List {
     size: Size,
 }
 
-/// Fields in the order in which they were set.
+/// Properties in the order in which they were set.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub struct Properties {
     map: IndexMap<Rc<str>, Val>,
     size: Size,
 }
@@ -104,7 +104,7 @@ impl List {
     }
 }
 
-impl Fields {
+impl Properties {
     pub fn get(&self, name: &str) -> Option<&Val> {
         self.map.get(name)
     }
@@ -133,7 +133,7 @@ impl Fields {
         Some(value)
     }
 
-    /// Fields in the order of their names.
+    /// Properties in the order of their names.
     fn sorted(&self) -> Vec<(&Rc<str>, &Val)> {
         let mut all: Vec<_> = self.map.iter().collect();
         all.sort_by(|a, b| a.0.cmp(b.0));
@@ -141,7 +141,7 @@ impl Fields {
     }
 }
 
-impl FromIterator<(Rc<str>, Val)> for Fields {
+impl FromIterator<(Rc<str>, Val)> for Properties {
     fn from_iter<I: IntoIterator<Item = (Rc<str>, Val)>>(iter: I) -> Self {
         let mut fields = Self::default();
         for (name, value) in iter {
@@ -304,7 +304,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str(&serde_json::to_string(text).map_err(|_| fmt::Error)?)
 }
 
-/// Writes a number as JSON. What JSON has no number for is `null`, or the largest number.
+/// Writes a number as JSON. NaN is `null` there, and infinity the largest number.
 fn write_float(f: &mut fmt::Formatter<'_>, number: f64) -> fmt::Result {
     let number = number.clamp(f64::MIN, f64::MAX);
     f.write_str(&serde_json::to_string(&number).map_err(|_| fmt::Error)?)

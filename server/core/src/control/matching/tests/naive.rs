@@ -258,7 +258,7 @@ fn mutate(random: &mut Random, value: &mut Value) {
 
 fn text(random: &mut Random) -> String {
     (0..random.below(7))
-        .map(|_| format!("{}\n", random.pick(&LINES)))
+        .flat_map(|_| [random.pick(&LINES), "\n"])
         .collect()
 }
 
