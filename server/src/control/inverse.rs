@@ -9,7 +9,8 @@ use backstitch_core::diff::{self, FileDiff, Hunk, Side};
 use serde_json::{Value, json};
 
 use super::predict::{
-    Content, Form, Key, Outlook, PredictedFile, Prediction, ReadFile, Text, form, pairs, predict,
+    CallForm, InputField, Outlook, PredictedContent, PredictedFile, Prediction, ReadFile, Text,
+    form, pairs, predict,
 };
 
 /// Answer of [`inverse`]: the whole new input, or the reason why the tool cannot do this, in plain English, for people,
@@ -26,7 +27,7 @@ pub fn inverse(
     wanted: &[(PathBuf, Vec<u8>)],
     read: ReadFile,
 ) -> Inverse {
-    let call = Call {
+    let call = ToolInput {
         tool,
         input,
         cwd,
@@ -40,13 +41,16 @@ pub fn inverse(
         let Some(file) = files.iter().find(|file| file.path == *path) else {
             return Err(format!("the call does not write {}", path.display()));
         };
-        if Content::of(text.clone()).text().is_none() {
+        if PredictedContent::of(text.clone()).text().is_none() {
             return Err(format!(
                 "the text for {} is binary or too large",
                 path.display()
             ));
         }
-        if matches!(file.before, Content::Size(_) | Content::Unknown) {
+        if matches!(
+            file.before,
+            PredictedContent::Size(_) | PredictedContent::Unknown
+        ) {
             return Err(format!(
                 "{} is binary, too large or not readable",
                 path.display()
@@ -54,7 +58,7 @@ pub fn inverse(
         }
     }
     let form = form(tool, input);
-    if let Form::Patch(_) = form {
+    if let CallForm::Patch(_) = form {
         return patches::inverse(&call, &files, wanted);
     }
     let (Some(file), [(_, text)]) = (files.first(), wanted) else {
@@ -62,25 +66,25 @@ pub fn inverse(
     };
     let text = std::str::from_utf8(text).map_err(|_| "the text is not UTF-8".to_owned())?;
     match form {
-        Form::Replace(_) => call.replacement(file, text),
-        Form::Write(_) => call.whole(file, text),
-        Form::Notebook => call.notebook(file, text),
-        Form::Blocks => call.blocks(file, text),
-        Form::Insert => Err("an insertion cannot be changed into another edit".to_owned()),
-        Form::ShellPatch(_) | Form::Patch(_) | Form::Shell(_) | Form::Other => {
+        CallForm::Replace(_) => call.replacement(file, text),
+        CallForm::Write(_) => call.whole(file, text),
+        CallForm::Notebook => call.notebook(file, text),
+        CallForm::Blocks => call.blocks(file, text),
+        CallForm::Insert => Err("an insertion cannot be changed into another edit".to_owned()),
+        CallForm::ShellPatch(_) | CallForm::Patch(_) | CallForm::Shell(_) | CallForm::Other => {
             Err("the text of a command cannot be derived from files".to_owned())
         }
     }
 }
 
-struct Call<'a> {
+struct ToolInput<'a> {
     tool: &'a str,
     input: &'a Value,
     cwd: &'a Path,
     read: ReadFile<'a>,
 }
 
-impl Call<'_> {
+impl ToolInput<'_> {
     /// True if an input leads to this text, and the tool does not refuse it.
     fn leads_to(&self, input: &Value, text: &str) -> bool {
         match predict(self.tool, input, self.cwd, self.read) {
@@ -99,7 +103,7 @@ impl Call<'_> {
     }
 
     fn whole(&self, file: &PredictedFile, text: &str) -> Inverse {
-        let name = Key::Content
+        let name = InputField::Content
             .name(self.input)
             .ok_or("the input has no text")?;
         let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -117,7 +121,7 @@ impl Call<'_> {
 
     fn replacement(&self, file: &PredictedFile, text: &str) -> Inverse {
         let before = match &file.before {
-            Content::Absent => None,
+            PredictedContent::Absent => None,
             content => Some(content.text().ok_or("the file is not text")?),
         };
         if before == Some(text.as_bytes()) {
@@ -169,8 +173,8 @@ impl Call<'_> {
     fn with_pairs(&self, pairs: &[(String, String)]) -> Value {
         let edits = self.input.get("edits");
         let fields = edits.and_then(|edits| edits.get(0)).unwrap_or(self.input);
-        let new_name = Key::New.name(fields).unwrap_or("new_string");
-        let old_name = Key::Old.name(fields).unwrap_or(match new_name {
+        let new_name = InputField::New.name(fields).unwrap_or("new_string");
+        let old_name = InputField::Old.name(fields).unwrap_or(match new_name {
             "newString" => "oldString",
             "new_str" => "old_str",
             "new_text" => "old_text",
@@ -180,7 +184,7 @@ impl Call<'_> {
             let mut fields = fields.clone();
             fields[old_name] = json!(old);
             fields[new_name] = json!(new);
-            if let Some(all) = Key::All.name(&fields) {
+            if let Some(all) = InputField::All.name(&fields) {
                 fields[all] = json!(false);
             }
             fields
@@ -196,7 +200,7 @@ impl Call<'_> {
         let asks_for_more = pairs(self.input).is_none();
         match &file.outlook {
             _ if asks_for_more => "the input lacks the new text".to_owned(),
-            Outlook::Fails(reason) if file.before == Content::Absent => reason.clone(),
+            Outlook::Fails(reason) if file.before == PredictedContent::Absent => reason.clone(),
             _ => "the tool cannot write this text: it keeps the line endings, the byte-order mark \
                   or the end of such a file"
                 .to_owned(),

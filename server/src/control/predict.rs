@@ -19,8 +19,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 pub(super) use edit::pairs;
-pub(super) use form::{Form, Key, form};
-pub(super) use patch::{Change as PatchChange, apply as apply_patch, parse as parse_patch};
+pub(super) use form::{CallForm, InputField, form};
+pub(super) use patch::{FilePatch, apply as apply_patch, parse as parse_patch};
 pub(super) use text::Text;
 
 /// Files above this size are named with their size only (bytes).
@@ -61,15 +61,15 @@ pub struct PredictedFile {
     pub path: PathBuf,
     /// The path that the file has now, if the call moves it. A move over an existing file is told as two files instead.
     pub moved_from: Option<PathBuf>,
-    pub before: Content,
+    pub before: PredictedContent,
     /// The content after the call, also if it fails: then mostly the same as `before`.
-    pub after: Content,
+    pub after: PredictedContent,
     pub outlook: Outlook,
 }
 
 /// Content of a predicted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum PredictedContent {
     Absent,
     /// Text: UTF-8 without NUL bytes, at most [`MAX_PREDICTED`] bytes.
     Text(Vec<u8>),
@@ -88,7 +88,7 @@ pub enum Outlook {
     Fails(String),
 }
 
-impl Content {
+impl PredictedContent {
     pub fn text(&self) -> Option<&[u8]> {
         match self {
             Self::Text(bytes) => Some(bytes),
@@ -110,33 +110,33 @@ impl Content {
 /// path is one from `cwd`, which is absolute.
 pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Prediction {
     let files = match form(tool, input) {
-        Form::Replace(dialect) => one(input, Key::Path, cwd, |path| {
+        CallForm::Replace(dialect) => one(input, InputField::Path, cwd, |path| {
             edit::replace(dialect, input, path, read)
         }),
-        Form::Write(dialect) => one(input, Key::Path, cwd, |path| {
+        CallForm::Write(dialect) => one(input, InputField::Path, cwd, |path| {
             edit::write(dialect, input, path, read)
         }),
-        Form::Blocks => one(input, Key::Path, cwd, |path| {
+        CallForm::Blocks => one(input, InputField::Path, cwd, |path| {
             edit::blocks(input, path, read)
         }),
-        Form::Insert => one(input, Key::Path, cwd, |path| {
+        CallForm::Insert => one(input, InputField::Path, cwd, |path| {
             edit::insert(input, path, read)
         }),
-        Form::Notebook => one(input, Key::Path, cwd, |path| {
+        CallForm::Notebook => one(input, InputField::Path, cwd, |path| {
             notebook::predict(input, path, read)
         }),
-        Form::Patch(text) => patch::predict(text, cwd, read),
-        Form::ShellPatch(text) => patch::predict(&text.patch, &absolute(cwd, &text.dir), read)
+        CallForm::Patch(text) => patch::predict(text, cwd, read),
+        CallForm::ShellPatch(text) => patch::predict(&text.patch, &absolute(cwd, &text.dir), read)
             .into_iter()
             .map(|file| file.doubted("the patch is part of a shell command"))
             .collect(),
-        Form::Shell(command) => {
+        CallForm::Shell(command) => {
             return Prediction::Unpredicted {
                 reason: "the effects of a shell command are not predicted",
                 names: shell::names(&command, cwd),
             };
         }
-        Form::Other => {
+        CallForm::Other => {
             return Prediction::Unpredicted {
                 reason: "this is not a known edit tool",
                 names: named_paths(input, cwd),
@@ -148,7 +148,7 @@ pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Predict
 
 fn one(
     input: &Value,
-    key: Key,
+    key: InputField,
     cwd: &Path,
     file: impl FnOnce(PathBuf) -> PredictedFile,
 ) -> Vec<PredictedFile> {
@@ -158,7 +158,7 @@ fn one(
 
 /// Paths in the fields of an unknown tool that name a path.
 fn named_paths(input: &Value, cwd: &Path) -> Vec<PathBuf> {
-    Key::Path
+    InputField::Path
         .text(input)
         .into_iter()
         .map(|path| absolute(cwd, Path::new(path)))
@@ -212,7 +212,12 @@ pub(super) fn absolute(base: &Path, path: &Path) -> PathBuf {
 }
 
 impl PredictedFile {
-    fn new(path: PathBuf, before: Content, after: Content, outlook: Outlook) -> Self {
+    fn new(
+        path: PathBuf,
+        before: PredictedContent,
+        after: PredictedContent,
+        outlook: Outlook,
+    ) -> Self {
         Self {
             path,
             moved_from: None,
@@ -222,7 +227,7 @@ impl PredictedFile {
         }
     }
 
-    fn fails(path: PathBuf, before: Content, reason: impl Into<String>) -> Self {
+    fn fails(path: PathBuf, before: PredictedContent, reason: impl Into<String>) -> Self {
         Self::new(path, before.clone(), before, Outlook::Fails(reason.into()))
     }
 
@@ -236,21 +241,21 @@ impl PredictedFile {
 }
 
 /// A path behind its symlinks.
-struct Resolved {
+struct ResolvedPath {
     now: FileNow,
     /// The end of the chain of symlinks, if the path is one.
     link: Option<PathBuf>,
 }
 
 /// Reads a path, and follows symlinks as the system does for a write.
-fn resolve(path: &Path, read: ReadFile) -> Result<Resolved, String> {
+fn resolve(path: &Path, read: ReadFile) -> Result<ResolvedPath, String> {
     const MAX_LINKS: usize = 40;
     let mut link = None;
     for _ in 0..MAX_LINKS {
         let now = read(link.as_deref().unwrap_or(path)).map_err(|e| e.to_string())?;
         match now {
             FileNow::Link(target) => link = Some(target),
-            now => return Ok(Resolved { now, link }),
+            now => return Ok(ResolvedPath { now, link }),
         }
     }
     Err("too many symlinks".to_owned())

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use backstitch_core::diff::Hunk;
 use serde_json::{Value, json};
 
-use super::{Call, Inverse, hunks, is, lines};
+use super::{Inverse, ToolInput, hunks, is, lines};
 use crate::control::predict::{
-    Content, Key, Outlook, PatchChange, PredictedFile, Prediction, absolute, apply_patch,
-    parse_patch, predict,
+    FilePatch, InputField, Outlook, PredictedContent, PredictedFile, Prediction, absolute,
+    apply_patch, parse_patch, predict,
 };
 
 /// Returns an input with a patch that leads to the wanted texts, and else to what is predicted.
 pub(super) fn inverse(
-    call: &Call,
+    call: &ToolInput,
     files: &[PredictedFile],
     wanted: &[(PathBuf, Vec<u8>)],
 ) -> Inverse {
-    let name = Key::Patch
+    let name = InputField::Patch
         .name(call.input)
         .ok_or("the input has no patch")?;
-    let patch = Key::Patch
+    let patch = InputField::Patch
         .text(call.input)
         .ok_or("the input has no patch")?;
     let patch = parse_patch(patch)?;
@@ -34,7 +34,7 @@ pub(super) fn inverse(
             Some((_, bytes)) => Some(std::str::from_utf8(bytes).map_err(|e| e.to_string())?),
             None => goal(file)?,
         };
-        let written = Written::of(&patch.0, file, call.cwd);
+        let written = SpelledPaths::of(&patch.0, file, call.cwd);
         text.push_str(
             &part(file, goal, &written).map_err(|reason| format!("{}: {reason}", written.path))?,
         );
@@ -54,7 +54,7 @@ pub(super) fn inverse(
 fn goal(file: &PredictedFile) -> Result<Option<&str>, String> {
     match (&file.outlook, &file.after) {
         (Outlook::Fails(reason), _) => Err(format!("{}: {reason}", file.path.display())),
-        (_, Content::Absent) => Ok(None),
+        (_, PredictedContent::Absent) => Ok(None),
         (_, after) => {
             let bytes = after.text().ok_or("the file is binary or too large")?;
             std::str::from_utf8(bytes)
@@ -65,18 +65,18 @@ fn goal(file: &PredictedFile) -> Result<Option<&str>, String> {
 }
 
 /// Paths of a file as the old patch writes them.
-struct Written {
+struct SpelledPaths {
     path: String,
     /// The path before a move.
     from: Option<String>,
 }
 
-impl Written {
-    fn of(changes: &[PatchChange], file: &PredictedFile, cwd: &Path) -> Self {
+impl SpelledPaths {
+    fn of(changes: &[FilePatch], file: &PredictedFile, cwd: &Path) -> Self {
         let spelling = |path: &Path| {
             let named = changes.iter().flat_map(|change| match change {
-                PatchChange::Add { path, .. } | PatchChange::Delete { path } => [Some(*path), None],
-                PatchChange::Update { path, move_to, .. } => [Some(*path), *move_to],
+                FilePatch::Add { path, .. } | FilePatch::Delete { path } => [Some(*path), None],
+                FilePatch::Update { path, move_to, .. } => [Some(*path), *move_to],
             });
             named
                 .flatten()
@@ -91,13 +91,21 @@ impl Written {
 }
 
 /// Returns the part of one file; empty if it stays as it is.
-fn part(file: &PredictedFile, goal: Option<&str>, written: &Written) -> Result<String, String> {
+fn part(
+    file: &PredictedFile,
+    goal: Option<&str>,
+    written: &SpelledPaths,
+) -> Result<String, String> {
     let path = &written.path;
     let before = match &file.before {
-        Content::Absent => None,
-        Content::Text(bytes) => Some(std::str::from_utf8(bytes).map_err(|e| e.to_string())?),
-        Content::Size(_) if goal.is_none() => Some(""),
-        Content::Size(_) | Content::Unknown => return Err("it is binary or too large".to_owned()),
+        PredictedContent::Absent => None,
+        PredictedContent::Text(bytes) => {
+            Some(std::str::from_utf8(bytes).map_err(|e| e.to_string())?)
+        }
+        PredictedContent::Size(_) if goal.is_none() => Some(""),
+        PredictedContent::Size(_) | PredictedContent::Unknown => {
+            return Err("it is binary or too large".to_owned());
+        }
     };
     match (before, goal) {
         (None, None) => Ok(String::new()),
@@ -134,7 +142,7 @@ fn update(before: &str, after: &str) -> Result<String, String> {
         let chunks = chunks(&old, &new, &hunks, context);
         let patch = format!("*** Begin Patch\n*** Update File: x\n{chunks}*** End Patch\n");
         let parsed = parse_patch(&patch)?;
-        if let [PatchChange::Update { chunks: parsed, .. }] = &parsed.0[..]
+        if let [FilePatch::Update { chunks: parsed, .. }] = &parsed.0[..]
             && apply_patch(before, parsed).is_ok_and(|text| text == after)
         {
             return Ok(chunks);
@@ -210,7 +218,7 @@ fn plain_lines(text: &str) -> Vec<&str> {
 
 /// Predicts the new patch, and compares it with what it is for.
 fn check(
-    call: &Call,
+    call: &ToolInput,
     input: &Value,
     goals: &[(&PredictedFile, Option<&str>)],
 ) -> Result<(), String> {
@@ -221,7 +229,7 @@ fn check(
         let found = files.iter().find(|file| file.path == old.path);
         let reached = match (found, goal) {
             (Some(file), Some(text)) => is(file, text),
-            (Some(file), None) => file.after == Content::Absent,
+            (Some(file), None) => file.after == PredictedContent::Absent,
             (None, goal) => old.before.text() == goal.map(str::as_bytes),
         };
         if !reached {

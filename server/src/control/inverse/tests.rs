@@ -53,7 +53,7 @@ fn the_last_line_without_a_newline() {
         let input = ask(&disk, "Edit", &edit("a", "q"), &[("f", wanted)]).expect(wanted);
         assert_eq!(
             disk.files("Edit", &input)[0].after,
-            Content::of(wanted.into())
+            PredictedContent::of(wanted.into())
         );
     }
 }
@@ -162,7 +162,7 @@ fn patches_are_written_anew() {
     let same = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
     let changed = ask(&disk, "apply_patch", &input, &[("m/a", same)]).expect("expressible");
     let files = disk.files("apply_patch", &changed);
-    assert_eq!(files[0].after, Content::of(same.into()));
+    assert_eq!(files[0].after, PredictedContent::of(same.into()));
 }
 
 #[test]
@@ -230,7 +230,7 @@ proptest! {
         prop_assume!(before != wanted && (body.contains('\n') || !wanted.contains("\r\n")));
         let input = ask(&disk, tool, &input, &[("f", &wanted)]);
         let file = &disk.files(tool, &input.map_err(TestCaseError::fail)?)[0];
-        prop_assert_eq!(&file.after, &Content::of(wanted.into_bytes()));
+        prop_assert_eq!(&file.after, &PredictedContent::of(wanted.into_bytes()));
         prop_assert_eq!(&file.outlook, &Outlook::Certain);
     }
 
@@ -252,7 +252,7 @@ proptest! {
         if let Ok(input) = ask(&disk, tool, &input, &[(path, &wanted)]) {
             let files = disk.files(tool, &input);
             prop_assert_eq!(files.len(), 1);
-            prop_assert_eq!(&files[0].after, &Content::of(wanted.into_bytes()));
+            prop_assert_eq!(&files[0].after, &PredictedContent::of(wanted.into_bytes()));
             prop_assert!(!matches!(files[0].outlook, Outlook::Fails(_)));
         }
     }
@@ -279,7 +279,7 @@ proptest! {
         for (path, text) in [(path, wanted), ("new", other)] {
             let file = files.iter().find(|file| file.path == Path::new("/w").join(path));
             match file {
-                Some(file) => prop_assert_eq!(&file.after, &Content::of(text.into_bytes())),
+                Some(file) => prop_assert_eq!(&file.after, &PredictedContent::of(text.into_bytes())),
                 // it stays as it is, and so is not in the patch
                 None => prop_assert_eq!(&before, &text),
             }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::dialect::{Bom, DeletesLine, Dialect, Dollars, Ends, Fills};
-use super::form::Key;
+use super::form::InputField;
 use super::text::{NotText, Text, count, is_mixed, mostly_crlf, to_crlf, to_lf};
-use super::{Content, FileNow, Outlook, PredictedFile, ReadFile, Resolved, resolve};
+use super::{FileNow, Outlook, PredictedContent, PredictedFile, ReadFile, ResolvedPath, resolve};
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Pair<'a> {
 }
 
 /// Effect of an edit on a text.
-enum Effect {
+enum EditEffect {
     Text(String),
     /// The text, and a reason for doubt.
     Perhaps(String, String),
@@ -33,9 +33,9 @@ enum Effect {
 pub fn pairs(input: &Value) -> Option<Vec<Pair<'_>>> {
     let pair = |fields| {
         Some(Pair {
-            old: Key::Old.text(fields).unwrap_or_default(),
-            new: Key::New.text(fields)?,
-            all: Key::All.is_true(fields),
+            old: InputField::Old.text(fields).unwrap_or_default(),
+            new: InputField::New.text(fields)?,
+            all: InputField::All.is_true(fields),
         })
     };
     match input.get("edits") {
@@ -69,7 +69,7 @@ pub fn write(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) ->
         Ok(found) => found,
         Err(failed) => return *failed,
     };
-    let content = Key::Content.text(input).unwrap_or_default();
+    let content = InputField::Content.text(input).unwrap_or_default();
     let rules = &dialect.write;
     if rules.refuses_existing && found.exists() {
         let reason = "the file exists already";
@@ -105,7 +105,7 @@ pub fn write(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) ->
         }
         _ => {}
     }
-    let after = Content::of(Text::encode(bom, &after));
+    let after = PredictedContent::of(Text::encode(bom, &after));
     let before = found.content();
     let file = PredictedFile::new(path, before, after, outlook(doubt));
     with_doubt(dialect, found.through_link(file))
@@ -138,10 +138,10 @@ pub fn insert(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
         Err(failed) => return *failed,
     };
     let line = input.get("insert_line").and_then(Value::as_u64);
-    let new = Key::New.text(input).unwrap_or_default();
+    let new = InputField::New.text(input).unwrap_or_default();
     let file = found.edited(dialect, path, |text| {
         let Some(text) = text else {
-            return Effect::Refused("the file does not exist".to_owned());
+            return EditEffect::Refused("the file does not exist".to_owned());
         };
         let lf = to_lf(text);
         let mut lines: Vec<&str> = lf.split('\n').collect();
@@ -151,13 +151,13 @@ pub fn insert(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
                 let new = to_lf(new);
                 lines.splice(at..at, new.split('\n'));
                 let after = lines.join("\n");
-                Effect::Text(if text.contains("\r\n") {
+                EditEffect::Text(if text.contains("\r\n") {
                     to_crlf(&after)
                 } else {
                     after
                 })
             }
-            None => Effect::Refused("there is no such line".to_owned()),
+            None => EditEffect::Refused("there is no such line".to_owned()),
         }
     });
     with_doubt(dialect, file)
@@ -179,7 +179,11 @@ fn has_crlf(bytes: &[u8]) -> bool {
 }
 
 /// Reads the file of a call. Err: the prediction that it fails, or that it is open.
-fn find(dialect: &Dialect, path: &Path, read: ReadFile) -> Result<Resolved, Box<PredictedFile>> {
+fn find(
+    dialect: &Dialect,
+    path: &Path,
+    read: ReadFile,
+) -> Result<ResolvedPath, Box<PredictedFile>> {
     let fails = |before, reason: String| {
         Err(Box::new(PredictedFile::fails(
             path.to_owned(),
@@ -191,8 +195,12 @@ fn find(dialect: &Dialect, path: &Path, read: ReadFile) -> Result<Resolved, Box<
         Ok(found) => found,
         Err(reason) => {
             let outlook = Outlook::Unsure(format!("the file cannot be read: {reason}"));
-            let open =
-                PredictedFile::new(path.to_owned(), Content::Unknown, Content::Unknown, outlook);
+            let open = PredictedFile::new(
+                path.to_owned(),
+                PredictedContent::Unknown,
+                PredictedContent::Unknown,
+                outlook,
+            );
             return Err(Box::new(open));
         }
     };
@@ -205,7 +213,7 @@ fn find(dialect: &Dialect, path: &Path, read: ReadFile) -> Result<Resolved, Box<
         return fails(found.content(), reason);
     }
     match &found.now {
-        FileNow::Directory => return fails(Content::Unknown, "it is a folder".to_owned()),
+        FileNow::Directory => return fails(PredictedContent::Unknown, "it is a folder".to_owned()),
         FileNow::File(bytes) if dialect.refuses_binary => match Text::decode(bytes) {
             Err(reason @ (NotText::Utf16Be | NotText::Nul | NotText::NotUtf8)) => {
                 let reason = format!("{}, which {} refuses", reason.reason(), dialect.agent);
@@ -218,17 +226,17 @@ fn find(dialect: &Dialect, path: &Path, read: ReadFile) -> Result<Resolved, Box<
     Ok(found)
 }
 
-impl Resolved {
+impl ResolvedPath {
     pub(super) fn exists(&self) -> bool {
         self.now != FileNow::Absent
     }
 
-    pub(super) fn content(&self) -> Content {
+    pub(super) fn content(&self) -> PredictedContent {
         match &self.now {
-            FileNow::Absent => Content::Absent,
-            FileNow::File(bytes) => Content::of(bytes.clone()),
-            FileNow::TooLarge(size) => Content::Size(*size),
-            FileNow::Link(_) | FileNow::Directory => Content::Unknown,
+            FileNow::Absent => PredictedContent::Absent,
+            FileNow::File(bytes) => PredictedContent::of(bytes.clone()),
+            FileNow::TooLarge(size) => PredictedContent::Size(*size),
+            FileNow::Link(_) | FileNow::Directory => PredictedContent::Unknown,
         }
     }
 
@@ -248,12 +256,12 @@ impl Resolved {
         &self,
         dialect: &Dialect,
         path: PathBuf,
-        effect: impl FnOnce(Option<&str>) -> Effect,
+        effect: impl FnOnce(Option<&str>) -> EditEffect,
     ) -> PredictedFile {
         let before = self.content();
         let open = |before, reason: &str| {
             let outlook = Outlook::Unsure(reason.to_owned());
-            PredictedFile::new(path.clone(), before, Content::Unknown, outlook)
+            PredictedFile::new(path.clone(), before, PredictedContent::Unknown, outlook)
         };
         let text = match &self.now {
             FileNow::File(bytes) => match Text::decode(bytes) {
@@ -277,26 +285,29 @@ impl Resolved {
             } else {
                 after
             };
-            Content::of(Text::encode(bom, &after))
+            PredictedContent::of(Text::encode(bom, &after))
         };
         let file = match effect(edited.as_deref()) {
-            Effect::Text(after) => {
+            EditEffect::Text(after) => {
                 PredictedFile::new(path, before, encode(after), Outlook::Certain)
             }
-            Effect::Perhaps(after, reason) => {
+            EditEffect::Perhaps(after, reason) => {
                 PredictedFile::new(path, before, encode(after), Outlook::Unsure(reason))
             }
-            Effect::Open(reason) => {
-                PredictedFile::new(path, before, Content::Unknown, Outlook::Unsure(reason))
-            }
-            Effect::Refused(reason) => return PredictedFile::fails(path, before, reason),
+            EditEffect::Open(reason) => PredictedFile::new(
+                path,
+                before,
+                PredictedContent::Unknown,
+                Outlook::Unsure(reason),
+            ),
+            EditEffect::Refused(reason) => return PredictedFile::fails(path, before, reason),
         };
         self.through_link(file)
     }
 }
 
 /// Applies the pairs one after the other. None: no file.
-fn edit(dialect: &Dialect, text: Option<&str>, pairs: &[Pair]) -> Effect {
+fn edit(dialect: &Dialect, text: Option<&str>, pairs: &[Pair]) -> EditEffect {
     let mut text = text.map(str::to_owned);
     let mut doubt = None;
     for (number, pair) in pairs.iter().enumerate() {
@@ -315,30 +326,30 @@ fn edit(dialect: &Dialect, text: Option<&str>, pairs: &[Pair]) -> Effect {
             doubt = Some(place(reason));
         }
         text = match edit_once(dialect, text.as_deref(), pair) {
-            Effect::Text(after) => Some(after),
-            Effect::Perhaps(after, reason) => {
+            EditEffect::Text(after) => Some(after),
+            EditEffect::Perhaps(after, reason) => {
                 doubt = doubt.or(Some(place(reason)));
                 Some(after)
             }
-            Effect::Open(reason) => return Effect::Open(place(reason)),
-            Effect::Refused(reason) if number > 0 && !dialect.edits_as_one => {
+            EditEffect::Open(reason) => return EditEffect::Open(place(reason)),
+            EditEffect::Refused(reason) if number > 0 && !dialect.edits_as_one => {
                 let reason = format!("{}; the edits before it may stay", place(reason));
-                return Effect::Open(reason);
+                return EditEffect::Open(reason);
             }
-            Effect::Refused(reason) => return Effect::Refused(place(reason)),
+            EditEffect::Refused(reason) => return EditEffect::Refused(place(reason)),
         };
     }
     match (text, doubt) {
-        (Some(text), None) => Effect::Text(text),
-        (Some(text), Some(doubt)) => Effect::Perhaps(text, doubt),
-        (None, _) => Effect::Refused("there is no edit".to_owned()),
+        (Some(text), None) => EditEffect::Text(text),
+        (Some(text), Some(doubt)) => EditEffect::Perhaps(text, doubt),
+        (None, _) => EditEffect::Refused("there is no edit".to_owned()),
     }
 }
 
-fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> Effect {
+fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> EditEffect {
     let same = "old and new text are the same";
     if pair.old == pair.new && dialect.fills == Fills::NewOrBlank {
-        return Effect::Refused(same.to_owned());
+        return EditEffect::Refused(same.to_owned());
     }
     let Some(text) = text else {
         return create(dialect, pair);
@@ -349,8 +360,8 @@ fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> Effect {
     let (old, new) = adapt(dialect, text, pair);
     if old == new {
         return match dialect.fills {
-            Fills::Empty => Effect::Text(text.to_owned()),
-            _ => Effect::Refused(same.to_owned()),
+            Fills::Empty => EditEffect::Text(text.to_owned()),
+            _ => EditEffect::Refused(same.to_owned()),
         };
     }
     let matches = count(text, &old);
@@ -361,7 +372,7 @@ fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> Effect {
         _ if pair.all => {}
         _ if dialect.several_may_match => {
             let reason = format!("the old text is there {} times", matches.max(2));
-            return Effect::Open(reason);
+            return EditEffect::Open(reason);
         }
         _ => {
             let hint = if dialect.fills == Fills::Empty {
@@ -369,7 +380,7 @@ fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> Effect {
             } else {
                 ", and not all are to be replaced"
             };
-            return Effect::Refused(format!("the old text is there {matches} times{hint}"));
+            return EditEffect::Refused(format!("the old text is there {matches} times{hint}"));
         }
     }
     let after = put(dialect, text, &old, &new, pair.all);
@@ -387,39 +398,41 @@ fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> Effect {
         dialect.deletes_line == DeletesLine::Maybe && new.is_empty() && !old.ends_with('\n');
     if ends_unsure {
         let reason = "the file has both kinds of line endings";
-        return Effect::Perhaps(after, reason.to_owned());
+        return EditEffect::Perhaps(after, reason.to_owned());
     }
     if dollars_unsure {
         let reason = format!("{} may give $ in the new text a meaning", dialect.agent);
-        return Effect::Perhaps(after, reason);
+        return EditEffect::Perhaps(after, reason);
     }
     if line_unsure {
         let reason = format!("{} may remove the end of the line, too", dialect.agent);
-        return Effect::Perhaps(after, reason);
+        return EditEffect::Perhaps(after, reason);
     }
-    Effect::Text(after)
+    EditEffect::Text(after)
 }
 
 /// An edit of a file that does not exist.
-fn create(dialect: &Dialect, pair: &Pair) -> Effect {
+fn create(dialect: &Dialect, pair: &Pair) -> EditEffect {
     match dialect.fills {
-        Fills::AnyNew => Effect::Text(pair.new.to_owned()),
-        Fills::New | Fills::NewOrBlank if pair.old.is_empty() => Effect::Text(pair.new.to_owned()),
-        _ => Effect::Refused("the file does not exist".to_owned()),
+        Fills::AnyNew => EditEffect::Text(pair.new.to_owned()),
+        Fills::New | Fills::NewOrBlank if pair.old.is_empty() => {
+            EditEffect::Text(pair.new.to_owned())
+        }
+        _ => EditEffect::Refused("the file does not exist".to_owned()),
     }
 }
 
 /// An edit without old text, in a file that exists.
-fn fill(dialect: &Dialect, text: &str, new: &str) -> Effect {
+fn fill(dialect: &Dialect, text: &str, new: &str) -> EditEffect {
     let may = match dialect.fills {
         Fills::NewOrBlank => text.trim().is_empty(),
         Fills::Empty => text.is_empty(),
         Fills::New | Fills::AnyNew => false,
     };
     if may {
-        Effect::Text(new.to_owned())
+        EditEffect::Text(new.to_owned())
     } else {
-        Effect::Refused("the old text is empty, and the file exists already".to_owned())
+        EditEffect::Refused("the old text is empty, and the file exists already".to_owned())
     }
 }
 
@@ -461,20 +474,20 @@ fn put(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> String
 }
 
 /// The old text is not in the file as it is written.
-fn not_found(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> Effect {
+fn not_found(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> EditEffect {
     if dialect.is_loose {
         let reason = format!(
             "the old text is not in the file as written, but {} also looks for similar text",
             dialect.agent
         );
-        return Effect::Open(reason);
+        return EditEffect::Open(reason);
     }
     let plain = plain_quotes(text);
     let found = plain
         .find(&plain_quotes(old))
         .filter(|_| dialect.equates_quotes);
     let Some(at) = found else {
-        return Effect::Refused("the old text is not in the file".to_owned());
+        return EditEffect::Refused("the old text is not in the file".to_owned());
     };
     // the same number of characters: each quote is one
     let skipped = plain[..at].chars().count();
@@ -485,12 +498,12 @@ fn not_found(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> 
         .collect();
     if count(text, &actual) > 1 && !all {
         let reason = "the old text is there several times, apart from the form of quotes";
-        return Effect::Refused(reason.to_owned());
+        return EditEffect::Refused(reason.to_owned());
     }
     let new = curly_quotes(new, &actual);
     let after = put(dialect, text, &actual, &new, all);
     let reason = "the old text is there only with typographic quotes";
-    Effect::Perhaps(after, reason.to_owned())
+    EditEffect::Perhaps(after, reason.to_owned())
 }
 
 fn plain_quotes(text: &str) -> String {
@@ -567,7 +580,7 @@ fn is_marker(line: &str, signs: &[char], word: &str) -> bool {
 }
 
 /// Each block is looked for after the one before it.
-fn apply_blocks(text: Option<&str>, blocks: &[Block]) -> Effect {
+fn apply_blocks(text: Option<&str>, blocks: &[Block]) -> EditEffect {
     let original = text.unwrap_or_default();
     let crlf = original.contains("\r\n");
     let text = to_lf(original);
@@ -575,18 +588,18 @@ fn apply_blocks(text: Option<&str>, blocks: &[Block]) -> Effect {
     for (number, block) in blocks.iter().enumerate() {
         if block.search.is_empty() {
             if !text.is_empty() || blocks.len() > 1 {
-                return Effect::Open(format!("block {} has nothing to search", number + 1));
+                return EditEffect::Open(format!("block {} has nothing to search", number + 1));
             }
-            return Effect::Text(block.replace.clone());
+            return EditEffect::Text(block.replace.clone());
         }
         let Some(at) = text[done..].find(&block.search) else {
             let reason = format!("block {} is not in the file as written", number + 1);
-            return Effect::Open(reason);
+            return EditEffect::Open(reason);
         };
         after.push_str(&text[done..done + at]);
         after.push_str(&block.replace);
         done += at + block.search.len();
     }
     after.push_str(&text[done..]);
-    Effect::Text(if crlf { to_crlf(&after) } else { after })
+    EditEffect::Text(if crlf { to_crlf(&after) } else { after })
 }

@@ -9,7 +9,7 @@ use super::shell;
 
 /// Form of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Form<'a> {
+pub enum CallForm<'a> {
     /// One or several replacements of text in one file.
     Replace(&'static Dialect),
     /// A whole file.
@@ -38,7 +38,7 @@ pub struct ShellPatch<'a> {
 
 /// A field of an input, under the names that agents give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum InputField {
     Path,
     Old,
     New,
@@ -47,7 +47,7 @@ pub enum Key {
     Patch,
 }
 
-impl Key {
+impl InputField {
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::Path => &[
@@ -83,49 +83,51 @@ impl Key {
     }
 }
 
-pub fn form<'a>(tool: &str, input: &'a Value) -> Form<'a> {
-    if let Some(patch) = Key::Patch.text(input).filter(|_| !is_shell(tool))
+pub fn form<'a>(tool: &str, input: &'a Value) -> CallForm<'a> {
+    if let Some(patch) = InputField::Patch.text(input).filter(|_| !is_shell(tool))
         && patch.trim_start().starts_with("*** Begin Patch")
     {
-        return Form::Patch(patch);
+        return CallForm::Patch(patch);
     }
     if matches!(tool, "apply_patch" | "applypatch" | "patch")
-        && let Some(patch) = Key::Patch.text(input)
+        && let Some(patch) = InputField::Patch.text(input)
     {
-        return Form::Patch(patch);
+        return CallForm::Patch(patch);
     }
-    if Key::Path.text(input).is_none() {
+    if InputField::Path.text(input).is_none() {
         return match shell::command(input) {
-            Some(_) if let Some(patch) = shell::patch(input) => Form::ShellPatch(patch),
-            Some(command) => Form::Shell(command),
-            None => Form::Other,
+            Some(_) if let Some(patch) = shell::patch(input) => CallForm::ShellPatch(patch),
+            Some(command) => CallForm::Shell(command),
+            None => CallForm::Other,
         };
     }
     let is_notebook = input.get("notebook_path").is_some() && input.get("new_source").is_some();
     if tool == "NotebookEdit" || is_notebook {
-        return Form::Notebook;
+        return CallForm::Notebook;
     }
     let is_cline = matches!(tool, "editor" | "replace_in_file" | "write_to_file");
     if is_cline && input.get("insert_line").is_some_and(|line| !line.is_null()) {
-        return Form::Insert;
+        return CallForm::Insert;
     }
     if tool == "replace_in_file" && input.get("diff").is_some_and(Value::is_string) {
-        return Form::Blocks;
+        return CallForm::Blocks;
     }
     let has_edits = input.get("edits").is_some_and(Value::is_array);
-    if has_edits || Key::New.text(input).is_some() {
-        return Form::Replace(replacing(tool, input));
+    if has_edits || InputField::New.text(input).is_some() {
+        return CallForm::Replace(replacing(tool, input));
     }
-    match Key::Content.text(input) {
-        Some(_) if !is_reader(tool) => Form::Write(writing(tool, input)),
-        _ => Form::Other,
+    match InputField::Content.text(input) {
+        Some(_) if !is_reader(tool) => CallForm::Write(writing(tool, input)),
+        _ => CallForm::Other,
     }
 }
 
 fn replacing(tool: &str, input: &Value) -> &'static Dialect {
     let first = input.get("edits").and_then(|edits| edits.get(0));
     let fields = first.unwrap_or(input);
-    let old = Key::Old.name(fields).or_else(|| Key::New.name(fields));
+    let old = InputField::Old
+        .name(fields)
+        .or_else(|| InputField::New.name(fields));
     match (tool, old) {
         ("Edit" | "MultiEdit", Some("old_string" | "new_string")) => &dialect::CLAUDE,
         ("edit" | "multiedit", Some("oldString" | "newString")) => &dialect::OPENCODE,
@@ -140,7 +142,11 @@ fn replacing(tool: &str, input: &Value) -> &'static Dialect {
 }
 
 fn writing(tool: &str, input: &Value) -> &'static Dialect {
-    match (tool, Key::Path.name(input), Key::Content.name(input)) {
+    match (
+        tool,
+        InputField::Path.name(input),
+        InputField::Content.name(input),
+    ) {
         ("Write", Some("file_path"), Some("content")) => &dialect::CLAUDE,
         ("write", Some("filePath"), Some("content")) => &dialect::OPENCODE,
         ("write_file", Some("file_path"), Some("content")) => &dialect::GEMINI,

@@ -5,22 +5,27 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use super::form::Key;
+use super::form::InputField;
 use super::text::{Text, mostly_crlf, to_crlf, to_lf};
-use super::{Content, FileNow, Outlook, PredictedFile, ReadFile, resolve};
+use super::{FileNow, Outlook, PredictedContent, PredictedFile, ReadFile, resolve};
 
 /// Stands for the id of a new cell, which the tool draws.
 const NEW_ID: &str = "00000000";
 
 pub fn predict(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
     let open = |path, before, reason: String| {
-        PredictedFile::new(path, before, Content::Unknown, Outlook::Unsure(reason))
+        PredictedFile::new(
+            path,
+            before,
+            PredictedContent::Unknown,
+            Outlook::Unsure(reason),
+        )
     };
     let found = match resolve(&path, read) {
         Ok(found) => found,
         Err(reason) => {
             let reason = format!("the file cannot be read: {reason}");
-            return open(path, Content::Unknown, reason);
+            return open(path, PredictedContent::Unknown, reason);
         }
     };
     let before = found.content();
@@ -70,10 +75,15 @@ pub fn predict(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
         (!is_exact).then(|| "the notebook has numbers that JavaScript may write anew".to_owned())
     });
     let outlook = doubt.map_or(Outlook::Certain, Outlook::Unsure);
-    PredictedFile::new(path, before, Content::of(after.into_bytes()), outlook)
+    PredictedFile::new(
+        path,
+        before,
+        PredictedContent::of(after.into_bytes()),
+        outlook,
+    )
 }
 
-/// What the call does to a cell.
+/// Change of a cell.
 struct Edit<'a> {
     mode: Mode,
     cell: Option<&'a str>,
@@ -98,7 +108,10 @@ impl<'a> Edit<'a> {
             Some("delete") => Mode::Delete,
             Some(mode) => return Err(format!("“{mode}” is no mode of an edit")),
         };
-        debug_assert!(Key::Path.name(input).is_some(), "the form has a path");
+        debug_assert!(
+            InputField::Path.name(input).is_some(),
+            "the form has a path"
+        );
         let edit = Self {
             mode,
             cell: field("cell_id"),

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{Content, FileNow, Outlook, PredictedFile, ReadFile, absolute, resolve};
+use super::{FileNow, Outlook, PredictedContent, PredictedFile, ReadFile, absolute, resolve};
 
 /// The changes of a patch, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patch<'a>(pub Vec<Change<'a>>);
+pub struct Patch<'a>(pub Vec<FilePatch<'a>>);
 
 /// One file's part of a patch, with paths as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change<'a> {
+pub enum FilePatch<'a> {
     Add {
         path: &'a str,
         text: String,
@@ -83,17 +83,17 @@ pub fn parse(text: &str) -> Result<Patch<'_>, String> {
 }
 
 /// Parses one file's part. Returns the number of lines used after the header, too.
-fn change<'a>(header: &'a str, body: &[&'a str]) -> Result<(Change<'a>, usize), String> {
+fn change<'a>(header: &'a str, body: &[&'a str]) -> Result<(FilePatch<'a>, usize), String> {
     if let Some(path) = header.strip_prefix("*** Add File: ") {
         let added: Vec<&str> = body
             .iter()
             .map_while(|line| line.strip_prefix('+'))
             .collect();
         let text = added.iter().flat_map(|line| [*line, "\n"]).collect();
-        return Ok((Change::Add { path, text }, added.len()));
+        return Ok((FilePatch::Add { path, text }, added.len()));
     }
     if let Some(path) = header.strip_prefix("*** Delete File: ") {
-        return Ok((Change::Delete { path }, 0));
+        return Ok((FilePatch::Delete { path }, 0));
     }
     let Some(path) = header.strip_prefix("*** Update File: ") else {
         return Err(format!("“{header}” is not the header of a file"));
@@ -118,7 +118,7 @@ fn change<'a>(header: &'a str, body: &[&'a str]) -> Result<(Change<'a>, usize), 
     if chunks.is_empty() {
         return Err(format!("the update of {path} is empty"));
     }
-    let update = Change::Update {
+    let update = FilePatch::Update {
         path,
         move_to,
         chunks,
@@ -174,9 +174,9 @@ pub fn predict(text: &str, cwd: &Path, read: ReadFile) -> Vec<PredictedFile> {
     };
     for change in &patch.0 {
         match change {
-            Change::Add { path, text } => files.add(absolute(cwd, Path::new(path)), text),
-            Change::Delete { path } => files.delete(absolute(cwd, Path::new(path))),
-            Change::Update {
+            FilePatch::Add { path, text } => files.add(absolute(cwd, Path::new(path)), text),
+            FilePatch::Delete { path } => files.delete(absolute(cwd, Path::new(path))),
+            FilePatch::Update {
                 path,
                 move_to,
                 chunks,
@@ -208,7 +208,8 @@ fn refused(text: &str, cwd: &Path, read: ReadFile, reason: &str) -> Vec<Predicte
     paths
         .into_iter()
         .map(|path| {
-            let before = resolve(&path, read).map_or(Content::Unknown, |found| found.content());
+            let before =
+                resolve(&path, read).map_or(PredictedContent::Unknown, |found| found.content());
             PredictedFile::fails(path, before, reason)
         })
         .collect()
@@ -217,7 +218,7 @@ fn refused(text: &str, cwd: &Path, read: ReadFile, reason: &str) -> Vec<Predicte
 /// Files while a patch is applied to them in memory.
 struct Simulation<'a> {
     read: ReadFile<'a>,
-    /// What the patch has made of a path so far; None: absent.
+    /// Contents of the paths that the patch has changed so far; None: absent.
     now: BTreeMap<PathBuf, Option<Vec<u8>>>,
     predicted: Vec<PredictedFile>,
     /// The path of the first part that is refused, with the reason.
@@ -227,21 +228,25 @@ struct Simulation<'a> {
 impl Simulation<'_> {
     fn add(&mut self, path: PathBuf, text: &str) {
         match self.look(&path) {
-            Ok((_, FileNow::Directory)) => self.refuse(path, Content::Unknown, "it is a folder"),
+            Ok((_, FileNow::Directory)) => {
+                self.refuse(path, PredictedContent::Unknown, "it is a folder")
+            }
             Ok((before, _)) => {
                 let after = Some(text.as_bytes().to_vec());
                 self.change(path, before, after);
             }
-            Err(reason) => self.refuse(path, Content::Unknown, &reason),
+            Err(reason) => self.refuse(path, PredictedContent::Unknown, &reason),
         }
     }
 
     fn delete(&mut self, path: PathBuf) {
         match self.look(&path) {
-            Ok((_, FileNow::Directory)) => self.refuse(path, Content::Unknown, "it is a folder"),
+            Ok((_, FileNow::Directory)) => {
+                self.refuse(path, PredictedContent::Unknown, "it is a folder")
+            }
             Ok((before, FileNow::Absent)) => self.refuse(path, before, "the file does not exist"),
             Ok((before, _)) => self.change(path, before, None),
-            Err(reason) => self.refuse(path, Content::Unknown, &reason),
+            Err(reason) => self.refuse(path, PredictedContent::Unknown, &reason),
         }
     }
 
@@ -254,7 +259,7 @@ impl Simulation<'_> {
                     Some(to) => (to, Some(path)),
                     None => (path, None),
                 };
-                let file = PredictedFile::new(path, before, Content::Unknown, outlook);
+                let file = PredictedFile::new(path, before, PredictedContent::Unknown, outlook);
                 self.predicted.push(PredictedFile { moved_from, ..file });
                 return;
             }
@@ -262,7 +267,7 @@ impl Simulation<'_> {
                 return self.refuse(path, before, "the file does not exist");
             }
             Ok((before, _)) => return self.refuse(path, before, "it is a folder"),
-            Err(reason) => return self.refuse(path, Content::Unknown, &reason),
+            Err(reason) => return self.refuse(path, PredictedContent::Unknown, &reason),
         };
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return self.refuse(path, before, "the file is not UTF-8");
@@ -276,12 +281,13 @@ impl Simulation<'_> {
         };
         let there = match self.look(&to) {
             Ok((there, _)) => there,
-            Err(reason) => return self.refuse(to, Content::Unknown, &reason),
+            Err(reason) => return self.refuse(to, PredictedContent::Unknown, &reason),
         };
-        if there == Content::Absent && to != path {
+        if there == PredictedContent::Absent && to != path {
             self.now.insert(path.clone(), None);
             self.now.insert(to.clone(), Some(after.clone()));
-            let file = PredictedFile::new(to, before, Content::of(after), Outlook::Certain);
+            let file =
+                PredictedFile::new(to, before, PredictedContent::of(after), Outlook::Certain);
             self.predicted.push(PredictedFile {
                 moved_from: Some(path),
                 ..file
@@ -293,10 +299,13 @@ impl Simulation<'_> {
     }
 
     /// Returns a path's content as the patch finds it.
-    fn look(&self, path: &Path) -> Result<(Content, FileNow), String> {
+    fn look(&self, path: &Path) -> Result<(PredictedContent, FileNow), String> {
         match self.now.get(path) {
-            Some(None) => Ok((Content::Absent, FileNow::Absent)),
-            Some(Some(bytes)) => Ok((Content::of(bytes.clone()), FileNow::File(bytes.clone()))),
+            Some(None) => Ok((PredictedContent::Absent, FileNow::Absent)),
+            Some(Some(bytes)) => Ok((
+                PredictedContent::of(bytes.clone()),
+                FileNow::File(bytes.clone()),
+            )),
             None => {
                 let found = resolve(path, self.read)
                     .map_err(|reason| format!("the file cannot be read: {reason}"))?;
@@ -305,9 +314,9 @@ impl Simulation<'_> {
         }
     }
 
-    fn change(&mut self, path: PathBuf, before: Content, after: Option<Vec<u8>>) {
+    fn change(&mut self, path: PathBuf, before: PredictedContent, after: Option<Vec<u8>>) {
         self.now.insert(path.clone(), after.clone());
-        let after = after.map_or(Content::Absent, Content::of);
+        let after = after.map_or(PredictedContent::Absent, PredictedContent::of);
         if let Some(known) = self.predicted.iter_mut().find(|file| file.path == path) {
             let reason = "the patch changes the file several times".to_owned();
             known.after = after;
@@ -322,7 +331,7 @@ impl Simulation<'_> {
         self.predicted.push(file);
     }
 
-    fn refuse(&mut self, path: PathBuf, before: Content, reason: &str) {
+    fn refuse(&mut self, path: PathBuf, before: PredictedContent, reason: &str) {
         self.refused
             .get_or_insert_with(|| (path.clone(), reason.to_owned()));
         self.predicted

@@ -1,4 +1,4 @@
-//! What each tool writes, as the real programs wrote it.
+//! Predictions of each tool, compared with what the real programs wrote.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod commands;
+mod files;
 pub(in crate::control) mod generated;
 mod patches;
+mod real_claude;
+mod recorded;
 
 /// Files in memory.
 #[derive(Clone, Debug, Default)]
@@ -68,12 +72,14 @@ fn check(tool: &str, input: &Value, before: Option<&str>, expected: Wrote) {
     let disk = disk.with("/w", FileNow::Directory);
     let file = disk.only(tool, input);
     let context = format!("{tool} {input} on {before:?}: {file:?}");
-    let text = |text: &str| Content::Text(text.as_bytes().to_vec());
+    let text = |text: &str| PredictedContent::Text(text.as_bytes().to_vec());
     match (expected, &file.outlook) {
         (Wrote_(after), Outlook::Certain) | (Perhaps(after), Outlook::Unsure(_)) => {
             assert_eq!(file.after, text(after), "{context}");
         }
-        (Open, Outlook::Unsure(_)) => assert_eq!(file.after, Content::Unknown, "{context}"),
+        (Open, Outlook::Unsure(_)) => {
+            assert_eq!(file.after, PredictedContent::Unknown, "{context}")
+        }
         (Refused, Outlook::Fails(reason)) => {
             assert!(!reason.is_empty() && !reason.ends_with('.'), "{context}");
             assert_eq!(file.after, file.before, "{context}");
@@ -81,7 +87,7 @@ fn check(tool: &str, input: &Value, before: Option<&str>, expected: Wrote) {
         _ => panic!("expected {expected:?}: {context}"),
     }
     assert_eq!(file.path, Path::new("/w/f.txt"));
-    assert_eq!(file.before, before.map_or(Content::Absent, text));
+    assert_eq!(file.before, before.map_or(PredictedContent::Absent, text));
 }
 
 type Case<'a> = (Option<&'a str>, &'a str, &'a str, bool, Wrote<'a>);
@@ -468,7 +474,7 @@ fn whole_files_as_the_programs_write_them() {
     let file = Disk::default().only("Write", &input);
     assert_eq!(
         (file.before, file.outlook),
-        (Content::Absent, Outlook::Certain)
+        (PredictedContent::Absent, Outlook::Certain)
     );
 }
 
@@ -552,314 +558,4 @@ fn cline_edits() {
     let insert = |line: u64| json!({"path": "f.txt", "new_text": "x", "insert_line": line});
     check("editor", &insert(2), before, Perhaps("one\nx\ntwo\nlast\n"));
     check("editor", &insert(9), before, Refused);
-}
-
-#[test]
-fn files_that_are_no_text_are_named_with_their_sizes() {
-    let edit = json!({"file_path": "/w/f.txt", "old_string": "one", "new_string": "two"});
-    let gemini = json!({"file_path": "/w/f.txt", "old_string": "one", "new_string": "two", "instruction": ""});
-    for bytes in [&b"caf\xe9\none\n"[..], b"a\0b\none\n", b"\xfe\xff\0o\0n\0e"] {
-        let disk = Disk::of(&[("f.txt", bytes)]);
-        let file = disk.only("Edit", &edit);
-        assert!(matches!(file.outlook, Outlook::Fails(_)), "{file:?}");
-        let file = disk.only("replace", &gemini);
-        assert!(matches!(file.outlook, Outlook::Unsure(_)), "{file:?}");
-        assert_eq!(
-            (file.before, file.after),
-            (Content::Size(bytes.len() as u64), Content::Unknown)
-        );
-    }
-    let large = Disk::default().with("/w/f.txt", FileNow::TooLarge(2 << 20));
-    let file = large.only("Edit", &edit);
-    assert_eq!(file.before, Content::Size(2 << 20));
-    assert_eq!(
-        file.outlook,
-        Outlook::Unsure("the file is too large to predict".to_owned())
-    );
-    let content = "x".repeat(1 + (1 << 20));
-    let file = large.only(
-        "Write",
-        &json!({"file_path": "/w/f.txt", "content": content}),
-    );
-    assert_eq!(file.after, Content::Size(1 + (1 << 20)));
-}
-
-#[test]
-fn symlinks_folders_and_notebooks() {
-    let disk = Disk::of(&[("target.txt", "one\n"), ("book.ipynb", "{}")])
-        .with("/w/link.txt", FileNow::Link("/w/target.txt".into()))
-        .with("/w/loop", FileNow::Link("/w/loop".into()))
-        .with("/w/dir", FileNow::Directory);
-    let edit = |path: &str| json!({"file_path": path, "old_string": "one", "new_string": "two"});
-    let outlook = |tool, path| disk.only(tool, &edit(path)).outlook;
-    let Outlook::Fails(reason) = outlook("Edit", "link.txt") else {
-        panic!()
-    };
-    assert!(reason.contains("/w/target.txt"), "{reason}");
-    let file = disk.only("replace", &edit("link.txt"));
-    assert_eq!(file.after, Content::Text(b"two\n".to_vec()));
-    assert_eq!(
-        file.outlook,
-        Outlook::Unsure("it is a symlink, and the tool writes to /w/target.txt".to_owned())
-    );
-    assert!(matches!(outlook("Edit", "loop"), Outlook::Unsure(_)));
-    assert!(matches!(outlook("Edit", "dir"), Outlook::Fails(_)));
-    assert!(matches!(outlook("Edit", "book.ipynb"), Outlook::Fails(_)));
-    // relative paths are those of the call's directory
-    assert_eq!(
-        disk.only("Edit", &edit("a/../b.txt")).path,
-        Path::new("/w/b.txt")
-    );
-}
-
-#[test]
-fn a_disk_is_read_without_large_files() {
-    let dir = std::env::temp_dir().join(format!("backstitch-predict-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).expect("a folder");
-    let at = |name: &str| dir.join(name);
-    std::fs::write(at("f"), "x").expect("a file");
-    std::fs::write(at("large"), vec![b'x'; (1 << 20) + 1]).expect("a file");
-    let read = |name| read_disk(&at(name)).expect("readable");
-    assert_eq!(read("f"), FileNow::File(b"x".to_vec()));
-    assert_eq!(read("large"), FileNow::TooLarge((1 << 20) + 1));
-    assert_eq!(read("none/below"), FileNow::Absent);
-    assert_eq!(read("f/below"), FileNow::Absent);
-    assert_eq!(read(""), FileNow::Directory);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink("f", at("link")).expect("a link");
-        assert_eq!(read("link"), FileNow::Link(at("f")));
-    }
-    std::fs::remove_dir_all(&dir).expect("removed");
-}
-
-#[test]
-fn shell_commands_are_not_predicted_but_their_paths_are_named() {
-    let names = |command: Value| match predict(
-        "Bash",
-        &json!({"command": command}),
-        Path::new("/w"),
-        &|_| Ok(FileNow::Absent),
-    ) {
-        Prediction::Unpredicted { names, .. } => names
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect::<Vec<_>>()
-            .join(" "),
-        other @ Prediction::Files(_) => panic!("{other:?}"),
-    };
-    assert_eq!(
-        names(json!("sed -i 's/a b/c/' src/main.rs")),
-        "/w/s/a b/c /w/src/main.rs"
-    );
-    assert_eq!(
-        names(json!("cat a.txt > 'b c.txt' 2>/dev/null && rm -f Makefile")),
-        "/w/a.txt /w/b c.txt /dev/null /w/Makefile"
-    );
-    assert_eq!(
-        names(json!("cd sub && touch x; ./run --out=y/z # note")),
-        "/w/sub/x /w/sub/run /w/sub/y/z"
-    );
-    assert_eq!(
-        names(json!("echo $HOME `ls` *.rs https://a.b/c 12 ~/x")),
-        ""
-    );
-    assert_eq!(names(json!(["bash", "-lc", "rm \"a\\\"b\""])), "/w/a\"b");
-    let many = (0..600).map(|n| format!(" f{n}")).collect::<String>();
-    assert_eq!(
-        names(json!(format!("rm{many}"))).split(' ').count(),
-        shell::MAX_NAMES
-    );
-}
-
-#[test]
-fn unknown_tools() {
-    let disk = Disk::of(&[("f.txt", "one\n")]);
-    let input = json!({"path": "f.txt", "old_str": "one", "new_str": "two"});
-    let file = disk.only("mcp__files__change", &input);
-    assert!(matches!(file.outlook, Outlook::Unsure(_)));
-    assert_eq!(file.after, Content::Text(b"two\n".to_vec()));
-    for (tool, input) in [
-        ("Read", json!({"file_path": "f.txt"})),
-        ("search_files", json!({"path": "f.txt", "content": "x"})),
-    ] {
-        let named = predict(tool, &input, Path::new("/w"), &|path| disk.read(path));
-        let reason = "this is not a known edit tool";
-        assert_eq!(
-            named,
-            Prediction::Unpredicted {
-                reason,
-                names: vec!["/w/f.txt".into()]
-            }
-        );
-    }
-    let odd = [
-        json!(null),
-        json!([1]),
-        json!("x"),
-        json!({"file_path": 3}),
-        json!({"edits": 1}),
-    ];
-    for input in &odd {
-        for tool in ["Edit", "Write", "NotebookEdit", "apply_patch", "Bash"] {
-            predict(tool, input, Path::new("/w"), &|path| disk.read(path));
-        }
-    }
-}
-
-/// The inputs of recorded payloads lead to what the programs wrote then.
-#[test]
-fn recorded_payloads() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/agents/payloads/");
-    let main = "fn main() {\n    println!(\"one\");\n}\n";
-    let two = main.replace("one", "two");
-    let files = [
-        ("claude/PreToolUse-Edit", &two, "src/main.rs"),
-        (
-            "claude/PreToolUse-Write",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("gemini/BeforeTool-replace", &two, "src/main.rs"),
-        (
-            "gemini/BeforeTool-write_file",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("qwen/PreToolUse-edit", &two, "src/main.rs"),
-        (
-            "qwen/PreToolUse-write_file",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("opencode/tool.execute.before-edit", &two, "src/main.rs"),
-        (
-            "opencode/tool.execute.before-write",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("copilot/PreToolUse-Edit", &two, "src/main.rs"),
-        (
-            "copilot/PreToolUse-Write",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("codex/PreToolUse-apply_patch", &two, "src/main.rs"),
-        (
-            "codex/PreToolUse-apply_patch",
-            &"pub fn added() {}\n".to_owned(),
-            "src/added.rs",
-        ),
-        ("cline/PreToolUse-editor", &two, "src/main.rs"),
-    ];
-    let project = Path::new("/home/dev/project");
-    let disk = Disk::default()
-        .with("/home/dev/project/src", FileNow::Directory)
-        .with("/home/dev/project/src/main.rs", FileNow::File(main.into()));
-    for (name, after, path) in files {
-        let text = std::fs::read_to_string(format!("{folder}{name}.json")).expect(name);
-        let payload: Value = serde_json::from_str(&text).expect("JSON");
-        let call = &payload["tool_call"];
-        let (tool, input) = match call["name"].as_str() {
-            Some(tool) => (tool, &call["input"]),
-            None => (
-                payload["tool_name"].as_str().expect("a tool"),
-                &payload["tool_input"],
-            ),
-        };
-        let Prediction::Files(files) = predict(tool, input, project, &|path| disk.read(path))
-        else {
-            panic!("{name}");
-        };
-        let file = files
-            .iter()
-            .find(|file| file.path == project.join(path))
-            .expect(name);
-        assert_eq!(
-            file.after,
-            Content::Text(after.clone().into_bytes()),
-            "{name}"
-        );
-        assert!(
-            !matches!(file.outlook, Outlook::Fails(_)),
-            "{name}: {file:?}"
-        );
-    }
-}
-
-/// A notebook as Claude Code rewrote it.
-#[test]
-fn notebooks() {
-    let text =
-        include_str!("../../../../tests/agents/payloads/claude/PostToolUse-NotebookEdit.json");
-    let payload: Value = serde_json::from_str(text).expect("JSON");
-    let response = &payload["tool_response"];
-    let (before, after) = (
-        response["original_file"].as_str(),
-        response["updated_file"].as_str(),
-    );
-    let (before, after) = (before.expect("text"), after.expect("text"));
-    let edit = |before: &str, fields: Value| {
-        let mut input = json!({"notebook_path": "book.ipynb", "new_source": "two"});
-        for (name, value) in fields.as_object().expect("fields") {
-            input[name] = value.clone();
-        }
-        Disk::of(&[("book.ipynb", before)]).only("NotebookEdit", &input)
-    };
-    let file = edit(before, json!({"cell_id": "c1"}));
-    assert_eq!(file.outlook, Outlook::Certain);
-    assert_eq!(file.after, Content::Text(after.into()));
-    assert_eq!(edit(before, json!({"cell_id": "cell-0"})).after, file.after);
-    let crlf = edit(&after.replace('\n', "\r\n"), json!({"cell_id": "c1"}));
-    assert_eq!(
-        crlf.after,
-        Content::Text(after.replace('\n', "\r\n").into())
-    );
-
-    let cleared = after.replace("null", "7").replace("[]", "[1]");
-    assert_eq!(edit(&cleared, json!({"cell_id": "c1"})).after, file.after);
-    let markdown = edit(&cleared, json!({"cell_id": "c1", "cell_type": "markdown"}));
-    let expected = after.replace("\"code\"", "\"markdown\"");
-    assert_eq!(markdown.after, Content::Text(expected.clone().into()));
-    // outputs of a cell that is no code stay
-    let kept = edit(
-        &expected.replace("[]", "[\n    1\n   ]"),
-        json!({"cell_id": "c1"}),
-    );
-    assert_eq!(
-        kept.after,
-        Content::Text(expected.replace("[]", "[\n    1\n   ]").into())
-    );
-
-    let cell = "  },\n  {\n   \"cell_type\": \"code\",\n   \"id\": \"00000000\",\n   \"source\": \"two\",\n   \"metadata\": {},\n   \"execution_count\": null,\n   \"outputs\": []\n  }\n ],";
-    let inserted = edit(
-        after,
-        json!({"cell_id": "c1", "cell_type": "code", "edit_mode": "insert"}),
-    );
-    assert_eq!(
-        inserted.after,
-        Content::Text(after.replace("  }\n ],", cell).into())
-    );
-    assert!(matches!(inserted.outlook, Outlook::Unsure(_)));
-    let deleted = edit(after, json!({"cell_id": "c1", "edit_mode": "delete"}));
-    let text = String::from_utf8(deleted.after.text().expect("text").to_vec()).expect("UTF-8");
-    assert!(text.starts_with("{\n \"cells\": [],\n"), "{text}");
-    for fields in [
-        json!({"cell_id": "none"}),
-        json!({"cell_id": "cell-1"}),
-        json!({}),
-        json!({"edit_mode": "insert"}),
-        json!({"cell_id": "c1", "edit_mode": "other"}),
-    ] {
-        assert!(matches!(edit(before, fields).outlook, Outlook::Fails(_)));
-    }
-    assert!(matches!(
-        edit("{\"cells\":", json!({"cell_id": "c1"})).outlook,
-        Outlook::Fails(_)
-    ));
-    let numbers = after.replace("\"nbformat\": 4", "\"nbformat\": 1e3");
-    assert!(matches!(
-        edit(&numbers, json!({"cell_id": "c1"})).outlook,
-        Outlook::Unsure(_)
-    ));
 }

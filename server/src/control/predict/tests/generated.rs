@@ -174,7 +174,7 @@ proptest! {
         match edited(&before, &old, new, all) {
             Some(after) => {
                 prop_assert_eq!(file.outlook, Outlook::Certain);
-                prop_assert_eq!(file.after, Content::of(after.into_bytes()));
+                prop_assert_eq!(file.after, PredictedContent::of(after.into_bytes()));
             }
             None => prop_assert!(matches!(file.outlook, Outlook::Fails(_)), "{:?}", file),
         }
@@ -223,7 +223,7 @@ proptest! {
                 false => (format!("/w/{path}"), None),
             };
             prop_assert_eq!((&file.path, &file.moved_from), (&PathBuf::from(to), &from));
-            prop_assert_eq!(&file.after, &Content::of(after.into_bytes()), "{}", patch);
+            prop_assert_eq!(&file.after, &PredictedContent::of(after.into_bytes()), "{}", patch);
         }
     }
 

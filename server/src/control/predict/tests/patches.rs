@@ -11,7 +11,7 @@ fn update(before: &str, body: &str) -> Option<String> {
     let input = patch(&format!("*** Update File: a\n{body}"));
     let file = Disk::of(&[("a", before)]).only("apply_patch", &input);
     match (&file.outlook, &file.after) {
-        (Outlook::Certain, Content::Text(bytes)) => String::from_utf8(bytes.clone()).ok(),
+        (Outlook::Certain, PredictedContent::Text(bytes)) => String::from_utf8(bytes.clone()).ok(),
         (Outlook::Fails(_), after) if *after == file.before => None,
         _ => panic!("{before:?} {body:?}: {file:?}"),
     }
@@ -86,14 +86,14 @@ fn chunks_as_the_program_applies_them() {
     // lines of a patch may end in CRLF
     let input = json!({"command": "*** Begin Patch\r\n*** Update File: a\r\n@@\r\n-y\r\n+z\r\n*** End Patch\r\n"});
     let file = Disk::of(&[("a", "x\ny\n")]).only("apply_patch", &input);
-    assert_eq!(file.after, Content::Text(b"x\nz\n".to_vec()));
+    assert_eq!(file.after, PredictedContent::Text(b"x\nz\n".to_vec()));
 }
 
 /// Path, path before a move, text before, text after.
 type Told = (String, Option<String>, Option<String>, Option<String>);
 
 fn told(files: &[PredictedFile]) -> Vec<Told> {
-    let text = |content: &Content| {
+    let text = |content: &PredictedContent| {
         content
             .text()
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
@@ -207,7 +207,7 @@ fn a_patch_is_refused_as_a_whole() {
     let files = disk.files("apply_patch", &patch("*** Delete File: bin"));
     assert_eq!(
         (&files[0].before, &files[0].after),
-        (&Content::Size(1), &Content::Absent)
+        (&PredictedContent::Size(1), &PredictedContent::Absent)
     );
 }
 
@@ -226,7 +226,7 @@ fn patches_in_shell_commands() {
     for command in commands {
         let file = disk.only("Bash", &json!({"command": command}));
         assert_eq!(file.path, Path::new("/w/sub/a"));
-        assert_eq!(file.after, Content::Text(b"r\n".to_vec()));
+        assert_eq!(file.after, PredictedContent::Text(b"r\n".to_vec()));
         assert_eq!(
             file.outlook,
             Outlook::Unsure("the patch is part of a shell command".to_owned())
