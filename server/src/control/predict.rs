@@ -47,7 +47,7 @@ pub enum Prediction {
     /// The files that the call would write, in its order.
     Files(Vec<PredictedFile>),
     /// Nothing is predicted, because of `reason`. `names`: absolute paths that the input may mean, at most
-    /// [`shell::MAX_NAMES`].
+    /// 256.
     Unpredicted {
         reason: &'static str,
         names: Vec<PathBuf>,
@@ -110,23 +110,15 @@ impl PredictedContent {
 /// path is one from `cwd`, which is absolute.
 pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Prediction {
     let files = match form(tool, input) {
-        CallForm::Replace(dialect) => one(input, InputField::Path, cwd, |path| {
-            edit::replace(dialect, input, path, read)
-        }),
-        CallForm::Write(dialect) => one(input, InputField::Path, cwd, |path| {
-            edit::write(dialect, input, path, read)
-        }),
-        CallForm::Blocks => one(input, InputField::Path, cwd, |path| {
-            edit::blocks(input, path, read)
-        }),
-        CallForm::Insert => one(input, InputField::Path, cwd, |path| {
-            edit::insert(input, path, read)
-        }),
-        CallForm::Notebook => one(input, InputField::Path, cwd, |path| {
-            notebook::predict(input, path, read)
-        }),
+        CallForm::Replace(dialect) => {
+            one(input, cwd, |path| edit::replace(dialect, input, path, read))
+        }
+        CallForm::Write(dialect) => one(input, cwd, |path| edit::write(dialect, input, path, read)),
+        CallForm::Blocks => one(input, cwd, |path| edit::blocks(input, path, read)),
+        CallForm::Insert => one(input, cwd, |path| edit::insert(input, path, read)),
+        CallForm::Notebook => one(input, cwd, |path| notebook::predict(input, path, read)),
         CallForm::Patch(text) => patch::predict(text, cwd, read),
-        CallForm::ShellPatch(text) => patch::predict(&text.patch, &absolute(cwd, &text.dir), read)
+        CallForm::ShellPatch(text) => patch::predict(text.patch, &absolute(cwd, &text.dir), read)
             .into_iter()
             .map(|file| file.doubted("the patch is part of a shell command"))
             .collect(),
@@ -148,11 +140,10 @@ pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Predict
 
 fn one(
     input: &Value,
-    key: InputField,
     cwd: &Path,
     file: impl FnOnce(PathBuf) -> PredictedFile,
 ) -> Vec<PredictedFile> {
-    let path = key.text(input).unwrap_or_default();
+    let path = InputField::Path.text(input).unwrap_or_default();
     vec![file(absolute(cwd, Path::new(path)))]
 }
 

@@ -1,6 +1,10 @@
 //! Rules of each agent's edit and write tools, as seen with the real programs. Owns the table only.
 
 /// Rules of one agent's tools.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a rule of its own, named where it is set"
+)]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// As people call it.

@@ -199,6 +199,9 @@ fn find(cells: &[Value], name: &str) -> Result<usize, String> {
     }
 }
 
+/// JavaScript has no exact integers above this one.
+const EXACT: u64 = 1 << 53;
+
 /// Prints a value as `JSON.stringify(value, null, 1)` does. False: it has a number that JavaScript may print in another
 /// way, or keys that it reorders.
 fn print(value: &Value, depth: usize, text: &mut String) -> bool {
@@ -234,7 +237,6 @@ fn print(value: &Value, depth: usize, text: &mut String) -> bool {
         }
         Value::Number(number) => {
             text.push_str(&number.to_string());
-            const EXACT: u64 = 1 << 53;
             number.as_i64().is_some_and(|n| n.unsigned_abs() <= EXACT)
         }
         other => {

@@ -218,11 +218,13 @@ proptest! {
         prop_assert_eq!(files.len(), expected.len());
         for (file, (path, moves, after)) in files.iter().zip(expected) {
             prop_assert_eq!(&file.outlook, &Outlook::Certain, "{}", patch);
-            let (to, from) = match moves {
-                true => (format!("/w/to/{path}"), Some(PathBuf::from(format!("/w/{path}")))),
-                false => (format!("/w/{path}"), None),
+            let at = |path: String| PathBuf::from(format!("/w/{path}"));
+            let (to, from) = if moves {
+                (at(format!("to/{path}")), Some(at(path)))
+            } else {
+                (at(path), None)
             };
-            prop_assert_eq!((&file.path, &file.moved_from), (&PathBuf::from(to), &from));
+            prop_assert_eq!((&file.path, &file.moved_from), (&to, &from));
             prop_assert_eq!(&file.after, &PredictedContent::of(after.into_bytes()), "{}", patch);
         }
     }
