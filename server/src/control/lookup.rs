@@ -160,7 +160,7 @@ impl<'a> Lookup<'a> {
 fn changes(prediction: &Prediction, root: &Path) -> Vec<ConditionChange> {
     will_write(prediction)
         .map(|file| {
-            let side = |content: &predict::Content| content.text().map(<[u8]>::to_vec);
+            let side = |content: &predict::PredictedContent| content.text().map(<[u8]>::to_vec);
             let (old, new) = (side(&file.before), side(&file.after));
             let (added, removed) = backstitch_core::diff::counts(
                 old.as_deref().unwrap_or_default(),
@@ -262,7 +262,7 @@ impl CallLookup for Lookup<'_> {
         let prediction = self.prediction();
         let lines = |file: &PredictedFile| {
             let path = relative(&self.at.workspace.root, &file.path);
-            let side = |content: &predict::Content| content.text().unwrap_or_default().to_vec();
+            let side = |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
             ChangedLines::between(&path, &side(&file.before), &side(&file.after))
         };
         let predicted: Vec<ChangedLines> = will_write(&prediction).map(lines).collect();

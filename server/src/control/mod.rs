@@ -6,6 +6,7 @@ mod answers;
 pub mod condition;
 pub mod gate;
 pub mod guard;
+pub mod inverse;
 pub mod lookup;
 pub mod predict;
 mod tokens;
