@@ -20,6 +20,7 @@ mod editors;
 mod forks;
 mod gc;
 mod git_backed;
+mod git_returns;
 mod git_untouched;
 mod kill;
 mod large_files;

@@ -265,6 +265,10 @@ impl World {
                 self.asked();
                 self.settled("a look")
             }
+            Op::ThereAndBack { node, who } => {
+                let node = self.nth_node(*node);
+                self.there_and_back(node, *who)
+            }
             Op::Checkpoint => {
                 self.engine
                     .capture_mut()
@@ -290,6 +294,26 @@ impl World {
             | Op::Elsewhere { .. }
             | Op::Redo => self.restore_op(op),
         }
+    }
+
+    /// Takes the files to their state at a node and back, as git does with a checkout there and back, or with a stash.
+    /// A prompt comes in between. Every line has its author afterwards, as before.
+    fn there_and_back(&mut self, node: NodeId, who: Who) -> Checked {
+        if !self.calls.is_empty() || !self.background.is_empty() {
+            return Ok(());
+        }
+        self.run(&Op::Look)?;
+        let here = self.disk();
+        let there = self.expected[&node].clone();
+        self.check_out(&there);
+        self.run(&Op::Prompt(who))?;
+        self.check_out(&here);
+        self.same(&here, &self.disk())
+            .map_err(|e| format!("there and back: {e}"))?;
+        self.comes_back = true;
+        let looked = self.run(&Op::Look);
+        self.comes_back = false;
+        looked
     }
 
     fn nth_call(&self, n: u8) -> Option<Call> {

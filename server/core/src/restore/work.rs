@@ -7,6 +7,7 @@ use std::ops::Deref;
 use rusqlite::Connection;
 
 use super::Restore;
+use super::returns::without_returns;
 use super::types::{Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
@@ -151,8 +152,14 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     let mut scopes = request.paths.iter();
                     scopes.any(|scope| placed.path.within(scope.bytes()))
                 });
-            let stay = now.difference(&then);
-            let stay = stay.filter(|id| in_scope && !planned.is_some_and(|out| out.contains(id)));
+            let left = match planned {
+                Some(out) => {
+                    let wanted = now.difference(out).copied().collect();
+                    without_returns(conn, file, &now, &wanted)?
+                }
+                None => now,
+            };
+            let stay = left.difference(&then).filter(|_| in_scope);
             for id in stay {
                 let change = history::change(conn, *id)?;
                 if !stays.add(conn, &change)?
