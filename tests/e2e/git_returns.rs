@@ -171,7 +171,7 @@ fn an_own_edit_of_what_comes_back_stays_an_own_edit() {
             if at_home {
                 add();
             }
-            let refused = world.run(["rewind", "t1"]).expect_code(3);
+            let refused = world.run(["rewind", "t1"]).expect_code(1);
             assert!(refused.stdout.contains("new.txt"), "{way}: {refused}");
             assert!(
                 refused.stdout.contains("a later edit of it stays"),

@@ -97,7 +97,7 @@ local function has_binary()
   if not is_missing_reported then
     is_missing_reported = true
     notify(
-      ("'%s' is not an executable. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
+      ("'%s' is not an executable. Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options"):format(
         M.program()
       )
     )
@@ -210,7 +210,7 @@ function M.on_init(client)
       version or 'unknown',
       M.NEEDS
     )
-    notify(disabled_reason .. '. Update it: cargo install backstitch')
+    notify(disabled_reason .. '. Update it: cargo install --path server, in a clone')
     return
   end
   emit('attached', {}, client)
@@ -500,7 +500,7 @@ function M.client(buf, root)
     if not M.binary() then
       task.fail({
         message = ("'%s' is not an executable"):format(M.program()),
-        hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
+        hint = 'Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options',
       })
     end
     if disabled_reason then

@@ -101,7 +101,7 @@ fn known_and_copied(world: &World, id: &str) -> [BTreeMap<String, blake3::Hash>;
     [known, copied]
 }
 
-/// S4-074, U-22: whatever the settings were and are, a copy of a checkpoint has each file whose content it knows, and no
+/// U-22: whatever the settings were and are, a copy of a checkpoint has each file whose content it knows, and no
 /// other one. So has every older checkpoint at the end of the day.
 #[test]
 fn a_copy_of_a_checkpoint_has_what_it_knows_while_settings_change() {

@@ -52,7 +52,8 @@ impl World {
         let left = self.disk();
         let is_hidden =
             |path: &String| !self.seen.contains_key(path) && hides(left.get(RULES_FILE), path);
-        for (path, entry) in files.iter().filter(|(path, _)| !is_hidden(path)) {
+        let seen: Vec<_> = files.iter().filter(|(path, _)| !is_hidden(path)).collect();
+        for (path, entry) in seen {
             let full = self.root.join(path);
             if left.contains_key(path) || path == RULES_FILE || !self.is_free(path, &left) {
                 continue;

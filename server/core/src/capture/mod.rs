@@ -79,8 +79,11 @@ impl Engine {
 }
 
 impl Capture<&mut Engine> {
-    /// Records one event of an agent.
+    /// Records one event of an agent, unless the settings turn recording off.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
+        if !self.engine.config().records_automatically() {
+            return Ok(Recorded::default());
+        }
         match self.route(e)? {
             Some(e) => self.record_here(&e),
             None => Ok(Recorded::default()),

@@ -31,6 +31,7 @@ pub enum Key {
     KeepDays,
     MaxBytes,
     MaxCheckpoints,
+    Automatic,
 }
 
 /// Value of a key.
@@ -43,6 +44,7 @@ pub enum Setting {
     Days(u64),
     /// 0: no limit.
     Count(u64),
+    Flag(bool),
     /// Patterns in .gitignore syntax.
     Patterns(Vec<String>),
     /// Absolute path.
@@ -98,7 +100,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -108,6 +110,7 @@ impl Key {
         Self::KeepDays,
         Self::MaxBytes,
         Self::MaxCheckpoints,
+        Self::Automatic,
     ];
 
     pub fn name(self) -> &'static str {
@@ -121,6 +124,7 @@ impl Key {
             Self::KeepDays => "store.keepDays",
             Self::MaxBytes => "store.maxBytes",
             Self::MaxCheckpoints => "checkpoints.max",
+            Self::Automatic => "checkpoints.automatic",
         }
     }
 
@@ -152,6 +156,7 @@ impl Key {
             Self::KeepDays => Setting::Days(KEEP_DAYS),
             Self::MaxBytes => Setting::Quota(MAX_BYTES),
             Self::MaxCheckpoints => Setting::Count(0),
+            Self::Automatic => Setting::Flag(true),
             Self::StoreDir => return None,
         })
     }
@@ -164,7 +169,7 @@ impl Key {
         own: Option<&Setting>,
         said: &Setting,
     ) -> Result<Setting, &'static str> {
-        use Setting::{Count, Days, Patterns, Quota, Restoring as How, Size};
+        use Setting::{Count, Days, Flag, Patterns, Quota, Restoring as How, Size};
         let is_heeded = match (self, own, said) {
             (Self::StoreDir, ..) => {
                 return Err(
@@ -184,6 +189,7 @@ impl Key {
                 return Ok(Patterns(all));
             }
             (_, Some(Size(own)), Size(said)) => said <= own,
+            (_, Some(Flag(own)), Flag(said)) => said <= own,
             (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
             (_, Some(Days(own)), Days(said)) => said >= own,
             // 0 is no limit
@@ -196,7 +202,8 @@ impl Key {
                 | Self::Restore
                 | Self::KeepDays
                 | Self::MaxBytes
-                | Self::MaxCheckpoints,
+                | Self::MaxCheckpoints
+                | Self::Automatic,
                 ..,
             ) => false,
         };
@@ -208,7 +215,7 @@ impl Key {
                 "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
                  --exact"
             }
-            Self::MaxFileSize => {
+            Self::MaxFileSize | Self::Automatic => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
             }
             _ => {
@@ -240,6 +247,10 @@ impl Key {
                 None => Err(format!(
                     "{shown} is not a number of checkpoints; 0 is no limit"
                 )),
+            },
+            Self::Automatic => match value.as_bool() {
+                Some(on) => Ok(Setting::Flag(on)),
+                None => Err(format!("{shown} is neither true nor false")),
             },
         }
     }
@@ -358,6 +369,7 @@ impl Setting {
     pub fn json(&self) -> Value {
         match self {
             Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
+            Self::Flag(on) => Value::from(*on),
             Self::Patterns(all) => Value::from(all.clone()),
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
@@ -371,6 +383,7 @@ impl fmt::Display for Setting {
         match self {
             Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
             Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
+            Self::Flag(on) => write!(f, "{on}"),
             Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),

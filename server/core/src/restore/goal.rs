@@ -579,7 +579,11 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             return match turn_after(ancestry, node, head)? {
                 None => Ok(op.id),
                 Some(turn) => Err(Error::refused(
-                    format!("turn t{turn} began after the newest operation, {}", op.id),
+                    format!(
+                        "turn t{turn} began after the last operation, the {} {}",
+                        op.kind.name(),
+                        op.id
+                    ),
                     Hint::UndoBefore { op: op.id, turn },
                 )),
             };

@@ -98,7 +98,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         if plan.can_write_below(r) && !plan.held.iter().any(|(_, path)| is_pending(path)) {
             return Ok(plan.written_below());
         }
-        if is_switch {
+        // a switch replaces all files or none, and an exact rewind without some of them would not be exact
+        if is_switch || r.exact {
             return Ok(plan);
         }
         // otherwise the files that other editors have not saved are skipped
@@ -636,7 +637,7 @@ impl PlanBuilder<'_> {
         let is_empty = self.plan.is_empty() && self.plan.conflicts.is_empty();
         if then != now && is_empty && takes_edits && self.plan.kind == OpKind::Rewind {
             self.plan.nothing = Some(format!(
-                "git is on branch {now}, and the work was done on {then}; `git switch {then}` brings it back, to be rewound"
+                "git is on branch {now}, and the work was done on {then}; run `git switch {then}` first to rewind it"
             ));
         }
     }

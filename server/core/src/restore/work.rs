@@ -152,15 +152,17 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     let mut scopes = request.paths.iter();
                     scopes.any(|scope| placed.path.within(scope.bytes()))
                 });
-            let left = match planned {
-                Some(out) => {
-                    let wanted = now.difference(out).copied().collect();
-                    without_returns(conn, file, &now, &wanted)?
-                }
-                None => now,
+            let mut stay: BTreeSet<ChangeId> = match planned {
+                Some(out) => now.difference(out).copied().collect(),
+                None => now.clone(),
             };
-            let stay = left.difference(&then).filter(|_| in_scope);
-            for id in stay {
+            if !in_scope || stay.is_subset(&then) {
+                continue;
+            }
+            if planned.is_some() {
+                stay = without_returns(conn, file, &now, &stay)?;
+            }
+            for id in stay.difference(&then) {
                 let change = history::change(conn, *id)?;
                 if !stays.add(conn, &change)?
                     && planned.is_some()
