@@ -133,7 +133,9 @@ impl<'w, V: View> Story<'w, V> {
         let median = sorted[sorted.len() / 2].as_millis();
         let last = sorted.last().expect("some").as_millis();
         let count = sorted.len();
-        eprintln!("{table}{count} events, median {median} ms, latest {last} ms, {late} above 200 ms");
+        eprintln!(
+            "{table}{count} events, median {median} ms, latest {last} ms, {late} above 200 ms"
+        );
         count
     }
 }

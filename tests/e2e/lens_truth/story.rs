@@ -94,14 +94,17 @@ fn commands_and_files<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) 
     story.then("the file is deleted and written again", |_| {
         agent.bash("cp a.txt copy; rm a.txt; echo again >> copy; mv copy a.txt");
     });
-    story.then("the file is emptied, and filled after another event", |world| {
-        let (text, call) = (world.read("a.txt"), agent.pre_bash("generate a.txt"));
-        world.write("a.txt", "");
-        agent.read("b.txt");
-        world.write("a.txt", text.replace("three", "3"));
-        let done = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false});
-        agent.post(&call, &done);
-    });
+    story.then(
+        "the file is emptied, and filled after another event",
+        |world| {
+            let (text, call) = (world.read("a.txt"), agent.pre_bash("generate a.txt"));
+            world.write("a.txt", "");
+            agent.read("b.txt");
+            world.write("a.txt", text.replace("three", "3"));
+            let done = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false});
+            agent.post(&call, &done);
+        },
+    );
     story.then("another file is edited", |_| {
         agent.edit("b.txt", "other", "another");
     });
@@ -109,7 +112,10 @@ fn commands_and_files<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) 
         agent.bash("sed -i s/again/AGAIN/ a.txt; echo c > c.txt; rm b.txt");
     });
     story.file = "c.txt".to_owned();
-    story.user("a file that an agent created is opened", &[Action::Open("c.txt")]);
+    story.user(
+        "a file that an agent created is opened",
+        &[Action::Open("c.txt")],
+    );
     agent.bash("mv c.txt d.txt");
     story.file = "d.txt".to_owned();
     story.user("the shown file is renamed", &[Action::Follow("d.txt")]);
@@ -184,18 +190,31 @@ fn the_command_line<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {
         ("undo of this rewind", &["undo", "--yes"]),
         ("redo of this rewind", &["redo", "--yes"]),
         ("second undo", &["undo", "--yes"]),
-        ("rewind to an older turn", &["rewind", "t2", "--all-sessions", "--yes"]),
+        (
+            "rewind to an older turn",
+            &["rewind", "t2", "--all-sessions", "--yes"],
+        ),
         ("undo of it", &["undo", "--yes"]),
-        ("rewind --path", &["rewind", "t2", "--path", "a.txt", "--all-sessions", "--yes"]),
+        (
+            "rewind --path",
+            &["rewind", "t2", "--path", "a.txt", "--all-sessions", "--yes"],
+        ),
         ("undo of rewind --path", &["undo", "--yes"]),
         ("rewind --exact", &["rewind", "t1", "--exact", "--yes"]),
         ("undo of rewind --exact", &["undo", "--yes"]),
-        ("revert of a turn", &["revert", "t6", "--on-conflict", "current", "--yes"]),
+        ("revert of a turn", &["revert", "t6", "--yes"]),
         ("undo of the revert", &["undo", "--yes"]),
         ("review --keep", &["review", "--keep", "a.txt"]),
     ] {
+        // the checkout is an edit of the user
+        let decided = args.contains(&"--yes");
+        let decided: &[&str] = if decided {
+            &["--on-conflict", "target"]
+        } else {
+            &[]
+        };
         story.then(&format!("command line: {event}"), |world| {
-            world.ok(args);
+            world.ok(args.iter().chain(decided));
         });
     }
 }
@@ -222,10 +241,13 @@ fn the_editor<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {
     use Action::{Append, Keep, Reload, Reopen, Restart, Restore, Save, TakeBack};
     agent.turn("last", |agent| {
         agent.edit("a.txt", "1\n", "1 at last\n");
-        agent.edit("a.txt", "mine\n", "mine\nlast\n");
+        agent.edit("a.txt", "11\n", "11\nlast\n");
     });
     let last = story.world.json(["log", "--kind", "turn", "-n", "1"]);
-    let last = last["checkpoints"][0]["turn"].as_str().expect("a turn").to_owned();
+    let last = last["checkpoints"][0]["turn"]
+        .as_str()
+        .expect("a turn")
+        .to_owned();
     for (event, action) in [
         ("rewind", Restore("rewind", &last)),
         ("undo", Restore("undo", "")),
@@ -243,13 +265,16 @@ fn the_editor<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {
         "in the editor: rewind over unsaved text, saved",
         &[Append("unsaved"), Restore("rewind", &last), Save],
     );
-    story.user("in the editor: undo of this, saved", &[Restore("undo", ""), Save]);
+    story.user(
+        "in the editor: undo of this, saved",
+        &[Restore("undo", ""), Save],
+    );
     story.user("the file is read again", &[Reload]);
     story.user("the file is closed and opened", &[Reopen]);
     story.user("the server is started again", &[Restart]);
     story.then("an agent edits after all that", |_| {
         agent.turn("after all", |agent| {
-            agent.edit("a.txt", "11\n", "eleven\n");
+            agent.edit("a.txt", "AGAIN\n", "again\n");
         });
     });
 }

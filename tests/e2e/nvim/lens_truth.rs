@@ -70,7 +70,8 @@ impl Drawn<'_> {
             .waits("#((require(\"backstitch.review\").of() or {}).hunks or {}) > 0");
         let at = act(self);
         self.nvim.ex("Backstitch diff off");
-        self.nvim.waits("require(\"backstitch.review\").of() == nil");
+        self.nvim
+            .waits("require(\"backstitch.review\").of() == nil");
         at
     }
 }
@@ -84,8 +85,9 @@ impl View for Drawn<'_> {
                 self.nvim.is_attached();
             }
             Action::Follow(path) => {
-                self.nvim
-                    .waits(&format!("vim.fn.bufname() == \"{path}\" and not vim.bo.modified"));
+                self.nvim.waits(&format!(
+                    "vim.fn.bufname() == \"{path}\" and not vim.bo.modified"
+                ));
             }
             Action::Append(text) => self.changes(&format!("Go{text}\x1b")),
             Action::Prepend(text) => self.changes(&format!("ggO{text}\x1b")),
@@ -182,7 +184,10 @@ fn lenses_are_true_after_every_event() {
         .screen
         .shows("⟲ rewind to here · turn 1 “first”");
     let messages = story.view.nvim.messages();
-    assert!(!messages.contains("E5108") && !messages.contains("W12"), "{messages}");
+    assert!(
+        !messages.contains("E5108") && !messages.contains("W12"),
+        "{messages}"
+    );
     assert_eq!(story.view.nvim.lua("vim.v.errmsg"), Value::from(""));
     assert!(story.report("Neovim") >= 42);
 }
