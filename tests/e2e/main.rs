@@ -25,6 +25,7 @@ mod git_untouched;
 mod kill;
 mod large_files;
 mod last_turn;
+mod lens_truth;
 mod lsp;
 mod messages;
 mod moves;

@@ -32,9 +32,6 @@ local disabled_reason
 --- Callbacks of pending requests, by client.
 ---@type table<integer, backstitch.Callbacks>
 local pending = {}
---- Buffers in which this plugin enabled lenses.
----@type table<integer, true>
-local has_lenses = {}
 --- Client ids by workspace root, where the root is not the directory that the server was started for.
 ---@type table<string, integer>
 local client_by_root = {}
@@ -151,6 +148,16 @@ function M.config()
     notify(params.message, level or vim.log.levels.INFO)
     return vim.NIL
   end
+  -- 0.11 draws lenses on request alone
+  if vim.lsp.codelens.enable then
+    handlers['workspace/codeLens/refresh'] = function(_, _, ctx)
+      local client = vim.lsp.get_client_by_id(ctx.client_id)
+      if client then
+        require('backstitch.lenses').refresh_all(client)
+      end
+      return vim.NIL
+    end
+  end
   local commands = {}
   for _, id in ipairs(protocol.commands) do
     local name = assert(id:match('^backstitch%.(.+)$'))
@@ -212,6 +219,10 @@ function M.on_init(client)
     )
     notify(disabled_reason .. '. Update it: cargo install --path server, in a clone')
     return
+  end
+  if vim.lsp.codelens.enable then
+    -- the plugin draws these lenses; Neovim draws those of other servers if the user enabled them
+    vim.lsp.codelens.enable(false, { client_id = client.id })
   end
   emit('attached', {}, client)
 end
@@ -329,20 +340,21 @@ function M.enable()
       end
     end,
   })
-  -- 0.12 refreshes lenses by itself once they are enabled; 0.11 needs a call each time
-  local follows = vim.lsp.codelens.enable ~= nil
-  vim.api.nvim_create_autocmd(follows and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
+  -- 0.11 needs a call for each refresh
+  local draws = vim.lsp.codelens.enable ~= nil
+  if draws then
+    require('backstitch.lenses').enable()
+  end
+  vim.api.nvim_create_autocmd(draws and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
     group = group,
     callback = function(event)
-      local buf, on = event.buf, config.get().codelens
+      local buf = event.buf
       if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) == 0 then
         return
       end
-      if follows and (on or has_lenses[buf]) then
-        -- per buffer: a filter by client would match no buffer
-        vim.lsp.codelens.enable(on, { bufnr = buf })
-        has_lenses[buf] = on or nil
-      elseif not follows and on then
+      if draws then
+        require('backstitch.lenses').attach(buf)
+      elseif config.get().codelens then
         ---@diagnostic disable-next-line: deprecated
         vim.lsp.codelens.refresh({ bufnr = buf })
       end
