@@ -33,7 +33,7 @@ test.describe(() => {
     await look(window.page, 'peek');
     // only this change is undone
     await editor.peek.locator('[aria-label*="Undo This Change"]').click();
-    await expect(window.notifications.toast('Rewound: 1 file')).toBeVisible();
+    await expect(window.notifications.toast('Change undone in src/a.txt')).toBeVisible();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT.replace('five', 'five\nsix'));
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 6, kind: 'added' }]);
     // the list is beside those of other source controls

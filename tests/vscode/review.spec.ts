@@ -22,7 +22,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(7);
   await window.titleAction('Undo This Change').click();
-  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await look(window.page, 'kept');
@@ -71,7 +71,7 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   // the gap, from the line below it
   await diff.modified.goto(5);
   await window.titleAction('Undo This Change').click();
-  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nmine\n');
   // a line has moved until the editor has reloaded the file
   await diff.modified.expectText('one\n2\n3\nfour\nfive\nsix\nmine\n');
@@ -186,7 +186,7 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.multiDiff.expectFiles(/^gone.txt/);
   await window.multiDiff.entry('gone.txt').original.click('gone');
   await window.titleAction('Undo This Change').click();
-  await window.quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
 });
 
@@ -206,14 +206,14 @@ test.describe(() => {
       agent.remove('gone.txt');
     });
     const window = await code.open('b.txt');
-    const { quick, multiDiff, notifications, activity } = window;
+    const { quick, multiDiff, notifications, activity, plan } = window;
     await window.run('Backstitch: Compare with Now…');
     await quick.pick('a few numbers');
     await multiDiff.expectFiles('a.txt', 'b.txt', /^gone.txt/, 'new.txt');
     const first = multiDiff.entry('a.txt').modified;
     await first.click('7');
     await window.run('Backstitch: Undo This Change');
-    await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+    await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('one', '1'));
 
     await window.run('Backstitch: Show Changes Since…');
@@ -228,7 +228,7 @@ test.describe(() => {
     await expect(row('new.txt')).toHaveCount(0);
     await row('gone.txt').hover();
     await row('gone.txt').getByRole('button', { name: 'Undo This Change' }).click();
-    await quick.pick('Rewind');
+    await plan.run('Rewind');
     await expect.poll(() => world.exists('gone.txt')).toBe(true);
     await expect(row('gone.txt')).toHaveCount(0);
     // a kept change that changes again is shown again
@@ -237,8 +237,9 @@ test.describe(() => {
     await look(window.page, 'list');
     // after cancelling, partly kept files are not undone either
     await window.run('Backstitch: Undo All Changes');
-    await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-    await quick.cancel();
+    await plan.ready(/^Rewind to before .* \(t1, /);
+    await plan.button('Cancel').click();
+    await plan.closed();
     expect(world.read('new.txt')).toBe('newer\n');
     expect(world.read('a.txt')).toBe(TEXT.replace('one', '1'));
     await window.run('Backstitch: Keep All Changes');

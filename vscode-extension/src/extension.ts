@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
+import { Marks } from "./code/marks.ts";
 import { registerCommands } from "./commands/index.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
@@ -22,6 +23,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   const review = ctx.register(new Review(ctx));
   registerCommands(ctx, {
     review,
+    marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),
     timeline: ctx.register(new TimelineView(ctx, recording)),
     graph: ctx.register(new Graph(ctx)),

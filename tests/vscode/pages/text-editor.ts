@@ -99,6 +99,11 @@ export class TextEditor {
     return this.lenses.filter({ hasText: title });
   }
 
+  /** A group of lenses of one line by a part of its text, which may have no command. */
+  lensGroup(text: string | RegExp): Locator {
+    return this.root.locator('.codelens-decoration').filter({ hasText: text });
+  }
+
   /** The titles of the lenses in view, from above. */
   async lensTitles(): Promise<string[]> {
     const found = await this.lenses.evaluateAll((all) =>

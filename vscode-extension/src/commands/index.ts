@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 
+import type { Marks } from "../code/marks.ts";
 import { Merges } from "../compare/merge.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
@@ -13,6 +14,7 @@ import type { Graph } from "../graph/panel.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
+import { PlanEditor } from "../show/plan.ts";
 import { point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
@@ -23,6 +25,7 @@ import * as setup from "./setup.ts";
 
 export type Features = {
   review: Review;
+  marks: Marks;
   quickDiff: QuickDiff;
   timeline: TimelineView;
   graph: Graph;
@@ -33,8 +36,11 @@ type Run = (...given: unknown[]) => unknown;
 export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Nothing());
   ctx.register(new Files(ctx, features.review));
-  const restores = new Restores(ctx, ctx.register(new Merges()), ctx.register(new Planned()));
-  for (const [name, run] of Object.entries(table(ctx, features, restores))) {
+  const planned = ctx.register(new Planned());
+  const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
+  const restores = new Restores(ctx, ctx.register(new Merges()), plans);
+  const all = { ...table(ctx, features, restores), ...ofPlans(plans) };
+  for (const [name, run] of Object.entries(all)) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
         withErrors(() => Promise.resolve(run(...given))),
@@ -216,6 +222,9 @@ function table(
       const pointed = features.quickDiff.pointed(given);
       await features.review.keep(pointed.length > 0 ? pointed : await features.review.atCursor());
     },
+    "backstitch.removed.show": (argument) => features.marks.show(argument),
+    "backstitch.removed.putBack": (argument) => features.marks.putBack(restores, argument),
+    "backstitch.removed.keep": (argument) => features.marks.keep(argument),
     "backstitch.change.takeBackAll": () => features.review.takeBack(restores, features.quickDiff.all(), true),
     "backstitch.change.keepAll": () => features.review.keep(features.quickDiff.all()),
     "backstitch.change.forget": () => features.quickDiff.forget(),
@@ -251,6 +260,23 @@ function table(
     },
     "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
+  };
+}
+
+/** Commands of an open plan. One with each title runs it. */
+function ofPlans(plans: PlanEditor): Record<string, Run> {
+  const verbs = ["rewind", "revert", "undo", "redo", "switch"] as const;
+  return {
+    ...Object.fromEntries(verbs.map((verb) => [`backstitch.plan.${verb}`, () => plans.accept()])),
+    "backstitch.plan.run": () => plans.accept(),
+    "backstitch.plan.options": () => plans.options(),
+    "backstitch.plan.cancel": () => {
+      plans.cancel();
+    },
+    // keys belong to commands that stand in no title, which would show them beside the words
+    "backstitch.plan.discard": () => {
+      plans.cancel();
+    },
   };
 }
 

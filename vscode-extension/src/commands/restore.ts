@@ -4,21 +4,20 @@ import * as vscode from "vscode";
 
 import type { Merges } from "../compare/merge.ts";
 import type { Ctx } from "../ctx.ts";
-import { Planned } from "../documents/planned.ts";
 import * as documents from "../documents/open.ts";
 import {
   type Commands,
   type PlanParams,
   type PlanResult,
   type RestoreResult,
-  type Text,
   shown,
 } from "../server/protocol.ts";
 import { isCancelled, withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
-import { type Decision, type Instead, type Way, decide, sentence } from "../show/plan.ts";
+import type { Decision, Instead, PlanEditor, Way } from "../show/plan.ts";
+import { sentence } from "../show/planText.ts";
 import { busy } from "../show/progress.ts";
-import { gap, summary } from "../show/words.ts";
+import { gap } from "../show/words.ts";
 
 export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
@@ -46,7 +45,7 @@ export class Restores {
   constructor(
     private readonly ctx: Ctx,
     private readonly merges: Merges,
-    private readonly planned: Planned,
+    private readonly editor: PlanEditor,
   ) {}
 
   /**
@@ -54,16 +53,10 @@ export class Restores {
    * meanwhile. `plain`: a plan without conflicts and gaps runs at once, without a question.
    */
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<Outcome> {
-    // the server locates lines of a document when the command arrives, and asks for confirmation
-    if ("lines" in typed && Array.isArray(typed.lines)) {
-      const result: RestoreResult = await this.ctx.execute(verb, typed);
-      await this.report(verb, typed, result);
-      return result;
-    }
-    let asked = typed;
     // a plan that differs from the request is shown
     let isAsked = plain;
-    let first = await this.plan(verb, asked);
+    let first = await this.plan(verb, typed);
+    let asked = withHunks(typed, first);
     for (;;) {
       if (first.empty && first.conflicts.length === 0) {
         this.nothing(verb, asked, first);
@@ -72,7 +65,12 @@ export class Restores {
       const isPlain = isAsked && first.conflicts.length === 0 && first.gaps.length === 0;
       const decision: Decision | undefined = isPlain
         ? { onConflict: "fail" }
-        : await this.show(first, this.ways(verb, asked, first));
+        : await this.editor.decide({
+            verb: buttonOf(verb),
+            plan: first,
+            ways: this.ways(verb, asked, first),
+            only: onlyIn(asked),
+          });
       if (decision === undefined) return "called off";
       if ("instead" in decision) {
         asked = { ...asked, ...decision.instead };
@@ -206,23 +204,6 @@ export class Restores {
     );
   }
 
-  private async show(plan: PlanResult, ways: Way[]): Promise<Decision | undefined> {
-    const texts = this.planned.keep(plan.texts ?? []);
-    const title = sentence(plan.title);
-    const look = async (file: { path: Text }) => {
-      const sides = texts.get(shown(file.path));
-      if (sides === undefined) {
-        void vscode.window.showInformationMessage(
-          vscode.l10n.t("{0} is binary or too large to preview", shown(file.path)),
-        );
-        return;
-      }
-      await documents.diff(sides, `${shown(file.path)} (${title})`, { preserveFocus: true, preview: true });
-    };
-    const all = () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]);
-    return decide(plan, { file: look, all }, ways);
-  }
-
   private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult): Promise<void> {
     const say = vscode.l10n.t;
     if (!("operation" in result) || result.operation === null) return;
@@ -232,8 +213,9 @@ export class Restores {
     const left = result.incomplete ?? [];
     const awaited = result.awaited ?? [];
     const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
+    const only = onlyIn(typed);
     const text = [
-      `${did(verb)}: ${files}`,
+      only === undefined ? `${did(verb)}: ${files}` : say("Change undone in {0}", only),
       unsaved === 0 ? "" : say("{0} of them unsaved in editors", unsaved),
       result.gaps.length === 0 ? "" : say("not restored: {0}", result.gaps.map(gap).join("; ")),
       notTaken.length === 0 ? "" : say("not accepted by the editor: {0}", notTaken.map(shown).join(", ")),
@@ -276,6 +258,34 @@ export class Restores {
 function isSame(one: PlanResult, other: PlanResult): boolean {
   const facts = ({ plan, conflicts, gaps }: PlanResult) => JSON.stringify([plan, conflicts, gaps]);
   return facts(one) === facts(other);
+}
+
+/** Names the hunks at the requested lines, which move with later edits. */
+function withHunks<V extends Verb>(typed: Typed<V>, { hunks }: PlanResult): Typed<V> {
+  if (hunks === undefined || typeof typed.uri !== "string") return typed;
+  return { ...typed, lines: null, paths: [typed.uri], hunks };
+}
+
+/** Name of the file to whose changes a restore is restricted. */
+function onlyIn({ hunks, paths }: Typed<Verb>): string | undefined {
+  const [file] = paths ?? [];
+  if (!Array.isArray(hunks) || hunks.length === 0 || file === undefined) return undefined;
+  return vscode.workspace.asRelativePath(vscode.Uri.parse(file));
+}
+
+function buttonOf(verb: Verb): "rewind" | "revert" | "undo" | "redo" | "switch" {
+  switch (verb) {
+    case "backstitch.rewind":
+      return "rewind";
+    case "backstitch.revert":
+      return "revert";
+    case "backstitch.undo":
+      return "undo";
+    case "backstitch.redo":
+      return "redo";
+    case "backstitch.switch":
+      return "switch";
+  }
 }
 
 /** Parameters that name the workspace of a command. */

@@ -16,7 +16,8 @@ import { about, counts } from "../show/words.ts";
 import type { Review } from "./review.ts";
 import { type StepPair, oldestFirst, spans, together } from "./spans.ts";
 
-export type Since = Where & { rev?: string | null; rev2?: string | null };
+/** `line`: the line of the file that is revealed. */
+export type Since = Where & { rev?: string | null; rev2?: string | null; line?: number };
 
 /** Compares one file if a document is named, else all changed files. */
 export async function since(ctx: Ctx, review: Review, asked: Since): Promise<void> {
@@ -45,7 +46,8 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
       files.length === 0 ? vscode.l10n.t("No differences") : vscode.l10n.t("Only binary files differ");
     void vscode.window.showInformationMessage(`${same}: ${title}`);
   } else if (uri !== null && all.length === 1) {
-    await documents.diff(only, `${basename(only.resource)} (${title})`);
+    const at = asked.line === undefined ? {} : { selection: new vscode.Range(asked.line, 0, asked.line, 0) };
+    await documents.diff(only, `${basename(only.resource)} (${title})`, at);
   } else {
     const binary = files.length - all.length;
     const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);

@@ -337,7 +337,11 @@ function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
 }
 
 /** Replaces hunks with the older lines, as an edit of the user. */
-async function putBack(document: vscode.TextDocument, old: string, some: readonly Hunk[]): Promise<void> {
+export async function putBack(
+  document: vscode.TextDocument,
+  old: string,
+  some: readonly Hunk[],
+): Promise<void> {
   const wasClean = !document.isDirty;
   const oldLines = lines(old);
   ensureUtf8(some.flatMap((hunk) => oldLines.slice(...hunk.old)).join(), document.uri);
