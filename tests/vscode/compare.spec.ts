@@ -79,4 +79,10 @@ test('a hover says who wrote the line', async ({ world, agent, code }) => {
   const hover = await window.editor.hover('twice');
   await expect(hover).toContainText('make it two');
   await expect(hover).toContainText('claude-code');
+  await look(window.page, 'hover');
+  // the links of the hover act on its turn and its lines
+  await hover.getByText('Undo these lines').click();
+  await window.plan.ready(/only these lines of a\.txt/);
+  await window.plan.run('Rewind');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });

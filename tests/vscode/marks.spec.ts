@@ -18,9 +18,7 @@ for (const theme of ['dark', 'light'] as const) {
       const window = await code.open('a.txt');
       const { editor, diff, notifications } = window;
       await expect(editor.lensGroup('claude-code removed 2 lines')).toBeVisible();
-      await expect(editor.glyph(2, 'TextEditorDecorationType')).not.toHaveCount(0);
-      await expect(editor.glyph(4, 'TextEditorDecorationType')).not.toHaveCount(0);
-      await expect(editor.glyph(1, 'TextEditorDecorationType')).toHaveCount(0);
+      await expect.poll(() => editor.marked()).toEqual([2, 4]);
       await look(window.page, `removed-${theme}`);
       await editor.lens(/^Show$/).click();
       await diff.expectTexts(TEXT, TEXT.replace('two\nthree\n', '').replace('six', '6'));
@@ -68,13 +66,11 @@ test.describe(() => {
     });
     const window = await code.open('a.txt');
     const { editor } = window;
-    await expect(editor.glyph(4, 'TextEditorDecorationType')).not.toHaveCount(0);
-    await expect(editor.glyph(2, 'TextEditorDecorationType')).toHaveCount(0);
+    await expect.poll(() => editor.marked()).toEqual([4]);
     await expect(editor.lenses).toHaveCount(0);
     await code.settings(window, { 'backstitch.gutter': 'all' });
-    await expect(editor.glyph(2, 'TextEditorDecorationType')).not.toHaveCount(0);
+    await expect.poll(() => editor.marked()).toEqual([2, 4]);
     await code.settings(window, { 'backstitch.gutter': 'off' });
-    await expect(editor.glyph(2, 'TextEditorDecorationType')).toHaveCount(0);
-    await expect(editor.glyph(4, 'TextEditorDecorationType')).toHaveCount(0);
+    await expect.poll(() => editor.marked()).toEqual([]);
   });
 });

@@ -36,6 +36,35 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
 });
 
+test('a kept change leaves a sign in its comparison, and is shown again', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('a few numbers', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.edit('a.txt', 'six', '6');
+  });
+  const now = TEXT.replace('two', '2').replace('six', '6');
+  const window = await code.open('a.txt');
+  const { editor, diff, page } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts(TEXT, now);
+  for (const line of [2, 6]) {
+    await diff.modified.goto(line);
+    await window.titleAction('Keep This Change').click();
+    await expect.poll(() => diff.modified.marked()).toContain(line);
+  }
+  await diff.expectTexts(now, now);
+  await expect.poll(() => diff.modified.marked()).toEqual([2, 6]);
+  await look(page, 'kept-sign');
+  // one of them
+  const hover = await diff.modified.hover('6');
+  await hover.getByText('Show it again').click();
+  await diff.expectTexts(TEXT.replace('two', '2'), now);
+  // all of this comparison
+  await window.run('Backstitch: Show Kept Changes Again');
+  await diff.expectTexts(TEXT, now);
+});
+
 // U-17: the changes of one turn alone.
 test('what the user wrote between the steps of a turn is not the turn’s', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
@@ -188,6 +217,25 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.titleAction('Undo This Change').click();
   await window.plan.run('Rewind');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
+});
+
+test('beside git, its badge counts each file once', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
+  agent.start();
+  agent.turn('a few numbers', () => {
+    agent.edit('a.txt', 'one', '1');
+    agent.edit('b.txt', 'four', '4');
+  });
+  const window = await code.open('a.txt');
+  const { activity, quick } = window;
+  await expect(activity.badge('Source Control')).toHaveText('2');
+  await window.run('Backstitch: Show Changes Since…');
+  await quick.pick('a few numbers');
+  await activity.open('Source Control');
+  const list = window.page.locator('.scm-view .monaco-list-row');
+  await expect(list.filter({ hasText: 'Changed since t1 · a few numbers' })).toBeVisible();
+  await expect(activity.badge('Source Control')).toHaveText('2');
+  await look(window.page, 'beside-git');
 });
 
 test.describe(() => {

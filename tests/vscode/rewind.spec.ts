@@ -35,6 +35,9 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await expect(notifications.toast('Undone: 2 files')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   expect(world.read('new.txt')).toBe('new\n');
+  await notifications.action('Undone', 'Redo').click();
+  await expect(notifications.toast('Redone: 2 files')).toBeVisible();
+  await editor.expectText(TEXT);
 });
 
 // S3-035: one command undoes the newest turn and leaves the earlier one; again, it undoes that one, too.

@@ -83,6 +83,10 @@ test.describe(() => {
     await editor.goto(2);
     await expect((await editor.codeActions()).filter({ hasText: 'make some' })).not.toHaveCount(0);
     await window.page.keyboard.press('Escape');
+    // no lightbulb on a line of the user
+    await editor.goto(3);
+    await window.page.keyboard.press('Control+.');
+    await expect(window.page.getByText('No code actions available')).toBeVisible();
     await editor.lens(/^Undo here$/).click();
     await plan.run('Revert');
     await expect(notifications.toast('Reverted: 1 file')).toBeVisible();

@@ -50,9 +50,9 @@ export class Plan {
   /** Text of the plan itself: the lines of both sides, from above. */
   async text(): Promise<string> {
     const entry = this.files.entry('Backstitch Plan').root;
-    return entry.locator('.editor.modified .view-lines').first().evaluate((lines) => {
-      const top = (line: Element) => parseFloat((line as HTMLElement).style.top);
-      return [...lines.querySelectorAll('.view-line')]
+    return entry.locator('.editor.modified').first().evaluate((editor) => {
+      const top = (line: Element) => line.getBoundingClientRect().top;
+      return [...editor.querySelectorAll('.view-line')]
         .sort((a, b) => top(a) - top(b))
         .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '))
         .join('\n');

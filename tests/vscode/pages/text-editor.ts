@@ -148,6 +148,22 @@ export class TextEditor {
     return this.margin(line).locator(`[class*="${className}"]`);
   }
 
+  /** The lines in view beside which extensions have an icon in the margin. */
+  async marked(): Promise<number[]> {
+    return this.root.evaluate((editor) => {
+      const middle = (element: Element) => {
+        const { top, height } = element.getBoundingClientRect();
+        return top + height / 2;
+      };
+      const icons = editor.querySelectorAll('.glyph-margin-widgets [class*="TextEditorDecorationType"]');
+      const places = [...icons].map(middle);
+      return [...editor.querySelectorAll('.margin-view-overlays .line-numbers')]
+        .filter((number) => places.some((place) => Math.abs(place - middle(number)) < 4))
+        .map((number) => Number(number.textContent))
+        .sort((a, b) => a - b);
+    });
+  }
+
   // ---- hover -----------------------------------------------------------------------------------------------------
 
   /** Position of the first occurrence of a text in view. */

@@ -93,7 +93,7 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
       // the lenses of one line are in the order of their characters
       return commands.map((command, character) => {
         const range = new vscode.Range(at, character, at, character);
-        return new vscode.CodeLens(range, { ...command, arguments: [{ uri, line: each.line }] });
+        return new vscode.CodeLens(range, { ...command, arguments: [{ uri, id: each.id }] });
       });
     });
   }
@@ -135,8 +135,8 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   private named(argument: unknown): { uri: vscode.Uri; each: Removed } {
-    const { uri, line } = argument as { uri: string; line: number };
-    const each = this.found.get(uri)?.removed.find((removed) => removed.line === line);
+    const { uri, id } = argument as { uri: string; id: string };
+    const each = this.found.get(uri)?.removed.find((removed) => removed.id === id);
     if (each === undefined) {
       throw new Error(vscode.l10n.t("The file has changed meanwhile. Review the change again."));
     }

@@ -4,6 +4,8 @@ import { type ReviewHunk, type Text, shown } from "../server/protocol.ts";
 
 /** Lines that are gone: they stood before `line`, from 0. */
 export type Removed = {
+  /** Names it while lines move. */
+  id: string;
   line: number;
   lines: readonly string[];
   agent: string | null;
@@ -18,15 +20,14 @@ export type Written = { start: number; end: number; turn: string | null; session
 
 export function removed(hunks: readonly ReviewHunk[]): Removed[] {
   const gone = hunks.filter(({ new: [, count], removed }) => count === 0 && removed.length > 0);
-  return gone.map(({ new: [first], removed, agent, session, turn, prompt, checkpoint }) => ({
-    line: first - 1,
-    lines: removed.map(withoutEnd),
-    agent,
-    session,
-    turn,
-    prompt,
-    checkpoint,
-  }));
+  const seen = new Map<string, number>();
+  return gone.map(({ new: [first], removed, agent, session, turn, prompt, checkpoint }) => {
+    const lines = removed.map(withoutEnd);
+    const content = JSON.stringify([checkpoint, lines]);
+    const count = seen.get(content) ?? 0;
+    seen.set(content, count + 1);
+    return { id: `${count}${content}`, line: first - 1, lines, agent, session, turn, prompt, checkpoint };
+  });
 }
 
 export function written(hunks: readonly ReviewHunk[]): Written[] {

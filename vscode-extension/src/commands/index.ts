@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Marks } from "../code/marks.ts";
 import { Merges } from "../compare/merge.ts";
+import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
@@ -22,10 +23,12 @@ import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTa
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
+import { UndoneInEditor } from "./undone.ts";
 
 export type Features = {
   review: Review;
   marks: Marks;
+  kept: KeptMarks;
   quickDiff: QuickDiff;
   timeline: TimelineView;
   graph: Graph;
@@ -38,8 +41,13 @@ export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Files(ctx, features.review));
   const planned = ctx.register(new Planned());
   const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
-  const restores = new Restores(ctx, ctx.register(new Merges()), plans);
-  const all = { ...table(ctx, features, restores), ...ofPlans(plans) };
+  const merges = ctx.register(new Merges());
+  const restores = new Restores(ctx, merges, plans, ctx.register(new UndoneInEditor()));
+  const all: Record<string, Run> = {
+    ...table(ctx, features, restores),
+    ...ofPlans(plans),
+    "backstitch.conflicts.next": () => merges.next(),
+  };
   for (const [name, run] of Object.entries(all)) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
@@ -227,7 +235,12 @@ function table(
     "backstitch.removed.keep": (argument) => features.marks.keep(argument),
     "backstitch.change.takeBackAll": () => features.review.takeBack(restores, features.quickDiff.all(), true),
     "backstitch.change.keepAll": () => features.review.keep(features.quickDiff.all()),
-    "backstitch.change.forget": () => features.quickDiff.forget(),
+    "backstitch.change.forget": async () => {
+      const compared = features.review.compared();
+      if (compared.length === 0) return features.quickDiff.forget();
+      return features.review.forgetOf(compared);
+    },
+    "backstitch.change.unkeep": (argument) => features.kept.unkeep(argument),
     "backstitch.openFile": (given) => {
       const uri =
         (given as vscode.SourceControlResourceState | undefined)?.resourceUri ??

@@ -13,11 +13,12 @@ import {
   shown,
 } from "../server/protocol.ts";
 import { isCancelled, withErrors } from "../show/errors.ts";
+import type { UndoneInEditor } from "./undone.ts";
 import * as pick from "../show/pick.ts";
 import type { Decision, Instead, PlanEditor, Way } from "../show/plan.ts";
 import { sentence } from "../show/planText.ts";
 import { busy } from "../show/progress.ts";
-import { gap } from "../show/words.ts";
+import { conflicts, gap } from "../show/words.ts";
 
 export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
@@ -46,6 +47,7 @@ export class Restores {
     private readonly ctx: Ctx,
     private readonly merges: Merges,
     private readonly editor: PlanEditor,
+    private readonly undone: UndoneInEditor,
   ) {}
 
   /**
@@ -104,6 +106,7 @@ export class Restores {
         this.nothing(verb, asked, decided);
         return "nothing to do";
       }
+      this.undone.expect(await this.root(asked), decided);
       await this.report(verb, asked, result);
       return result;
     }
@@ -139,16 +142,26 @@ export class Restores {
         ),
       isRewind &&
         plan.stays.length > 0 &&
+        typed.allSessions !== true &&
         way(
           "organization",
-          say("Undo the other sessions' later work, too"),
+          say("Undo all agents' work since"),
           say("your own edits stay"),
-          now({ allSessions: true }),
+          now({ allSessions: true, session: null }),
         ),
       isRewind &&
+        typed.allSessions === true &&
+        way(
+          "hubot",
+          say("Undo only this session's work"),
+          say("keeps the work of other sessions"),
+          now({ allSessions: false }),
+        ),
+      isRewind &&
+        sessionsOf(plan) > 1 &&
         way("hubot", say("Only one session's work…"), say("keeps the work of other sessions"), async () => {
           const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
-          return session === undefined ? undefined : { session };
+          return session === undefined ? undefined : { session, allSessions: false };
         }),
       typed.uncertain !== "take" &&
         plan.gaps.some((each) => each.kind === "uncertain") &&
@@ -214,8 +227,11 @@ export class Restores {
     const awaited = result.awaited ?? [];
     const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
     const only = onlyIn(typed);
+    const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+    const open = conflicts(marked);
     const text = [
       only === undefined ? `${did(verb)}: ${files}` : say("Change undone in {0}", only),
+      open === 0 ? "" : open === 1 ? say("1 conflict to resolve") : say("{0} conflicts to resolve", open),
       unsaved === 0 ? "" : say("{0} of them unsaved in editors", unsaved),
       result.gaps.length === 0 ? "" : say("not restored: {0}", result.gaps.map(gap).join("; ")),
       notTaken.length === 0 ? "" : say("not accepted by the editor: {0}", notTaken.map(shown).join(", ")),
@@ -226,26 +242,28 @@ export class Restores {
     ]
       .filter(Boolean)
       .join("; ");
-    const undo = say("Undo");
-    const op = result.operation;
-    const again = verb === "backstitch.undo" ? [] : [undo];
+    const at = place(typed);
+    const back: [string, () => Promise<Outcome>] =
+      verb === "backstitch.undo"
+        ? [say("Redo"), () => this.run("backstitch.redo", at, true)]
+        : [say("Undo"), () => this.run("backstitch.undo", { ...at, op: result.operation }, true)];
+    const [label, run] = back;
     // not awaited: the command has finished, and the message may stay open
     const show =
       notTaken.length + left.length > 0
         ? vscode.window.showWarningMessage
         : vscode.window.showInformationMessage;
-    void show(text, ...again).then((chosen) =>
-      chosen === undefined
-        ? undefined
-        : withErrors(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
-    );
-    const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+    void show(text, label).then((chosen) => (chosen === undefined ? undefined : withErrors(run)));
     if (marked.length > 0) {
       const root = await this.root(typed);
-      for (const conflict of marked) {
-        await this.merges.open(documents.onDisk(root, conflict.path), result.target, conflict.hunks);
-      }
+      const files = marked.map(({ path, hunks }) => ({
+        file: documents.onDisk(root, path),
+        target: result.target,
+        hunks,
+      }));
+      await this.merges.lead(files);
     }
+    await this.merges.check();
   }
 
   private async root(typed: Typed<Verb>): Promise<string> {
@@ -258,6 +276,11 @@ export class Restores {
 function isSame(one: PlanResult, other: PlanResult): boolean {
   const facts = ({ plan, conflicts, gaps }: PlanResult) => JSON.stringify([plan, conflicts, gaps]);
   return facts(one) === facts(other);
+}
+
+/** Number of sessions whose work a plan concerns. */
+function sessionsOf({ takes, stays }: PlanResult): number {
+  return new Set([...takes, ...stays].map(({ session }) => session)).size;
 }
 
 /** Names the hunks at the requested lines, which move with later edits. */

@@ -136,6 +136,17 @@ export class Review implements vscode.Disposable {
     return pair && { editor, pair, side: pair.file.toString() === uri ? "now" : "old" };
   }
 
+  /** Files of the active comparison with a checkpoint. */
+  compared(): Pair[] {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    if (tab === undefined) return [];
+    if (!(tab.input instanceof vscode.TabInputTextDiff)) {
+      return [...new Set(this.shownIn(tab.label)?.values() ?? [])];
+    }
+    const pair = pairOf(tab.input.original, tab.input.modified);
+    return pair === undefined ? [] : [pair];
+  }
+
   /** VS Code adds the number of files to the title. */
   private shownIn(label: string): Map<string, Pair> | undefined {
     const found = [...this.titles].findLast(([title]) => label === title || label.startsWith(`${title} (`));
@@ -322,6 +333,18 @@ export class Review implements vscode.Disposable {
   async forget(root: string, rev: string): Promise<void> {
     await this.ctx.request("backstitch/review", { workspace: root, since: rev, action: "unkeep" });
     await this.readAgain(root);
+  }
+
+  /** Marks all kept changes of these files again. */
+  async forgetOf(pairs: readonly Pair[]): Promise<void> {
+    for (const { base, file } of pairs) {
+      await this.ctx.request("backstitch/review", {
+        uri: file.toString(),
+        since: base.rev,
+        action: "unkeep",
+      });
+    }
+    await this.readAgain();
   }
 
   dispose(): void {
