@@ -48,6 +48,8 @@ export interface Applied {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -635,6 +637,8 @@ export interface Plan {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -665,6 +669,8 @@ export interface PlanParams {
   carry?: boolean | null;
   /** True if the answer has the texts of the files. */
   texts?: boolean | null;
+  /** Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
+  lines?: [number, number] | null;
   /** Only `code` for now. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
@@ -703,6 +709,8 @@ export interface PlanResult {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -727,6 +735,8 @@ export interface PlanResult {
   exact: boolean;
   /** The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out. */
   texts?: PlannedText[];
+  /** Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines. */
+  hunks?: string[];
 }
 
 /** A file's text now, unsaved text included, and after the restore. Null if there is no file. */

@@ -373,6 +373,7 @@ pub fn plan(plan: &restore::Plan, work: &PlannedWork, rev: Option<&str>) -> Plan
         conflicts: plan.conflicts.iter().map(conflict).collect(),
         gaps: plan.gaps.iter().map(gap).collect(),
         takes: work.takes.iter().map(planned_turn).collect(),
+        brings_back: work.brings_back,
         stays: work.stays.iter().map(planned_turn).collect(),
         own_edits: work.own_stay.iter().map(|p| text(p.bytes())).collect(),
         plan: plan.fingerprint.clone(),

@@ -53,9 +53,9 @@ test('the film', async ({ world, agent, code }) => {
   await expect(window.tree('Timeline').row('Your edits')).toBeVisible();
   await picture(2000);
   await editor.lens('turn 2').last().click();
-  await expect(quick.title).toHaveText(/^Rewind to before .* \(t2, /);
+  await window.plan.ready(/^Rewind to before .* \(t2, /);
   await picture(3000);
-  await quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect(notifications.toast('Rewound')).toBeVisible();
   await expect(editor.root.locator('.view-lines').first()).not.toContainText('hashlib');
   await picture(3500);

@@ -40,7 +40,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await window.diff.expectTexts(TEXT, TEXT.replace('two', '2'));
   await window.open('src/a.txt');
   await tree.menu('make it four', 'Rewind…');
-  await quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   await expect(tree.row('make it four')).toContainText('undone');
@@ -98,7 +98,7 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
   await tree.menu(/rewind/i, 'Undo This');
-  await quick.pick('Undo');
+  await window.plan.run('Undo');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   await tree.menu('main', 'Fork…');
   await quick.type('idea');
@@ -119,7 +119,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await quick.type('idea');
   await quick.accept();
   await notifications.action('Created branch idea', 'Switch to it').click();
-  await quick.pick('Switch');
+  await window.plan.run('Switch');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);
   agent.turn('make it four instead', () => agent.edit('a.txt', 'four', '4'));
@@ -141,7 +141,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
 
   await window.run('Backstitch: Switch to Branch…');
   await quick.pick('main');
-  await quick.pick('Switch');
+  await window.plan.run('Switch');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });
 

@@ -3,7 +3,9 @@
 import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
+import { Marks } from "./code/marks.ts";
 import { registerCommands } from "./commands/index.ts";
+import { KeptMarks } from "./compare/kept.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
 import { Ctx } from "./ctx.ts";
@@ -22,6 +24,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   const review = ctx.register(new Review(ctx));
   registerCommands(ctx, {
     review,
+    kept: ctx.register(new KeptMarks(ctx, review)),
+    marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),
     timeline: ctx.register(new TimelineView(ctx, recording)),
     graph: ctx.register(new Graph(ctx)),

@@ -34,6 +34,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -453,6 +454,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -472,6 +474,7 @@
 ---@field branch? string|nil
 ---@field carry? boolean|nil
 ---@field texts? boolean|nil True if the answer has the texts of the files.
+---@field lines? [integer, integer]|nil Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
@@ -494,6 +497,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -506,6 +510,7 @@
 ---@field empty boolean True if there is nothing to do.
 ---@field exact boolean True for an exact restore: as requested, else by the settings.
 ---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
+---@field hunks? string[] Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines.
 
 ---A file's text now, unsaved text included, and after the restore. Null if there is no file.
 ---@class backstitch.PlannedText

@@ -224,7 +224,10 @@ params! {
     /// Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch`
     /// is required.
     pub struct PlanParams in restore [
-        Rule::OneOf(&["rev", "turn", "step", "branch", "op", "undo", "redo"])
+        Rule::OneOf(&["rev", "turn", "step", "branch", "op", "undo", "redo"]),
+        Rule::Needs("lines", "uri"),
+        Rule::AtMostOneOf(&["lines", "hunks"]),
+        Rule::AtMostOneOf(&["lines", "paths"])
     ] {
         pub rev: Option<Name>,
         pub turn: Option<Name>,
@@ -238,6 +241,8 @@ params! {
         pub carry: Option<bool>,
         /// True if the answer has the texts of the files.
         pub texts: Option<bool>,
+        /// Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded.
+        pub lines: Option<Lines>,
     }
 
     /// The default of `uri` is the only document with unsaved text whose file changed on disk.

@@ -170,13 +170,19 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
         // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = RestoreCommand::new(
+    let mut job = RestoreCommand::new(
         server,
         handle.clone(),
         verb,
         rev.map(String::from),
         &choices,
     )?;
+    let mut hunks = None;
+    if let (Some(uri), Some(lines)) = (&typed.uri, typed.lines) {
+        let (first, end) = *lines;
+        job = job.at_lines(server, uri, first..end).await?;
+        hunks = Some(job.hunks().to_vec());
+    }
     let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
@@ -200,6 +206,7 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
     };
     Ok(PlanResult {
         texts,
+        hunks,
         empty: shown.plan.is_empty(),
         exact: job.is_exact(),
         summary: shown.sentences(),

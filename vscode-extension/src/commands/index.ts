@@ -2,7 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { Marks } from "../code/marks.ts";
 import { Merges } from "../compare/merge.ts";
+import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
@@ -13,6 +15,7 @@ import type { Graph } from "../graph/panel.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
+import { PlanEditor } from "../show/plan.ts";
 import { point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
@@ -20,9 +23,12 @@ import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTa
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
+import { UndoneInEditor } from "./undone.ts";
 
 export type Features = {
   review: Review;
+  marks: Marks;
+  kept: KeptMarks;
   quickDiff: QuickDiff;
   timeline: TimelineView;
   graph: Graph;
@@ -33,8 +39,16 @@ type Run = (...given: unknown[]) => unknown;
 export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Nothing());
   ctx.register(new Files(ctx, features.review));
-  const restores = new Restores(ctx, ctx.register(new Merges()), ctx.register(new Planned()));
-  for (const [name, run] of Object.entries(table(ctx, features, restores))) {
+  const planned = ctx.register(new Planned());
+  const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
+  const merges = ctx.register(new Merges());
+  const restores = new Restores(ctx, merges, plans, ctx.register(new UndoneInEditor()));
+  const all: Record<string, Run> = {
+    ...table(ctx, features, restores),
+    ...ofPlans(plans),
+    "backstitch.conflicts.next": () => merges.next(),
+  };
+  for (const [name, run] of Object.entries(all)) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
         withErrors(() => Promise.resolve(run(...given))),
@@ -216,9 +230,17 @@ function table(
       const pointed = features.quickDiff.pointed(given);
       await features.review.keep(pointed.length > 0 ? pointed : await features.review.atCursor());
     },
+    "backstitch.removed.show": (argument) => features.marks.show(argument),
+    "backstitch.removed.putBack": (argument) => features.marks.putBack(restores, argument),
+    "backstitch.removed.keep": (argument) => features.marks.keep(argument),
     "backstitch.change.takeBackAll": () => features.review.takeBack(restores, features.quickDiff.all(), true),
     "backstitch.change.keepAll": () => features.review.keep(features.quickDiff.all()),
-    "backstitch.change.forget": () => features.quickDiff.forget(),
+    "backstitch.change.forget": async () => {
+      const compared = features.review.compared();
+      if (compared.length === 0) return features.quickDiff.forget();
+      return features.review.forgetOf(compared);
+    },
+    "backstitch.change.unkeep": (argument) => features.kept.unkeep(argument),
     "backstitch.openFile": (given) => {
       const uri =
         (given as vscode.SourceControlResourceState | undefined)?.resourceUri ??
@@ -251,6 +273,23 @@ function table(
     },
     "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
+  };
+}
+
+/** Commands of an open plan. One with each title runs it. */
+function ofPlans(plans: PlanEditor): Record<string, Run> {
+  const verbs = ["rewind", "revert", "undo", "redo", "switch"] as const;
+  return {
+    ...Object.fromEntries(verbs.map((verb) => [`backstitch.plan.${verb}`, () => plans.accept()])),
+    "backstitch.plan.run": () => plans.accept(),
+    "backstitch.plan.options": () => plans.options(),
+    "backstitch.plan.cancel": () => {
+      plans.cancel();
+    },
+    // keys belong to commands that stand in no title, which would show them beside the words
+    "backstitch.plan.discard": () => {
+      plans.cancel();
+    },
   };
 }
 

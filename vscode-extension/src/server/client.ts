@@ -13,6 +13,7 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
+import { withLinks } from "../code/hover.ts";
 import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
 import { Restarts } from "./restarts.ts";
@@ -58,6 +59,12 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
       },
     },
     middleware: {
+      provideHover: async (document, position, token, next) => {
+        const hover = await next(document, position, token);
+        if (hover === null || hover === undefined) return hover;
+        const { runs } = await ctx.request("backstitch/blame", { uri: document.uri.toString() }, token);
+        return withLinks(hover, document, position.line, runs);
+      },
       workspace: {
         configuration: (params) =>
           params.items.map(({ scopeUri }) =>
