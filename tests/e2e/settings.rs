@@ -440,6 +440,7 @@ fn files_excluded_when_a_call_began_are_not_its_work() {
 fn automatic_checkpoints_can_be_turned_off() {
     for is_workspaces in [false, true] {
         let world = World::committed(&[("a.txt", "one\n")]);
+        world.ok(["init"]);
         world.ok(["branch", "rename", "main", "trunk"]);
         let mut agent = world.agent();
         agent.prompt("before");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Editor};
 use super::unsaved_text::until_unsaved;
 use crate::robustness::Small;
-use crate::support::rng::{Rng, cases};
+use crate::support::rng::{Rng, cases, is_long};
 use crate::support::scenarios::{SEVEN_LINES, two_equal_files};
 use crate::support::{Output, World, finish};
 
@@ -239,11 +239,15 @@ fn recorded(world: &World) -> [Option<String>; 4] {
 /// is as before or as after, and all files are on the same side.
 #[test]
 fn an_exact_rewind_that_dies_beside_an_open_document_leaves_no_third_state() {
+    let mut combinations = 0;
     for editor in [Editor::Nvim, Editor::Vscode] {
         for document in [Document::Closed, Document::Clean, Document::Typed] {
-            let mut point = 1;
+            // an ordinary run dies at a third of the points
+            let step = if is_long() { 1 } else { 3 };
+            let mut point = 1 + combinations % step;
+            combinations += 1;
             while exact_rewind_dies(editor, document, point) {
-                point += 1;
+                point += step;
             }
             println!("{editor:?}, {document:?}: {point} points");
             assert!(point > 5, "{editor:?}, {document:?}: {point} points");
@@ -305,10 +309,12 @@ fn exact_rewind_dies(editor: Editor, document: Document, point: usize) -> bool {
     let waits = typed.is_some() && record == after && disk[0] == before[0];
     assert!(disk[0] == record[0] || waits, "{what}: {disk:?}");
     assert_eq!(disk[1..], record[1..], "{what}");
+    if waits {
+        client.until(|client| client.text("a.txt") == SEVEN_LINES);
+    }
     if let Some(typed) = typed {
         let text = client.text("a.txt");
         assert!(text == typed || text == SEVEN_LINES, "{what}: {text}");
-        assert!(!waits || text == SEVEN_LINES, "{what}: {text}");
     }
     client.leave();
     killed

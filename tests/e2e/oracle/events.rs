@@ -267,7 +267,7 @@ impl World {
             }
             Op::ThereAndBack { node, who } => {
                 let node = self.nth_node(*node);
-                self.there_and_back(node, *who)
+                self.away_and_home(node, *who)
             }
             Op::Checkpoint => {
                 self.engine
@@ -298,7 +298,7 @@ impl World {
 
     /// Takes the files to their state at a node and back, as git does with a checkout there and back, or with a stash.
     /// A prompt comes in between. Every line has its author afterwards, as before.
-    fn there_and_back(&mut self, node: NodeId, who: Who) -> Checked {
+    fn away_and_home(&mut self, node: NodeId, who: Who) -> Checked {
         if !self.calls.is_empty() || !self.background.is_empty() {
             return Ok(());
         }
