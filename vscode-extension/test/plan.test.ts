@@ -95,6 +95,14 @@ test("conflicts, files that stay and those that cannot be restored are one line 
   );
 });
 
+test("of many files the first are shown, which is said", () => {
+  const actions = Array.from({ length: 201 }, (_, at) => action(`f${at}`, { added: 0, removed: 0 }));
+  assert.match(
+    planText(plan({ actions }), undefined, NOW, say).then,
+    /\n201 files, the first 200 are shown\n$/,
+  );
+});
+
 test("VS Code folds none of it: no more than five lines before and after the turns", () => {
   const { now } = planText(plan({ summary: ["a", "b", "c", "d", "e", "f"] }), "x", NOW, say);
   assert.deepEqual(now.split("\n").slice(0, 4), ["Only these lines of x.", "a", "b", "c d e f"]);
