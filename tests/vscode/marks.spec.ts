@@ -80,10 +80,14 @@ test('a cell of a notebook names the turn that changed it, and undoes it', async
   const metadata = { language_info: { name: 'python' } };
   const notebook = { cells: [cell('x = 1'), cell('y = 2')], metadata, nbformat: 4, nbformat_minor: 5 };
   const text = `${JSON.stringify(notebook, null, 1)}\n`;
-  world.commit({ 'n.ipynb': text });
+  world.commit({ 'a.txt': TEXT, 'n.ipynb': text });
   agent.start();
   agent.turn('make it ten', () => agent.edit('n.ipynb', 'y = 2', 'y = 20'));
-  const window = await code.open('n.ipynb');
+  // a file that the window opens with is a text in any case
+  const window = await code.open('a.txt');
+  await window.page.keyboard.press('Control+P');
+  await window.quick.type('n.ipynb');
+  await window.quick.pick('n.ipynb');
   const items = window.page.locator('.cell-status-item', { hasText: 'make it ten' });
   await expect(items).toHaveCount(1);
   await look(window.page, 'notebook');
