@@ -74,3 +74,27 @@ test.describe(() => {
     await expect.poll(() => editor.marked()).toEqual([]);
   });
 });
+
+test('a cell of a notebook names the turn that changed it, and undoes it', async ({ world, agent, code }) => {
+  const cell = (source: string) => ({ cell_type: 'code', execution_count: null, id: source[0], metadata: {}, outputs: [], source: [source] });
+  const metadata = { language_info: { name: 'python' } };
+  const notebook = { cells: [cell('x = 1'), cell('y = 2')], metadata, nbformat: 4, nbformat_minor: 5 };
+  const text = `${JSON.stringify(notebook, null, 1)}\n`;
+  world.commit({ 'a.txt': TEXT, 'n.ipynb': text });
+  agent.start();
+  agent.turn('make it ten', () => agent.edit('n.ipynb', 'y = 2', 'y = 20'));
+  // a file that the window opens with is a text in any case
+  const window = await code.open('a.txt');
+  await window.page.keyboard.press('Control+P');
+  await window.quick.type('n.ipynb');
+  await window.quick.pick('n.ipynb');
+  const items = window.page.locator('.cell-status-item', { hasText: 'make it ten' });
+  await expect(items).toHaveCount(1);
+  await look(window.page, 'notebook');
+  await items.click();
+  await window.plan.ready();
+  await window.plan.files.entry('n.ipynb').expectTexts('# %% [code]\nx = 1\n\n# %% [code]\ny = 20\n', '# %% [code]\nx = 1\n\n# %% [code]\ny = 2\n');
+  await window.plan.run('Rewind');
+  await expect.poll(() => world.read('n.ipynb')).toBe(text);
+  await expect(items).toHaveCount(0);
+});

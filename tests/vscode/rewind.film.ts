@@ -30,7 +30,7 @@ test.use({
 test('the film', async ({ world, agent, code }) => {
   world.commit({ 'auth.py': BEFORE, 'store.py': 'users = {}\n' });
   const window = await code.open('auth.py');
-  const { editor, quick, notifications, activity } = window;
+  const { editor, notifications, activity } = window;
   await activity.open('Backstitch');
   const pictures: Picture[] = [];
   const picture = async (shown: number) => pictures.push({ png: await window.page.screenshot({ type: 'png' }), shown });

@@ -9,7 +9,7 @@ const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 test('the timeline follows what happens, and its rows rewind', async ({ world, agent, code }) => {
   world.commit({ 'src/a.txt': TEXT });
   const window = await code.open('src/a.txt');
-  const { activity, quick, notifications, editor } = window;
+  const { activity, notifications, editor } = window;
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
   await expect(tree.welcome).toContainText('No checkpoints yet. They appear when an agent starts working here.');

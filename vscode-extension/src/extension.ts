@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
 import { Marks } from "./code/marks.ts";
+import { NotebookMarks } from "./code/notebooks.ts";
 import { registerCommands } from "./commands/index.ts";
 import { KeptMarks } from "./compare/kept.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
@@ -33,6 +34,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   });
   ctx.register(new StatusBar(ctx, recording));
   ctx.register(new Badges());
+  ctx.register(new NotebookMarks(ctx));
   const started = ctx;
   // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());

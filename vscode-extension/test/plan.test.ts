@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cells } from "../src/documents/cells.ts";
+import { cellAt, cells } from "../src/code/cells.ts";
 import type { Action, PlanResult } from "../src/server/protocol.ts";
 import { planText } from "../src/show/planText.ts";
 import type { Say } from "../src/show/words.ts";
@@ -95,6 +95,14 @@ test("conflicts, files that stay and those that cannot be restored are one line 
   );
 });
 
+test("of many files the first are shown, which is said", () => {
+  const actions = Array.from({ length: 201 }, (_, at) => action(`f${at}`, { added: 0, removed: 0 }));
+  assert.match(
+    planText(plan({ actions }), undefined, NOW, say).then,
+    /\n201 files, the first 200 are shown\n$/,
+  );
+});
+
 test("VS Code folds none of it: no more than five lines before and after the turns", () => {
   const { now } = planText(plan({ summary: ["a", "b", "c", "d", "e", "f"] }), "x", NOW, say);
   assert.deepEqual(now.split("\n").slice(0, 4), ["Only these lines of x.", "a", "b", "c d e f"]);
@@ -110,4 +118,21 @@ test("a notebook is shown by its cells", () => {
   assert.equal(cells(JSON.stringify(notebook)), "# %% [markdown]\n# Title\n\n# %% [code]\nx = 1\ny = 2\n");
   assert.equal(cells("{"), undefined);
   assert.equal(cells("null"), undefined);
+});
+
+test("a line of a notebook's file belongs to a cell", () => {
+  const cell = (source: string[]) => ({ cell_type: "code", source, outputs: [] });
+  const json = JSON.stringify({ cells: [cell(["a\n", "b"]), cell(["c"])], nbformat: 4 }, null, 1);
+  const lines = json.split("\n");
+  const at = (text: string) =>
+    cellAt(
+      json,
+      lines.findIndex((line) => line.includes(text)),
+    );
+  assert.equal(at('"a\\n"'), 0);
+  assert.equal(at('"b"'), 0);
+  assert.equal(at('"c"'), 1);
+  assert.equal(at("nbformat"), undefined);
+  assert.equal(cellAt(json, 0), undefined);
+  assert.equal(cellAt('{"cells":[]}', 0), undefined);
 });

@@ -25,7 +25,10 @@ export class TextEditor {
     this.page = page;
     this.root = root;
     this.lenses = root.locator('.codelens-decoration a');
-    this.hoverBox = page.locator('.monaco-hover:visible .hover-contents');
+    this.hoverBox = page
+      .locator('.monaco-hover:visible')
+      .filter({ has: page.locator('.hover-contents') })
+      .first();
     this.peek = root.locator('.peekview-widget');
     this.tab = group.locator('.tab.active');
   }

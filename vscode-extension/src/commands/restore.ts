@@ -107,7 +107,7 @@ export class Restores {
         return "nothing to do";
       }
       this.undone.expect(await this.root(asked), decided);
-      await this.report(verb, asked, result);
+      await this.report(verb, asked, result, decided.title);
       return result;
     }
   }
@@ -217,7 +217,7 @@ export class Restores {
     );
   }
 
-  private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult): Promise<void> {
+  private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult, title: string): Promise<void> {
     const say = vscode.l10n.t;
     if (!("operation" in result) || result.operation === null) return;
     const done = result.actions.filter((action) => action.action !== "skip").length;
@@ -258,7 +258,7 @@ export class Restores {
       const root = await this.root(typed);
       const files = marked.map(({ path, hunks }) => ({
         file: documents.onDisk(root, path),
-        target: result.target,
+        title: sentence(title),
         hunks,
       }));
       await this.merges.lead(files);

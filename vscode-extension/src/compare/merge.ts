@@ -34,8 +34,8 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
   });
 }
 
-/** A file with conflict markers from a restore to `target`. */
-export type MarkedFile = { file: vscode.Uri; target: string; hunks: Conflict["hunks"] };
+/** A file with conflict markers from a restore, and the title of that restore. */
+export type MarkedFile = { file: vscode.Uri; title: string; hunks: Conflict["hunks"] };
 
 /**
  * Merge editors for files with conflicts, one after the other; an item of the status bar counts those that are left. Holds the
@@ -77,7 +77,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   /** Opens the first file that still has conflicts. */
   async next(): Promise<void> {
     const [first] = this.left;
-    if (first !== undefined) await this.open(first.file, first.target, first.hunks);
+    if (first !== undefined) await this.open(first);
   }
 
   /** Forgets files without conflicts on disk, as after the undo of a rewind. `lead`: opens the next one if some are done. */
@@ -104,7 +104,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   /** Opens the merge editor, or the file itself if VS Code has no merge editor or there is nothing to merge. */
-  private async open(file: vscode.Uri, target: string, hunks: Conflict["hunks"]): Promise<void> {
+  private async open({ file, title, hunks }: MarkedFile): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
     const length = ([start, end]: [number, number]) => end - start;
     const sizes = hunks.map(({ target, kept }) => ({ target: length(target), current: length(kept) }));
@@ -127,7 +127,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
       // the built-in git extension uses the same command
       await vscode.commands.executeCommand("_open.mergeEditor", {
         base: keep("base"),
-        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: target },
+        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: title },
         input2: { uri: keep("current"), title: vscode.l10n.t("Yours") },
         output: file,
       });

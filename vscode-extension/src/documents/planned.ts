@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import { type Action, type PlanResult, shown } from "../server/protocol.ts";
 import { type PlanText, described } from "../show/planText.ts";
 import { actionOf } from "../show/words.ts";
-import { cells } from "./cells.ts";
+import { cells } from "../code/cells.ts";
 import { NOTHING, type Sides } from "./open.ts";
 
 export const SCHEME = "backstitch-plan";

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import { changes } from "../documents/open.ts";
 import { type Planned, SCHEME } from "../documents/planned.ts";
 import type { OnConflict, PlanParams, PlanResult } from "../server/protocol.ts";
-import { planText, sentence } from "./planText.ts";
+import { MAX_SHOWN, planText, sentence } from "./planText.ts";
 import { conflicts } from "./words.ts";
 
 /** Run the plan, or plan again with changed arguments. */
@@ -26,14 +26,15 @@ export type Proposal = {
 
 type Open = Proposal & { title: string; isShown: boolean; settle: (decision: Decision | undefined) => void };
 
-/** Number of files whose changes are shown; VS Code reads all of them at once. */
-const MAX_SHOWN = 300;
 /** Key of the title of an open plan: VS Code opens it again in the next window, without its texts. */
 const STATE_KEY = "plan";
 
 export class PlanEditor implements vscode.Disposable {
   /** One plan at a time; a new one takes the place of the last. */
   private open: Open | undefined;
+  private newest = 0;
+  /** Ends once the last plan is closed. */
+  private last: Promise<unknown> = Promise.resolve();
   private readonly disposables: vscode.Disposable[];
 
   constructor(
@@ -52,33 +53,35 @@ export class PlanEditor implements vscode.Disposable {
     this.update();
   }
 
-  /** Shows a plan and waits for the decision; undefined if the user cancels or closes it. */
-  async decide(proposal: Proposal): Promise<Decision | undefined> {
+  /** Shows a plan and waits for the decision; undefined if the user cancels or closes it, or another plan takes its place. */
+  decide(proposal: Proposal): Promise<Decision | undefined> {
+    const number = ++this.newest;
     this.open?.settle(undefined);
+    const asked = this.last.then(() => (number === this.newest ? this.ask(proposal) : undefined));
+    this.last = asked.catch(() => undefined);
+    return asked;
+  }
+
+  private async ask(proposal: Proposal): Promise<Decision | undefined> {
     const title = titleOf(proposal);
     let settle: Open["settle"] = () => undefined;
     const decided = new Promise<Decision | undefined>((resolve) => {
       settle = resolve;
     });
-    const open: Open = { ...proposal, title, isShown: false, settle };
-    this.open = open;
-    // its tab has the same title
-    await closeTabs(title);
-    await this.state.update(STATE_KEY, title);
-    const text = planText(proposal.plan, proposal.only, Date.now(), vscode.l10n.t);
-    await changes(title, this.planned.keep(proposal.plan, text).slice(0, MAX_SHOWN + 1));
-    // a preview would make room for the next file that is opened
-    await vscode.commands.executeCommand("workbench.action.keepEditor");
-    this.update();
+    this.open = { ...proposal, title, isShown: false, settle };
     try {
+      await this.state.update(STATE_KEY, title);
+      const text = planText(proposal.plan, proposal.only, Date.now(), vscode.l10n.t);
+      await changes(title, this.planned.keep(proposal.plan, text).slice(0, MAX_SHOWN + 1));
+      // a preview would make room for the next file that is opened
+      await vscode.commands.executeCommand("workbench.action.keepEditor");
+      this.update();
       return await decided;
     } finally {
-      if (this.open === open) {
-        this.open = undefined;
-        this.update();
-        await closeTabs(title);
-        await this.state.update(STATE_KEY, undefined);
-      }
+      this.open = undefined;
+      this.update();
+      await closeTabs(title);
+      await this.state.update(STATE_KEY, undefined);
     }
   }
 

@@ -14,6 +14,9 @@ type Line = { now?: string; then?: string };
  */
 const MAX_SENTENCES = 4;
 
+/** Maximum number of files whose changes are shown: VS Code reads all of them at once. */
+export const MAX_SHOWN = 200;
+
 /** `only`: the file to whose lines or changes the plan is restricted. */
 export function planText(plan: PlanResult, only: string | undefined, now: number, say: Say): PlanText {
   const scope = only === undefined ? [] : [say("Only these lines of {0}.", only)];
@@ -78,6 +81,7 @@ function fileCount(plan: PlanResult, say: Say): string {
     all.length === 1 ? say("1 file") : say("{0} files", all.length),
     counts,
     merged === 0 ? "" : say("{0} of them merged with your edits", merged),
+    all.length > MAX_SHOWN ? say("the first {0} are shown", MAX_SHOWN) : "",
   ]
     .filter(Boolean)
     .join(", ");
