@@ -208,7 +208,7 @@ test('each branch says what is undone on it; the current one is open', async ({ 
   await look(window.page, 'branches');
 
   // a row of another branch: what works is a button
-  await expect(tree.row('make it four').first()).toContainText('the branch begins before it');
+  await expect(tree.row('make it four').first()).toContainText('the branch starts here');
   await tree.menu('make it one', 'Rewind…');
   const refused = 'is not in the history of the current state, but on another branch';
   await expect(window.notifications.toast(refused)).toBeVisible();

@@ -24,6 +24,7 @@ const NOTICES: readonly Notice[] = [
   "backstitch/didRewind",
   "backstitch/didFork",
   "backstitch/didSwitch",
+  "backstitch/changedOnDisk",
   "backstitch/timelineChanged",
   "backstitch/status",
 ];

@@ -102,7 +102,7 @@ export class EntryRow extends Row {
     const letter = place.hasSessions && checkpoint.kind === "turn" ? (checkpoint.letter ?? "") : "";
     this.description = [
       letter,
-      isStart ? say("the branch begins before it") : "",
+      isStart ? say("the branch starts here") : "",
       isUndone ? say("undone") : entry.state === "partly undone" ? say("partly undone") : "",
       outcome(checkpoint, say),
       ago(checkpoint.time, place.now, say),
