@@ -20,6 +20,17 @@ export interface Action {
 
 export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "skip";
 
+/** A session of an agent that works on a prompt. */
+export interface AgentAtWork {
+  agent: string;
+  /** Letter of the session. */
+  letter: string;
+  /** Time of the prompt. */
+  since: Time;
+  /** Time from which on it does not count as working, unless it reports until then. */
+  until: Time;
+}
+
 export interface AgentSession {
   session: string;
   /** `A` for the first session of the workspace. */
@@ -219,6 +230,14 @@ export interface Checkpoint {
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
+  /** The work of a step in one line: the agent's description of a shell command, or the command. */
+  summary?: string;
+  /** The shell command of a step. */
+  command?: string;
+  /** True if the agent reported that the tool call failed. */
+  failed?: boolean;
+  /** Exit status of the shell command, where the agent reports it. */
+  exit?: number;
   subagent: string | null;
   label: string | null;
   /** Longer description of a checkpoint that was made by hand, in addition to the label. */
@@ -266,6 +285,14 @@ export interface CheckpointResult {
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
+  /** The work of a step in one line: the agent's description of a shell command, or the command. */
+  summary?: string;
+  /** The shell command of a step. */
+  command?: string;
+  /** True if the agent reported that the tool call failed. */
+  failed?: boolean;
+  /** Exit status of the shell command, where the agent reports it. */
+  exit?: number;
   subagent: string | null;
   label: string | null;
   /** Longer description of a checkpoint that was made by hand, in addition to the label. */
@@ -340,6 +367,8 @@ export interface ContentParams {
   workspace?: string | null;
   /** True: with the changes since that the user kept. */
   kept?: boolean | null;
+  /** The text that an editor had not saved instead, by its number among those of this file: 1 for the first one in `unsaved` of the checkpoint. */
+  unsaved?: number | null;
 }
 
 export interface ContentResult {
@@ -1062,6 +1091,8 @@ export interface TimelineResult {
   branch: string;
   /** True if there are older checkpoints. */
   more: boolean;
+  /** Sessions of agents that work on a prompt now. */
+  at_work: AgentAtWork[];
 }
 
 export interface TurnBeginParams {

@@ -68,21 +68,22 @@ test('the timeline is filtered', async ({ world, agent, code }) => {
   await expect(tree.row('make it two')).toHaveCount(0);
   await expect(tree.row('tidy up')).toBeVisible();
   await words('path:"b c.txt"');
-  await expect(tree.row('Edit · a.txt')).toHaveCount(0);
+  await expect(tree.row('make it two')).toHaveCount(0);
+  await tree.expand('tidy up');
   await expect(tree.row('Edit · b c.txt')).toBeVisible();
   await window.run('Backstitch: Filter the Timeline…');
   await quick.pick('This file');
-  await expect(tree.row('Edit · a.txt')).toBeVisible();
-  await expect(tree.row('Edit · b c.txt')).toHaveCount(0);
-  await window.run('Backstitch: Clear the Filter');
+  await expect(tree.row('make it two')).toBeVisible();
+  await expect(tree.row('tidy up')).toHaveCount(0);
+  await window.run('Backstitch: Show Everything');
   await expect(tree.row('tidy up')).toBeVisible();
   // an agent's session, from the list and from a row
   await window.run('Backstitch: Filter the Timeline…');
   await quick.pick('make it two');
   await expect(tree.row('tidy up')).toHaveCount(0);
   await expect(tree.row('make it two')).toBeVisible();
-  await window.run('Backstitch: Clear the Filter');
-  await tree.menu('tidy up', 'Show Only This Session or File');
+  await window.run('Backstitch: Show Everything');
+  await tree.menu('tidy up', 'Show Only This Session');
   await expect(tree.row('make it two')).toHaveCount(0);
   await expect(tree.row('tidy up')).toBeVisible();
 });
@@ -97,9 +98,10 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   const { quick, notifications, activity } = window;
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
-  await tree.menu(/rewind/i, 'Undo This');
+  await tree.menu('make it two', 'Undo the Rewind…');
   await window.plan.run('Undo');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  world.run('fork', 't1', 'other');
   await tree.menu('main', 'Fork…');
   await quick.type('idea');
   await quick.accept();
@@ -161,6 +163,6 @@ test('what was not captured has a badge; a checkpoint has a tag', async ({ world
   await quick.pick('a pipe');
   await quick.type('before-lunch');
   await quick.accept();
-  await expect(notifications.toast('is tagged before-lunch')).toBeVisible();
+  await expect(notifications.toast('“a pipe” is tagged before-lunch')).toBeVisible();
   await expect(tree.row('a pipe')).toContainText('before-lunch');
 });

@@ -9,6 +9,7 @@ import { registerCommands } from "./commands/index.ts";
 import { KeptMarks } from "./compare/kept.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
+import { reportChangesOnDisk } from "./changedOnDisk.ts";
 import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
@@ -35,6 +36,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   ctx.register(new StatusBar(ctx, recording));
   ctx.register(new Badges());
   ctx.register(new NotebookMarks(ctx));
+  ctx.register(reportChangesOnDisk(ctx));
   const started = ctx;
   // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());

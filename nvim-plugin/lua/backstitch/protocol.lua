@@ -13,6 +13,13 @@
 
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
+---A session of an agent that works on a prompt.
+---@class backstitch.AgentAtWork
+---@field agent string
+---@field letter string Letter of the session.
+---@field since backstitch.Time Time of the prompt.
+---@field until backstitch.Time Time from which on it does not count as working, unless it reports until then.
+
 ---@class backstitch.AgentSession
 ---@field session string
 ---@field letter string `A` for the first session of the workspace.
@@ -152,6 +159,10 @@
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
+---@field summary? string The work of a step in one line: the agent's description of a shell command, or the command.
+---@field command? string The shell command of a step.
+---@field failed? boolean True if the agent reported that the tool call failed.
+---@field exit? integer Exit status of the shell command, where the agent reports it.
 ---@field subagent string|nil
 ---@field label string|nil
 ---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
@@ -184,6 +195,10 @@
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
+---@field summary? string The work of a step in one line: the agent's description of a shell command, or the command.
+---@field command? string The shell command of a step.
+---@field failed? boolean True if the agent reported that the tool call failed.
+---@field exit? integer Exit status of the shell command, where the agent reports it.
 ---@field subagent string|nil
 ---@field label string|nil
 ---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
@@ -237,6 +252,7 @@
 ---@field uri string
 ---@field workspace? string|nil Not used: the document names its workspace.
 ---@field kept? boolean|nil True: with the changes since that the user kept.
+---@field unsaved? integer|nil The text that an editor had not saved instead, by its number among those of this file: 1 for the first one in `unsaved` of the checkpoint.
 
 ---@class backstitch.ContentResult
 ---@field text string
@@ -719,6 +735,7 @@
 ---@field head string|nil
 ---@field branch string The current branch.
 ---@field more boolean True if there are older checkpoints.
+---@field at_work backstitch.AgentAtWork[] Sessions of agents that work on a prompt now.
 
 ---@class backstitch.TurnBeginParams
 ---@field agent string

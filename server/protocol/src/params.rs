@@ -343,6 +343,9 @@ params! {
         pub workspace: Option<Name>,
         /// True: with the changes since that the user kept.
         pub kept: Option<bool>,
+        /// The text that an editor had not saved instead, by its number among those of this file: 1 for the first
+        /// one in `unsaved` of the checkpoint.
+        pub unsaved: Option<usize>,
     }
 
     pub struct TurnBeginParams in workspace [] {

@@ -73,6 +73,9 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
             head: engine.history().head()?.map(|head| head.to_string()),
             branch: engine.history().branch_name()?,
             more,
+            at_work: (engine.capture().at_work()?.iter())
+                .map(to_protocol::at_work)
+                .collect(),
         })
     });
     match answered.await {
@@ -83,6 +86,7 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
             head: None,
             branch: "main".to_owned(),
             more: false,
+            at_work: Vec::new(),
         }),
         answered => Ok(answered?),
     }

@@ -16,11 +16,25 @@ import type { Checkpoint, CommandName, Commands, Where } from "../server/protoco
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { PlanEditor } from "../show/plan.ts";
-import { point } from "../show/words.ts";
+import { about, point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTakeOut } from "./arguments.ts";
+import {
+  asArguments,
+  filterOf,
+  itself,
+  keptOf,
+  nameOf,
+  only,
+  operationOf,
+  pointOf,
+  savesOf,
+  seenAt,
+  titled,
+  toTakeOut,
+} from "./arguments.ts";
 import * as history from "./history.ts";
+import * as kept from "./kept.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 import { UndoneInEditor } from "./undone.ts";
@@ -51,7 +65,7 @@ export function registerCommands(ctx: Ctx, features: Features): void {
   for (const [name, run] of Object.entries(all)) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
-        withErrors(() => Promise.resolve(run(...given))),
+        withErrors(() => Promise.resolve(run(...given)), asArguments<Where>(given[0]).workspace),
       ),
     );
   }
@@ -91,9 +105,10 @@ function table(
     typed: P,
     title: string,
     which?: (row: Checkpoint) => boolean,
-  ): Promise<(P & { rev: string }) | undefined> => {
+  ): Promise<(P & { rev: string; title: string }) | undefined> => {
     const chosen = await pick.checkpoint(ctx, place(typed), title, which);
-    return chosen === undefined ? undefined : { ...typed, rev: chosen.checkpoint.id };
+    if (chosen === undefined) return undefined;
+    return { ...typed, rev: chosen.checkpoint.id, title: about(chosen.checkpoint, say) };
   };
   return {
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
@@ -141,19 +156,19 @@ function table(
       return typed === undefined ? undefined : history.fork(ctx, typed);
     },
     "backstitch.tag": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.tag"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.tag"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to tag"));
       return chosen === undefined ? undefined : history.tag(ctx, chosen);
     },
     "backstitch.pin": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.pin"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to pin"));
       return chosen === undefined ? undefined : history.pin(ctx, chosen);
     },
     "backstitch.unpin": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.pin"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string"
           ? typed
@@ -194,7 +209,14 @@ function table(
       return newer && compare.since(ctx, features.review, { ...where, rev: older.rev, rev2: newer.rev });
     },
     "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(seenAt(argument))),
-    "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
+    "backstitch.openChange": async (argument) => {
+      const saves = savesOf(argument);
+      return saves === undefined
+        ? compare.openChange(ctx, await ctx.about(itself(argument)))
+        : compare.since(ctx, features.review, saves);
+    },
+    "backstitch.showKept": (argument) => kept.show(keptOf(argument)),
+    "backstitch.compareKept": (argument) => kept.compare(keptOf(argument)),
     "backstitch.timeline": async (argument) => features.timeline.reveal(asArguments<Where>(argument).uri),
     "backstitch.timeline.refresh": () => {
       features.timeline.refresh();
@@ -207,7 +229,11 @@ function table(
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => features.timeline.ask(),
     "backstitch.timeline.clearFilter": () => features.timeline.filterBy({}),
-    "backstitch.timeline.only": (argument) => features.timeline.filterBy(filterOf(argument)),
+    // the same command for rows, under titles of their own
+    "backstitch.timeline.onlySession": (argument) => onlyLike(features.timeline, argument),
+    "backstitch.timeline.onlyFile": (argument) => onlyLike(features.timeline, argument),
+    "backstitch.revertTurn": (argument) => vscode.commands.executeCommand("backstitch.revert", argument),
+    "backstitch.revertStep": (argument) => vscode.commands.executeCommand("backstitch.revert", argument),
     "backstitch.graph": () => {
       features.graph.show();
     },
@@ -253,6 +279,8 @@ function table(
     // the same command for a row, under another title
     "backstitch.undoThis": (argument) =>
       vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
+    "backstitch.undoRewind": (argument) =>
+      vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
     "backstitch.forkInto": async (argument) => {
       const typed = await rev<Commands["backstitch.fork"]["params"]>(
         await ctx.about(pointOf(argument)),
@@ -260,8 +288,7 @@ function table(
       );
       return typed === undefined ? undefined : history.forkInto(ctx, typed);
     },
-    "backstitch.copyId": (argument) =>
-      vscode.env.clipboard.writeText(itself<{ rev?: string }>(argument).rev ?? ""),
+    "backstitch.copyId": (argument) => vscode.env.clipboard.writeText(nameOf(argument)),
     "backstitch.server.restart": () => ctx.restart(),
     "backstitch.server.log": () => {
       ctx.log.show();
@@ -273,6 +300,12 @@ function table(
     },
     "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
+    "backstitch.walkthrough": () =>
+      vscode.commands.executeCommand(
+        "workbench.action.openWalkthrough",
+        `${ctx.extension.extension.id}#start`,
+        false,
+      ),
   };
 }
 
@@ -291,6 +324,11 @@ function ofPlans(plans: PlanEditor): Record<string, Run> {
       plans.cancel();
     },
   };
+}
+
+function onlyLike(timeline: TimelineView, argument: unknown): Promise<void> {
+  const { filter, session } = filterOf(argument);
+  return timeline.filterBy(filter, session);
 }
 
 /** Parameters that name the workspace; a document would limit the request to that file. */

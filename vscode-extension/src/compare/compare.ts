@@ -136,8 +136,9 @@ export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise
   const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
   const path = documents.below(root, vscode.Uri.parse(asked.uri).fsPath);
   if (path === undefined) return;
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(parts({ root, rev: id, path })));
-  await vscode.window.showTextDocument(document, { preview: true });
+  const document = vscode.Uri.from(parts({ root, rev: id, path }));
+  const title = `${path.slice(path.lastIndexOf("/") + 1)} (${asked.rev})`;
+  await vscode.commands.executeCommand("vscode.open", document, { preview: true }, title);
 }
 
 /** Shows the changes of one checkpoint in one file, or in all of its files. */

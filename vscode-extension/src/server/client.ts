@@ -24,6 +24,7 @@ const NOTICES: readonly Notice[] = [
   "backstitch/didRewind",
   "backstitch/didFork",
   "backstitch/didSwitch",
+  "backstitch/changedOnDisk",
   "backstitch/timelineChanged",
   "backstitch/status",
 ];
@@ -64,6 +65,14 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
         if (hover === null || hover === undefined) return hover;
         const { runs } = await ctx.request("backstitch/blame", { uri: document.uri.toString() }, token);
         return withLinks(hover, document, position.line, runs);
+      },
+      // a prompt may have the syntax of icons
+      provideCodeLenses: async (document, token, next) => {
+        const lenses = (await next(document, token)) ?? [];
+        for (const { command } of lenses) {
+          if (command !== undefined) command.title = command.title.replaceAll("$(", "\\$(");
+        }
+        return lenses;
       },
       workspace: {
         configuration: (params) =>

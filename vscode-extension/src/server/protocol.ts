@@ -4,6 +4,7 @@ import type { Checkpoint, Commands, Notifications, Requests, Text } from "../../
 
 export type {
   Action,
+  AgentAtWork,
   AgentSession,
   Applied,
   BlameRun,

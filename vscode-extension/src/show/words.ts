@@ -37,16 +37,22 @@ export function line(text: string, longest = 80): string {
 /** Returns the title of a checkpoint. */
 export function about(checkpoint: Checkpoint, say: Say): string {
   const named = checkpoint.label ?? "";
+  if (isBeginning(checkpoint)) return say("before Backstitch");
+  const done = line(checkpoint.operation?.title ?? "");
+  if (done !== "") return sentence(done);
   if (named !== "") return line(named);
   switch (checkpoint.kind) {
     case "turn":
       return line(checkpoint.prompt ?? "") || say("turn without a prompt");
     case "step":
-      return [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ");
+      return (
+        line(checkpoint.summary ?? "") ||
+        [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ")
+      );
     case "external":
       return say("Your edits");
     case "rewind":
-      return line(checkpoint.operation?.target ?? say("rewind"));
+      return say("Rewind");
     case "manual":
       return say("checkpoint");
     case "squash":
@@ -56,6 +62,15 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "import":
       return say("imported");
   }
+}
+
+/** True for the first state of a workspace, which is recorded before anything happens. */
+function isBeginning({ kind, parent, label, session }: Checkpoint): boolean {
+  return kind === "manual" && parent === null && label === "start" && session === null;
+}
+
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `src/a.rs`, or `3 files`. */

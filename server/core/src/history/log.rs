@@ -50,7 +50,11 @@ pub(crate) fn log_each<E: From<Error>>(
     filter: &LogFilter,
     mut take: impl FnMut(Entry) -> std::result::Result<(), E>,
 ) -> std::result::Result<NewCounts, E> {
-    let mut rows = Rows::new(store, here)?;
+    let branch = match &filter.branch {
+        Some(name) => branches::find(&store.conn, name)?,
+        None => here.branch,
+    };
+    let mut rows = Rows::of_branch(store, here, branch)?;
     for id in find(&store.conn, here, filter)? {
         take(rows.entry(id)?)?;
     }

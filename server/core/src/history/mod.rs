@@ -44,7 +44,7 @@ pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
 pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
 pub use subject::{NamedState, Subject};
-pub use timeline::{Entry, EntryChange};
+pub use timeline::{Entry, EntryChange, ShellCommand};
 pub use trees::Tree;
 
 pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {

@@ -53,9 +53,9 @@ pub fn text(hint: &Hint) -> String {
                 "`backstitch.switch` with `branch` {branch} first, then `backstitch.undo` with `op` {op}"
             );
         }
-        Hint::OtherLine { node } => {
+        Hint::OtherLine { node, branch } => {
             return format!(
-                "`backstitch.switch` switches to its branch; `backstitch.rewind` with `rev` {node} and `exact` restores its files here; `session` restores the work of that session only"
+                "`backstitch.switch` with `branch` {branch} switches to it; `backstitch.rewind` with `rev` {node} and `exact` restores its files here; `session` restores the work of that session only"
             );
         }
         Hint::BranchAgain { name, head } => {
@@ -113,8 +113,12 @@ pub fn offers(hint: &Hint) -> Vec<Offer> {
             let there = json!({ "branch": branch });
             vec![offer(&title, "backstitch.switch", there)]
         }
-        Hint::OtherLine { node } => vec![
-            offer("Switch Branch…", "backstitch.switch", json!({})),
+        Hint::OtherLine { node, branch } => vec![
+            offer(
+                &format!("Switch to {branch}"),
+                "backstitch.switch",
+                json!({ "branch": branch }),
+            ),
             offer(
                 "Restore That State Here",
                 "backstitch.rewind",
@@ -184,7 +188,10 @@ mod tests {
                 op: op(),
                 branch: "idea".into(),
             },
-            Hint::OtherLine { node: node() },
+            Hint::OtherLine {
+                node: node(),
+                branch: "idea".into(),
+            },
             Hint::BranchAgain {
                 name: "idea".into(),
                 head: node(),

@@ -100,6 +100,11 @@ pub fn at(rev: &str) -> String {
     format!("at {rev}")
 }
 
+/// Place where a file has no unsaved text.
+pub fn unsaved_at(rev: &str) -> String {
+    format!("among the unsaved texts at {rev}")
+}
+
 pub fn no_document(uri: &str) -> String {
     format!("{uri} is not a document of Backstitch")
 }

@@ -108,6 +108,45 @@ pub(crate) fn set_background(conn: &Connection, id: SessionId, running: bool) ->
     Ok(())
 }
 
+/// Notes that the session works on a prompt since now, or that its turn has ended.
+pub(crate) fn set_working(conn: &Connection, id: SessionId, works: bool) -> Result<()> {
+    conn.prepare_cached("UPDATE session SET working = ?2 WHERE id = ?1")?
+        .execute(params![id, works.then(now)])?;
+    Ok(())
+}
+
+/// A session whose turn has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkingSession {
+    pub id: SessionId,
+    pub agent: String,
+    /// Time of the prompt.
+    pub since: i64,
+    /// Time of its last event.
+    pub seen: i64,
+    /// Time at which its newest open call began.
+    pub opened: Option<i64>,
+}
+
+/// Returns the sessions of a root that work on a prompt.
+pub(crate) fn working(conn: &Connection, root: RootId) -> Result<Vec<WorkingSession>> {
+    let mut select = conn.prepare_cached(
+        "SELECT s.id, s.agent, s.working, s.seen,
+           (SELECT MAX(c.opened) FROM call c WHERE c.session = s.id AND c.closed IS NULL)
+         FROM session s WHERE s.working IS NOT NULL AND s.root = ?1 ORDER BY s.id",
+    )?;
+    let rows = select.query([root])?;
+    read_all(conn, "session", rows, |r| {
+        Ok(WorkingSession {
+            id: r.get(0)?,
+            agent: r.get(1)?,
+            since: r.get(2)?,
+            seen: r.get(3)?,
+            opened: r.get(4)?,
+        })
+    })
+}
+
 /// Returns the sessions of a root with shell commands in the background and an event after `seen`.
 pub(crate) fn in_background(
     conn: &Connection,
