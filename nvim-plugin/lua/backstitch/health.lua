@@ -40,7 +40,10 @@ function M.check()
     health.error(('%s does not say its version: %s'):format(binary, vim.trim(said.stderr or '')))
     return
   elseif vim.version.lt(its, server.NEEDS) then
-    health.error(('%s is version %s, and %s is needed'):format(binary, its, server.NEEDS), 'cargo install --path server, in a clone')
+    health.error(
+      ('%s is version %s, and %s is needed'):format(binary, its, server.NEEDS),
+      'cargo install --path server, in a clone'
+    )
     return
   end
   health.ok(('%s, version %s'):format(binary, its))

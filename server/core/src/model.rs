@@ -544,7 +544,7 @@ pub struct Call {
     /// Exit status of a shell command, where the agent reports it.
     pub exit: Option<i64>,
     /// The input of a call that may write any file.
-    pub(crate) input: Option<ContentId>,
+    pub input: Option<ContentId>,
 }
 
 /// Position of new nodes.

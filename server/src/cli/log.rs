@@ -54,7 +54,7 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
         context.engine.read_words()?;
     }
     if context.out.json {
-        return json(&context.engine, LogFilter { limit, ..filter });
+        return json(&context.engine, &LogFilter { limit, ..filter });
     }
     let mut entries = context.engine.history().log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
@@ -117,7 +117,7 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
 }
 
 /// Prints the timeline as JSON, each row as soon as it is read: a long history has many.
-fn json(engine: &Engine, filter: LogFilter) -> CliResult<()> {
+fn json(engine: &Engine, filter: &LogFilter) -> CliResult<()> {
     let history = engine.history();
     // read before the first row is written, since they may fail
     let branches = history.branches()?;
@@ -127,7 +127,7 @@ fn json(engine: &Engine, filter: LogFilter) -> CliResult<()> {
         "branch": history.branch_name()?,
     });
     let mut list = None;
-    history.log_each(&filter, |entry| -> CliResult<()> {
+    history.log_each(filter, |entry| -> CliResult<()> {
         let list = match &mut list {
             Some(list) => list,
             none => none.insert(out::ListAnswer::begin("checkpoints")?),

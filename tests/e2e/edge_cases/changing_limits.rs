@@ -101,7 +101,7 @@ fn known_and_copied(world: &World, id: &str) -> [BTreeMap<String, blake3::Hash>;
     [known, copied]
 }
 
-/// Asserts that a copy has each known content. Of files above the limit it may have what the disk has now.
+/// Asserts that a copy has each known content. A file above the limit may have what the disk has now instead.
 fn assert_copied([known, copied]: &[BTreeMap<String, blake3::Hash>; 2], world: &World, what: &str) {
     for (path, content) in known {
         assert_eq!(copied.get(path), Some(content), "{path}: {what}");

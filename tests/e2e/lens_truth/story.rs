@@ -111,18 +111,18 @@ fn commands_and_files<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) 
     story.then("several files in one command", |_| {
         agent.bash("sed -i s/again/AGAIN/ a.txt; echo c > c.txt; rm b.txt");
     });
-    story.file = "c.txt".to_owned();
+    "c.txt".clone_into(&mut story.file);
     story.user(
         "a file that an agent created is opened",
         &[Action::Open("c.txt")],
     );
     agent.bash("mv c.txt d.txt");
-    story.file = "d.txt".to_owned();
+    "d.txt".clone_into(&mut story.file);
     story.user("the shown file is renamed", &[Action::Follow("d.txt")]);
     story.then("the renamed file is edited", |_| {
         agent.edit("d.txt", "c\n", "c\nd\n");
     });
-    story.file = "a.txt".to_owned();
+    "a.txt".clone_into(&mut story.file);
     story.user("the first file is shown again", &[Action::Open("a.txt")]);
     agent.stop();
 }

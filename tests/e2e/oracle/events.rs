@@ -187,6 +187,7 @@ impl World {
                             found,
                             wrote: Some(Wrote::Whole(wrote)),
                         }],
+                        ..ToolReport::default()
                     },
                     _ => ToolReport::default(),
                 };
