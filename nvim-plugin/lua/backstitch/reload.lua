@@ -184,6 +184,10 @@ local function reload(buf, path)
     return false
   end
   local modified = vim.bo[buf].modified
+  if modified and has_end == vim.bo[buf].endofline and vim.deep_equal(now, lines) then
+    -- an edit of the server, and the file, have arrived at the same text
+    modified = false
+  end
   local changes = hunks.between(modified and state.base or now, lines)
   if modified then
     local merged = state.base and hunks.rebased(changes, hunks.between(state.base, now))

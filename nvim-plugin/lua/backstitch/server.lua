@@ -142,6 +142,17 @@ function M.config()
     end
     return vim.lsp.handlers['window/showDocument'](err, params, ctx)
   end
+  handlers['workspace/applyEdit'] = function(err, params, ctx)
+    -- Neovim applies an edit of version 0 to any text, and reports one for an older text as applied
+    for _, change in ipairs(params.edit.documentChanges or {}) do
+      local document = change.textDocument
+      local version = document and document.version
+      if type(version) == 'number' and vim.lsp.util.buf_versions[vim.uri_to_bufnr(document.uri)] ~= version then
+        return { applied = false, failureReason = 'the text has changed' }
+      end
+    end
+    return vim.lsp.handlers['workspace/applyEdit'](err, params, ctx)
+  end
   handlers['window/showMessage'] = function(_, params)
     -- LSP: 1 is an error, 2 a warning
     local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type]
@@ -166,10 +177,14 @@ function M.config()
       require('backstitch.commands').from_server(name, arguments, ctx)
     end
   end
+  -- edits of the server then name the version of the text that they are for
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.workspace.workspaceEdit.documentChanges = true
   ---@type vim.lsp.Config
   return {
     name = NAME,
     cmd = own.cmd,
+    capabilities = capabilities,
     root_dir = function(buf, start)
       if file_of(buf) and has_binary() then
         start(M.root(buf))
@@ -338,6 +353,13 @@ function M.enable()
           M.attach(event.buf)
         end)
       end
+    end,
+  })
+  -- a text that is read again has a new version: an edit for the text before does not apply to it
+  vim.api.nvim_create_autocmd('BufReadPre', {
+    group = group,
+    callback = function(event)
+      vim.lsp.util.buf_versions[event.buf] = vim.api.nvim_buf_get_changedtick(event.buf) + 1
     end,
   })
   -- 0.11 needs a call for each refresh

@@ -265,10 +265,7 @@ fn the_editor<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {
         "in the editor: rewind over unsaved text, saved",
         &[Append("unsaved"), Restore("rewind", &last), Save],
     );
-    story.user(
-        "in the editor: undo of this, saved",
-        &[Restore("undo", ""), Save],
-    );
+    story.user("in the editor: undo of this", &[Restore("undo", "")]);
     story.user("the file is read again", &[Reload]);
     story.user("the file is closed and opened", &[Reopen]);
     story.user("the server is started again", &[Restart]);

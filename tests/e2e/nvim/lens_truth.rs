@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::rig::{Neovim, world};
 use crate::lens_truth::{Action, FILES, Lens, Story, View, play};
-use crate::support::limits::EVENT_TIMEOUT;
+
+/// The longest wait for the right lenses.
+const SETTLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Notes each change of the drawn lenses with its time.
 const NOTES: &str = "
@@ -33,6 +35,9 @@ function _G.right_since(expected)
   look()
   return drawn == expected and since or nil
 end
+function _G.drawn_lenses()
+  return drawn
+end
 function _G.has_float()
   return vim.iter(vim.api.nvim_list_wins()):any(function(window)
     return vim.api.nvim_win_get_config(window).relative ~= ''
@@ -57,9 +62,11 @@ impl Drawn<'_> {
     fn confirm(&mut self, command: &str) -> SystemTime {
         self.nvim.ex(command);
         self.nvim.waits("has_float()");
+        let count = "#vim.split(vim.fn.execute(\"messages\"), \": %d+ [cf]\")";
+        let before = self.nvim.lua(count);
         let at = SystemTime::now();
         self.nvim.screen.keys("\r");
-        self.nvim.waits("not has_float()");
+        self.nvim.waits(&format!("{count} > {before}"));
         at
     }
 
@@ -155,9 +162,12 @@ impl View for Drawn<'_> {
             if let Some(since) = self.nvim.lua(&wait).as_f64() {
                 return SystemTime::UNIX_EPOCH + Duration::from_secs_f64(since / 1e6);
             }
-            if start.elapsed() > EVENT_TIMEOUT {
-                let shown = self.nvim.screen.screen();
-                panic!("{event}: not the lenses {rows}:\n{shown}");
+            if start.elapsed() > SETTLE_TIMEOUT {
+                let shown = self.nvim.lua("{ lenses = drawn_lenses(), text = vim.api.nvim_buf_get_lines(0, 0, -1, false), modified = vim.bo.modified, mode = vim.api.nvim_get_mode() }");
+                panic!(
+                    "{event}: not the lenses {rows}: {shown:#}\n{}",
+                    self.nvim.messages()
+                );
             }
         }
     }
