@@ -29,7 +29,7 @@ const out = path.resolve(
 );
 const vsce = path.join(here, "node_modules/@vscode/vsce/vsce");
 const version = values.version === undefined ? [] : [values.version, "--no-update-package-json"];
-const args = ["package", ...version, "--no-dependencies", "--allow-missing-repository", "--out", out];
+const args = ["package", ...version, "--no-dependencies", "--out", out];
 
 rmSync(bin, { recursive: true, force: true });
 try {

@@ -20,6 +20,17 @@ export interface Action {
 
 export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "skip";
 
+/** A session of an agent that works on a prompt. */
+export interface AgentAtWork {
+  agent: string;
+  /** Letter of the session. */
+  letter: string;
+  /** Time of the prompt. */
+  since: Time;
+  /** Time from which on it does not count as working, unless it reports until then. */
+  until: Time;
+}
+
 export interface AgentSession {
   session: string;
   /** `A` for the first session of the workspace. */
@@ -48,6 +59,8 @@ export interface Applied {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -217,6 +230,14 @@ export interface Checkpoint {
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
+  /** The work of a step in one line: the agent's description of a shell command, or the command. */
+  summary?: string;
+  /** The shell command of a step. */
+  command?: string;
+  /** True if the agent reported that the tool call failed. */
+  failed?: boolean;
+  /** Exit status of the shell command, where the agent reports it. */
+  exit?: number;
   subagent: string | null;
   label: string | null;
   /** Longer description of a checkpoint that was made by hand, in addition to the label. */
@@ -264,6 +285,14 @@ export interface CheckpointResult {
   /** The number of the tool call in its session. */
   iteration: number | null;
   tool: string | null;
+  /** The work of a step in one line: the agent's description of a shell command, or the command. */
+  summary?: string;
+  /** The shell command of a step. */
+  command?: string;
+  /** True if the agent reported that the tool call failed. */
+  failed?: boolean;
+  /** Exit status of the shell command, where the agent reports it. */
+  exit?: number;
   subagent: string | null;
   label: string | null;
   /** Longer description of a checkpoint that was made by hand, in addition to the label. */
@@ -338,6 +367,8 @@ export interface ContentParams {
   workspace?: string | null;
   /** True: with the changes since that the user kept. */
   kept?: boolean | null;
+  /** The text that an editor had not saved instead, by its number among those of this file: 1 for the first one in `unsaved` of the checkpoint. */
+  unsaved?: number | null;
 }
 
 export interface ContentResult {
@@ -635,6 +666,8 @@ export interface Plan {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -665,6 +698,8 @@ export interface PlanParams {
   carry?: boolean | null;
   /** True if the answer has the texts of the files. */
   texts?: boolean | null;
+  /** Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded. */
+  lines?: [number, number] | null;
   /** Only `code` for now. */
   scope?: string | null;
   /** Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`. */
@@ -703,6 +738,8 @@ export interface PlanResult {
   gaps: Gap[];
   /** Turns whose edits are undone, or done again by the undo of a rewind; newest first. */
   takes: PlannedTurn[];
+  /** True if the edits of `takes` are done again. */
+  brings_back?: boolean;
   /** Later turns whose edits stay; newest first. */
   stays: PlannedTurn[];
   /** Changed files in which later edits of the user stay. */
@@ -727,6 +764,8 @@ export interface PlanResult {
   exact: boolean;
   /** The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out. */
   texts?: PlannedText[];
+  /** Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines. */
+  hunks?: string[];
 }
 
 /** A file's text now, unsaved text included, and after the restore. Null if there is no file. */
@@ -1052,6 +1091,8 @@ export interface TimelineResult {
   branch: string;
   /** True if there are older checkpoints. */
   more: boolean;
+  /** Sessions of agents that work on a prompt now. */
+  at_work: AgentAtWork[];
 }
 
 export interface TurnBeginParams {

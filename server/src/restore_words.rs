@@ -71,7 +71,23 @@ pub fn done(subject: &Subject) -> String {
 /// named again.
 pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut sessions: Vec<_> = work.takes.iter().chain(&work.stays).collect();
+    // a turn that goes stays in files whose conflicts are not decided, too
+    let goes = |turn: &PlannedTurn| {
+        let is_same =
+            |own: &PlannedTurn| (own.session.id, own.node) == (turn.session.id, turn.node);
+        work.takes.iter().any(is_same)
+            || turn
+                .turn
+                .as_ref()
+                .is_some_and(|turn| names_turn(subject, turn))
+    };
+    let stays: Vec<PlannedTurn> = work
+        .stays
+        .iter()
+        .filter(|turn| !goes(turn))
+        .cloned()
+        .collect();
+    let mut sessions: Vec<_> = work.takes.iter().chain(&stays).collect();
     sessions.sort_by_key(|turn| turn.session.id);
     sessions.dedup_by_key(|turn| turn.session.id);
     let several = sessions.len() > 1;
@@ -99,8 +115,8 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
         let files = in_files(&work.own_go);
         lines.push(format!("{verb} your own edits in {files}."));
     }
-    if !work.stays.is_empty() {
-        lines.push(format!("Keeps {}.", turns(&work.stays, several)));
+    if !stays.is_empty() {
+        lines.push(format!("Keeps {}.", turns(&stays, several)));
     }
     if !work.own_stay.is_empty() {
         let files = in_files(&work.own_stay);
@@ -122,8 +138,13 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
 
 /// Warning that an agent may change the files once more.
 pub fn warning(work: &PlannedWork) -> Option<&'static str> {
-    let words = "An agent is working now, and may write to these files again.";
-    work.is_agent_at_work.then_some(words)
+    if work.is_agent_at_work {
+        Some("An agent is working now, and may write to these files again.")
+    } else if work.is_turn_open {
+        Some("A turn has not ended yet: its agent may write to these files again.")
+    } else {
+        None
+    }
 }
 
 /// True if the title of an operation names this turn.
@@ -358,6 +379,19 @@ mod tests {
         assert_eq!(summary(&undo, &work), [""; 0]);
         let earlier = Subject::Rewind(before(7, "b"));
         assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);
+    }
+
+    #[test]
+    fn a_turn_that_goes_is_not_said_to_stay_where_it_conflicts() {
+        let subject = Subject::Rewind(before(8, "b"));
+        let mut work = PlannedWork {
+            takes: vec![planned(1, 9, "a")],
+            stays: vec![planned(1, 9, "a"), planned(1, 8, "b")],
+            ..PlannedWork::default()
+        };
+        assert_eq!(summary(&subject, &work), ["Undoes turn t9 “a”."]);
+        work.takes = Vec::new();
+        assert_eq!(summary(&subject, &work), ["Keeps turn t9 “a”."]);
     }
 
     #[test]

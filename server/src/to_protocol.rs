@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
+use backstitch_core::capture::AtWork;
 use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
 use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan, PlannedWork};
 use backstitch_core::{
     BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave, ReviewAuthor,
-    ReviewFile, ReviewHunk, ShownState, Subject,
+    ReviewFile, ReviewHunk, ShellCommand, ShownState, Subject,
 };
 use backstitch_protocol::{
-    Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
-    ConflictHunk, Coverage, CoverageItem, CoverageReason, DocumentEdit, EditorAtWork, Gap, GapKind,
-    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, PlannedTurn,
-    Resolution, Squashed, Text, Time, Unsaved,
+    Action, ActionKind, AgentAtWork, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint,
+    Conflict, ConflictHunk, Coverage, CoverageItem, CoverageReason, DocumentEdit, EditorAtWork,
+    Gap, GapKind, GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan,
+    PlannedTurn, Resolution, Squashed, Text, Time, Unsaved,
 };
 use base64::Engine as _;
 use serde::Serialize;
@@ -76,6 +77,10 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         turn: turn.map(|turn| format!("t{}", turn.number)),
         iteration: call.map(|call| call.iteration),
         tool: call.map(|call| call.tool.clone()),
+        summary: entry.command.as_ref().map(command_line),
+        command: entry.command.as_ref().map(|command| command.text.clone()),
+        failed: call.is_some_and(|call| call.failed),
+        exit: call.and_then(|call| call.exit),
         subagent: call.and_then(|call| call.subagent.clone()),
         label: node.label.clone(),
         description: node.description.clone(),
@@ -93,6 +98,21 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         changes: entry.changes.iter().map(|c| change(c, entry)).collect(),
         coverage: coverage(&node.coverage),
         unsaved: entry.unsaved.iter().map(unsaved).collect(),
+    }
+}
+
+/// A shell command in one line.
+fn command_line(command: &ShellCommand) -> String {
+    let words = command.description.as_deref().unwrap_or(&command.text);
+    render::clean(words)
+}
+
+pub fn at_work(working: &AtWork) -> AgentAtWork {
+    AgentAtWork {
+        agent: working.agent.clone(),
+        letter: working.session.letter(),
+        since: time(working.since),
+        until: time(working.until),
     }
 }
 
@@ -373,6 +393,7 @@ pub fn plan(plan: &restore::Plan, work: &PlannedWork, rev: Option<&str>) -> Plan
         conflicts: plan.conflicts.iter().map(conflict).collect(),
         gaps: plan.gaps.iter().map(gap).collect(),
         takes: work.takes.iter().map(planned_turn).collect(),
+        brings_back: work.brings_back,
         stays: work.stays.iter().map(planned_turn).collect(),
         own_edits: work.own_stay.iter().map(|p| text(p.bytes())).collect(),
         plan: plan.fingerprint.clone(),

@@ -1,5 +1,6 @@
 //! Unusual files, names, clocks and repositories: each has a defined outcome.
 
+mod changing_limits;
 mod excluded;
 mod full_disks;
 mod limits;

@@ -280,7 +280,8 @@ fn invalid_settings_are_reported_and_break_nothing() {
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
         "warning: {}:3: `pause`: unknown setting; the settings are capture.exclude, capture.include, \
-         capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max\n",
+         capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
+         checkpoints.automatic\n",
         own_path(&world)
     );
     assert_eq!(said, format!("warning: {expected}\n{unknown}"));
@@ -431,4 +432,60 @@ fn files_excluded_when_a_call_began_are_not_its_work() {
         assert_eq!(world.read("data/x.txt"), "agent's\nmore\n");
     }
     world.ok(["verify"]);
+}
+
+/// S4-012, S4-074: automatic checkpoints are an option, of the user and of a workspace. Without them only a checkpoint made
+/// by hand is recorded, and the status says which line turned recording off. The default branch has a name of its own.
+#[test]
+fn automatic_checkpoints_can_be_turned_off() {
+    for is_workspaces in [false, true] {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        world.ok(["init"]);
+        world.ok(["branch", "rename", "main", "trunk"]);
+        let mut agent = world.agent();
+        agent.prompt("before");
+        agent.edit("a.txt", "one", "two");
+        agent.stop();
+        let turn_off = "[checkpoints]\nautomatic = false\n";
+        if is_workspaces {
+            world.write(FILE, turn_off);
+            world.ok(["checkpoint"]);
+        } else {
+            world.configure(turn_off);
+        }
+        let before = world.checkpoints().len();
+        agent.prompt("not recorded");
+        agent.edit("a.txt", "two", "three");
+        agent.bash("echo new > new.txt");
+        agent.stop();
+        assert_eq!(world.checkpoints().len(), before, "{is_workspaces}");
+        let file = if is_workspaces { FILE } else { "config.toml" };
+        for command in ["status", "doctor"] {
+            let said = world.run([command]);
+            let said = format!("{}{}", said.stdout, said.stderr);
+            let place = format!("{file}:2: recording is off");
+            assert!(said.contains(&place), "{command}: {said}");
+        }
+        // by hand
+        world.ok(["checkpoint", "-m", "by hand"]);
+        assert_eq!(world.json(["log", "-n", "1"])["branch"], "trunk");
+        assert_eq!(world.at("by hand", "a.txt").as_deref(), Some("three\n"));
+        // a workspace cannot turn on what the user has turned off
+        if !is_workspaces {
+            world.write(FILE, "checkpoints.automatic = true\n");
+            let said = world.ok(["status"]).stderr;
+            assert!(
+                said.contains("may have less recorded, never more"),
+                "{said}"
+            );
+        }
+        world.configure("");
+        world.remove(FILE);
+        let before = world.checkpoints().len();
+        agent.prompt("recorded again");
+        agent.edit("a.txt", "three", "four");
+        agent.stop();
+        assert!(world.checkpoints().len() > before + 1, "{is_workspaces}");
+        world.ok(["verify"]);
+    }
 }

@@ -12,7 +12,7 @@ use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
 
-const QUESTION: &str = "Change these files? [y/N] ";
+const QUESTION: &str = "? [y/N] ";
 
 /// A program whose standard streams are a terminal, and the output on it.
 pub struct Terminal {
@@ -242,7 +242,8 @@ fn the_question_says_that_git_has_moved() {
     let world = an_edit_and_a_new_file();
     world.git_ok(["commit", "-q", "-a", "-m", "next"]);
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
-    terminal.expect("git's HEAD has moved since. Change the files anyway? [y/N] ");
+    terminal.expect("git's HEAD has moved since. Change ");
+    terminal.expect(" anyway? [y/N] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
     assert_eq!(world.read("a.txt"), edited());
@@ -340,4 +341,45 @@ fn a_hook_by_hand_records_nothing() {
     agent.prompt("the next event");
     let log = world.ok(["log"]).stdout;
     assert!(!log.contains("not recorded"), "{log}");
+}
+
+/// The question names the number of files again, since a long plan has scrolled away.
+#[test]
+fn the_question_after_a_plan_names_the_number_of_files() {
+    let world = an_edit_and_a_new_file();
+    let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+    terminal.expect("Change 2 files? [y/N] ");
+    terminal.type_in("n\n");
+    assert_eq!(terminal.end().0, 1);
+}
+
+/// `undo` after a switch and a turn says so, and offers to undo the switch. In a script it is refused.
+#[test]
+fn undo_offers_the_last_operation_where_a_turn_came_after_it() {
+    let world = an_edit_and_a_new_file();
+    world.ok(["fork", "t1", "idea", "--switch"]);
+    let on_idea = world.tree();
+    let mut agent = world.agent();
+    agent.prompt("And then?");
+    agent.stop();
+    let refused = world.run(["undo"]).expect_code(1);
+    for words in [
+        "turn t2 began after the last operation, the switch op",
+        "backstitch rewind t2",
+    ] {
+        assert!(refused.stderr.contains(words), "{refused}");
+    }
+    for (answer, code) in [("n\n", 1), ("y\n", 0)] {
+        let mut terminal = on_terminal(&world, &["undo"]);
+        terminal.expect(QUESTION);
+        terminal.type_in(answer);
+        let (ended, said) = terminal.end();
+        assert_eq!(ended, code, "{said}");
+        assert!(said.contains("the switch op"), "{said}");
+        assert!(said.contains("Undo the switch to idea"), "{said}");
+        if code == 1 {
+            assert_same(&world.tree(), &on_idea);
+        }
+    }
+    assert_eq!(world.json(["log", "-n", "1"])["branch"], "main");
 }

@@ -33,7 +33,7 @@ test.describe(() => {
     await look(window.page, 'peek');
     // only this change is undone
     await editor.peek.locator('[aria-label*="Undo This Change"]').click();
-    await expect(window.notifications.toast('Rewound: 1 file')).toBeVisible();
+    await expect(window.notifications.toast('Change undone in src/a.txt')).toBeVisible();
     await expect.poll(() => world.read('src/a.txt')).toBe(TEXT.replace('five', 'five\nsix'));
     await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 6, kind: 'added' }]);
     // the list is beside those of other source controls
@@ -79,4 +79,10 @@ test('a hover says who wrote the line', async ({ world, agent, code }) => {
   const hover = await window.editor.hover('twice');
   await expect(hover).toContainText('make it two');
   await expect(hover).toContainText('claude-code');
+  await look(window.page, 'hover');
+  // the links of the hover act on its turn and its lines
+  await hover.getByText('Undo these lines').click();
+  await window.plan.ready(/only these lines of a\.txt/);
+  await window.plan.run('Rewind');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });

@@ -11,13 +11,35 @@ test.describe(() => {
     const window = await code.open();
     const toast = window.notifications.toast('The program backstitch was not found');
     await expect(toast).toBeVisible();
-    for (const button of ['Choose it…', 'Open settings', 'Try again']) {
+    for (const button of ['Choose it…', 'How to install', 'Try again']) {
       await expect(window.notifications.action('The program backstitch was not found', button)).toBeVisible();
     }
     await window.activity.open('Backstitch');
     await expect(window.tree('Timeline').welcome).toContainText('The program backstitch was not found.');
     await look(window.page, 'missing');
+    await window.notifications.action('The program backstitch was not found', 'How to install').click();
+    const walkthrough = window.page.locator('.gettingStartedContainer');
+    await expect(walkthrough).toContainText('Get the program');
+    await expect(walkthrough).toContainText('Packages for a platform bring it along');
+    await look(window.page, 'walkthrough');
   });
+});
+
+test('another program is named as that, and none is taken', async ({ world, code }) => {
+  world.write('.vscode/settings.json', JSON.stringify({ 'backstitch.server.path': '/bin/ls' }));
+  world.commit({ 'a.txt': TEXT });
+  const window = await code.open();
+  const toast = '/bin/ls (backstitch.server.path) is not Backstitch.';
+  await expect(window.notifications.toast(toast)).toBeVisible();
+  await window.activity.open('Backstitch');
+  await expect(window.tree('Timeline').welcome).toContainText('Choose It…');
+  await look(window.page, 'wrong-program');
+  await window.notifications.action(toast, 'Choose it…').click();
+  await window.quick.type('/bin/cat');
+  await window.quick.accept();
+  await expect(window.notifications.toast('/bin/cat is not Backstitch. Nothing was changed.')).toBeVisible();
+  // one message for one mistake
+  await expect(window.notifications.toasts).toHaveCount(1);
 });
 
 test.describe(() => {
@@ -73,10 +95,26 @@ test('the status bar counts, says who is at work, and offers what there is', asy
   world.commit({ 'a.txt': TEXT });
   const window = await code.open('a.txt');
   const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
-  await expect(item).toContainText('0');
+  await expect(item).toHaveAttribute('aria-label', /No checkpoints yet/);
+  await expect(item).not.toContainText(/\d/);
   agent.start();
-  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  await expect(item).toHaveAttribute('aria-label', /checkpoints.*claude-code is at work/s);
+  agent.prompt('make it two');
+  const atWork = /claude-code is at work/;
+  await expect(item).toHaveAttribute('aria-label', atWork);
+  await expect(item).toContainText('1 turn');
+  // a command that takes long
+  const call = agent.pre('Bash', { command: 'make', description: 'Build' });
+  world.write('a.txt', TEXT.replace('two', '2'));
+  agent.done(call, { stdout: '', stderr: '', interrupted: false, isImage: false, noOutputExpected: false });
+  await expect(item).toHaveAttribute('aria-label', /2 checkpoints|3 checkpoints/);
+  await expect(item).toHaveAttribute('aria-label', atWork);
+  agent.stop();
+  await expect(item).not.toHaveAttribute('aria-label', atWork);
+  agent.prompt('and now');
+  await expect(item).toHaveAttribute('aria-label', atWork);
+  agent.end();
+  await expect(item).not.toHaveAttribute('aria-label', atWork);
+  await expect(item).toContainText('2 turns');
   await item.click();
   await expect.poll(() => window.quick.labels()).toContain('Show the timeline');
   await window.quick.pick('Make a checkpoint');
@@ -84,6 +122,42 @@ test('the status bar counts, says who is at work, and offers what there is', asy
   await window.quick.accept();
   await expect(window.notifications.toast(/Created checkpoint c\d+/)).toBeVisible();
   expect(world.run('log')).toContain('before lunch');
+});
+
+test('a name that is refused stays in its box, with the reason for people', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  await window.activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await tree.menu('make it two', 'Tag…');
+  await expect(window.quick.title).toHaveText('Tag “make it two”');
+  await window.quick.type('t4');
+  await window.quick.accept();
+  await expect(window.quick.message).toContainText('“t4” cannot be a name');
+  await window.quick.type('tests-ok');
+  await window.quick.accept();
+  await expect(window.notifications.toast('“make it two” is tagged tests-ok')).toBeVisible();
+  await window.run('Backstitch: Undo the Last Rewind');
+  const nothing = 'There is no operation to undo';
+  await expect(window.notifications.toast(nothing)).not.toContainText('backstitch.');
+  await window.notifications.action(nothing, 'Undo Last Turn').click();
+  await window.plan.run('Rewind');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+});
+
+test('with several folders the timeline names its folder', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  const other = world.dir('library');
+  world.write('all.code-workspace', JSON.stringify({ folders: [{ path: world.root }, { path: other }] }));
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open(undefined, world.path('all.code-workspace'));
+  await window.activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await expect(tree.row('make it two')).toBeVisible();
+  await expect(tree.pane.locator('.pane-header')).toContainText('work');
 });
 
 for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {

@@ -16,6 +16,6 @@ test('a server that dies comes back, and what was shown with it', async ({ world
   agent.turn('make it three', () => agent.edit('a.txt', 'three', '3'));
   await expect(window.editor.lens('turn 2')).toBeVisible();
   await window.editor.lens('turn 2').click();
-  await window.quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });

@@ -22,7 +22,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(7);
   await window.titleAction('Undo This Change').click();
-  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await look(window.page, 'kept');
@@ -34,6 +34,35 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await window.ready();
   await editor.lens(/^diff$/).first().click();
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
+});
+
+test('a kept change leaves a sign in its comparison, and is shown again', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('a few numbers', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.edit('a.txt', 'six', '6');
+  });
+  const now = TEXT.replace('two', '2').replace('six', '6');
+  const window = await code.open('a.txt');
+  const { editor, diff, page } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts(TEXT, now);
+  for (const line of [2, 6]) {
+    await diff.modified.goto(line);
+    await window.titleAction('Keep This Change').click();
+    await expect.poll(() => diff.modified.marked()).toContain(line);
+  }
+  await diff.expectTexts(now, now);
+  await expect.poll(() => diff.modified.marked()).toEqual([2, 6]);
+  await look(page, 'kept-sign');
+  // one of them
+  const hover = await diff.modified.hover('6');
+  await hover.getByText('Show it again').click();
+  await diff.expectTexts(TEXT.replace('two', '2'), now);
+  // all of this comparison
+  await window.run('Backstitch: Show Kept Changes Again');
+  await diff.expectTexts(TEXT, now);
 });
 
 // U-17: the changes of one turn alone.
@@ -71,7 +100,7 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   // the gap, from the line below it
   await diff.modified.goto(5);
   await window.titleAction('Undo This Change').click();
-  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nmine\n');
   // a line has moved until the editor has reloaded the file
   await diff.modified.expectText('one\n2\n3\nfour\nfive\nsix\nmine\n');
@@ -186,8 +215,27 @@ test('a file that is gone comes back from its comparison', async ({ world, agent
   await window.multiDiff.expectFiles(/^gone.txt/);
   await window.multiDiff.entry('gone.txt').original.click('gone');
   await window.titleAction('Undo This Change').click();
-  await window.quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect.poll(() => world.exists('gone.txt')).toBe(true);
+});
+
+test('beside git, its badge counts each file once', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
+  agent.start();
+  agent.turn('a few numbers', () => {
+    agent.edit('a.txt', 'one', '1');
+    agent.edit('b.txt', 'four', '4');
+  });
+  const window = await code.open('a.txt');
+  const { activity, quick } = window;
+  await expect(activity.badge('Source Control')).toHaveText('2');
+  await window.run('Backstitch: Show Changes Since…');
+  await quick.pick('a few numbers');
+  await activity.open('Source Control');
+  const list = window.page.locator('.scm-view .monaco-list-row');
+  await expect(list.filter({ hasText: 'Changed since t1 · a few numbers' })).toBeVisible();
+  await expect(activity.badge('Source Control')).toHaveText('2');
+  await look(window.page, 'beside-git');
 });
 
 test.describe(() => {
@@ -206,14 +254,14 @@ test.describe(() => {
       agent.remove('gone.txt');
     });
     const window = await code.open('b.txt');
-    const { quick, multiDiff, notifications, activity } = window;
+    const { quick, multiDiff, notifications, activity, plan } = window;
     await window.run('Backstitch: Compare with Now…');
     await quick.pick('a few numbers');
     await multiDiff.expectFiles('a.txt', 'b.txt', /^gone.txt/, 'new.txt');
     const first = multiDiff.entry('a.txt').modified;
     await first.click('7');
     await window.run('Backstitch: Undo This Change');
-    await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+    await expect(notifications.toast('Change undone in a.txt')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('one', '1'));
 
     await window.run('Backstitch: Show Changes Since…');
@@ -228,7 +276,7 @@ test.describe(() => {
     await expect(row('new.txt')).toHaveCount(0);
     await row('gone.txt').hover();
     await row('gone.txt').getByRole('button', { name: 'Undo This Change' }).click();
-    await quick.pick('Rewind');
+    await plan.run('Rewind');
     await expect.poll(() => world.exists('gone.txt')).toBe(true);
     await expect(row('gone.txt')).toHaveCount(0);
     // a kept change that changes again is shown again
@@ -237,8 +285,9 @@ test.describe(() => {
     await look(window.page, 'list');
     // after cancelling, partly kept files are not undone either
     await window.run('Backstitch: Undo All Changes');
-    await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-    await quick.cancel();
+    await plan.ready(/^Rewind to before .* \(t1, /);
+    await plan.button('Cancel').click();
+    await plan.closed();
     expect(world.read('new.txt')).toBe('newer\n');
     expect(world.read('a.txt')).toBe(TEXT.replace('one', '1'));
     await window.run('Backstitch: Keep All Changes');

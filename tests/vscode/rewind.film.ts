@@ -30,7 +30,7 @@ test.use({
 test('the film', async ({ world, agent, code }) => {
   world.commit({ 'auth.py': BEFORE, 'store.py': 'users = {}\n' });
   const window = await code.open('auth.py');
-  const { editor, quick, notifications, activity } = window;
+  const { editor, notifications, activity } = window;
   await activity.open('Backstitch');
   const pictures: Picture[] = [];
   const picture = async (shown: number) => pictures.push({ png: await window.page.screenshot({ type: 'png' }), shown });
@@ -53,9 +53,9 @@ test('the film', async ({ world, agent, code }) => {
   await expect(window.tree('Timeline').row('Your edits')).toBeVisible();
   await picture(2000);
   await editor.lens('turn 2').last().click();
-  await expect(quick.title).toHaveText(/^Rewind to before .* \(t2, /);
+  await window.plan.ready(/^Rewind to before .* \(t2, /);
   await picture(3000);
-  await quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect(notifications.toast('Rewound')).toBeVisible();
   await expect(editor.root.locator('.view-lines').first()).not.toContainText('hashlib');
   await picture(3500);

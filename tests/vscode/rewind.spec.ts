@@ -9,7 +9,7 @@ const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': 'other\n' });
   const window = await code.open('a.txt');
-  const { editor, notifications, quick } = window;
+  const { editor, notifications, plan } = window;
   agent.start();
   agent.turn('make it two', () => {
     agent.edit('a.txt', 'two', '2');
@@ -20,13 +20,11 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await editor.expectText(TEXT.replace('two', '2'));
   await look(window.page, 'lens');
   await editor.lens('rewind to here').click();
-  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-  const otherwise = ['Restore everything', "Only one session's work…"];
-  await expect
-    .poll(() => quick.labels())
-    .toEqual(['Rewind', 'Show all changes', 'a.txt', 'new.txt', ...otherwise]);
+  await plan.ready(/^Rewind to before “make it two” \(t1, /);
+  await plan.files.expectFiles('Backstitch Plan', 'a.txt', /^new.txt/);
   await look(window.page, 'plan');
-  await quick.pick('Rewind');
+  await plan.run('Rewind');
+  await plan.closed();
   await expect(notifications.toast('Rewound: 2 files')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
   expect(world.exists('new.txt')).toBe(false);
@@ -37,6 +35,9 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await expect(notifications.toast('Undone: 2 files')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   expect(world.read('new.txt')).toBe('new\n');
+  await notifications.action('Undone', 'Redo').click();
+  await expect(notifications.toast('Redone: 2 files')).toBeVisible();
+  await editor.expectText(TEXT);
 });
 
 // S3-035: one command undoes the newest turn and leaves the earlier one; again, it undoes that one, too.
@@ -46,16 +47,16 @@ test('the last turn is undone without a choice from a list', async ({ world, age
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   const window = await code.open('a.txt');
-  const { quick } = window;
+  const { plan } = window;
   await window.run('Backstitch: Undo Last Turn');
-  await expect(quick.title).toContainText('make it four');
+  await plan.ready(/make it four/);
   await window.page.keyboard.press('Enter');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   await window.page.keyboard.press('Control+Alt+b');
   await window.page.keyboard.press('u');
-  await expect(quick.title).toContainText('make it two');
+  await plan.ready(/make it two/);
   await look(window.page, 'undo-last-turn');
-  await window.page.keyboard.press('Enter');
+  await window.page.keyboard.press('Control+Enter');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
@@ -70,16 +71,15 @@ test('a plan can be looked at before it is done', async ({ world, agent, code })
   });
   const window = await code.open('a.txt');
   await window.run('Backstitch: Rewind…');
-  const { quick, diff, multiDiff } = window;
+  const { plan, quick } = window;
   await expect(quick.title).toHaveText('Rewind to…');
   await quick.pick('tidy up');
-  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-  await quick.pick('a.txt');
-  await diff.expectTexts(TEXT.replace('two', '2'), TEXT);
-  await quick.pick('Show all changes');
-  await multiDiff.expectFiles('a.txt', 'gone.txt', 'new.txt');
+  await plan.ready(/^Rewind to before .* \(t1, /);
+  await plan.files.expectFiles('Backstitch Plan', 'a.txt', /^gone.txt/, /^new.txt/);
+  await plan.files.entry('a.txt').expectTexts(TEXT.replace('two', '2'), TEXT);
   await look(window.page, 'plan-all');
-  await quick.cancel();
+  await window.page.keyboard.press('Escape');
+  await plan.closed();
   expect(world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   expect(world.exists('gone.txt')).toBe(false);
 });
@@ -90,12 +90,14 @@ test('what was typed and not saved stays through a rewind', async ({ world, agen
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   const window = await code.open('a.txt');
-  const { editor, quick, notifications } = window;
+  const { editor, plan, notifications } = window;
   await expect(editor.lens('rewind to here')).toBeVisible();
   await editor.type(5, 'mine ');
   await editor.expectDirty(true);
   await editor.lens('rewind to here').click();
-  await quick.pick('Rewind');
+  await plan.ready();
+  await expect.poll(() => plan.text()).toContain('Not saved in code-server: a.txt.');
+  await plan.run('Rewind');
   await expect(notifications.toast('Rewound: 1 file; 1 of them unsaved in editors')).toBeVisible();
   await editor.expectText(TEXT.replace('five', 'mine five'));
   await editor.expectDirty(true);
@@ -111,15 +113,21 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   world.write('a.txt', TEXT.replace('two', 'mine'));
   const window = await code.open('a.txt');
-  const { quick, merge } = window;
+  const { quick, merge, plan } = window;
   await window.run('Backstitch: Rewind…');
   await quick.pick('make it two');
-  await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-  expect((await quick.labels()).filter((label) => label.startsWith('Rewind'))).toEqual([
-    'Rewind, and resolve conflicts',
-    'Rewind, and keep your lines in conflicts',
-    'Rewind, and take the older lines in conflicts',
-  ]);
+  await plan.ready(/^Rewind to before .* \(t1, /);
+  // the conflicting file is shown with the older lines
+  await expect.poll(() => plan.text()).toContain('Conflicts with your edits: a.txt (1 conflict)');
+  await plan.files.entry('a.txt').expectTexts(TEXT.replace('two', 'mine'), TEXT);
+  await plan.run('Rewind');
+  await expect
+    .poll(() => quick.labels())
+    .toEqual([
+      'Rewind, and resolve conflicts',
+      'Rewind, and keep your lines in conflicts',
+      'Rewind, and take the older lines in conflicts',
+    ]);
   await look(window.page, 'conflict');
   await quick.pick('Rewind, and resolve conflicts');
   await merge.ready();
@@ -140,24 +148,24 @@ for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take th
     const mine = TEXT.replace('two', 'mine');
     world.write('a.txt', mine);
     const window = await code.open('a.txt');
-    const { quick, merge, notifications } = window;
+    const { quick, merge, notifications, plan } = window;
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
-    await quick.pick('Rewind, and resolve conflicts');
+    await plan.decide('Rewind', 'resolve conflicts');
     await merge.ready();
     await merge.action('Accept Yours').click();
     await window.page.keyboard.press('Control+s');
     await expect.poll(() => world.read('a.txt')).toBe(mine);
     await window.run('Backstitch: Undo the Last Rewind');
-    await quick.pick(/^\W*Undo/);
+    await plan.run('Undo');
     await expect(notifications.toast('Undone')).toBeVisible();
 
     await window.run('Backstitch: Rewind…');
     await quick.pick('make it two');
-    await expect(quick.title).toHaveText(/^Rewind to before .* \(t1, /);
-    await expect(quick.input).toHaveAttribute('placeholder', /^0 files, 1 conflict/);
-    expect((await quick.labels()).filter((label) => label === 'a.txt')).toHaveLength(1);
-    await quick.pick(`Rewind, and ${how}`);
+    await plan.ready(/^Rewind to before .* \(t1, /);
+    await expect.poll(() => plan.text()).toContain('0 files\nConflicts with your edits: a.txt (1 conflict)');
+    await plan.files.expectFiles('Backstitch Plan', 'a.txt');
+    await plan.decide('Rewind', how);
     if (how.startsWith('keep')) await expect(notifications.toast(/Rewind to before .*: nothing to do/)).toBeVisible();
     await expect(notifications.toast('Files changed meanwhile')).toHaveCount(0);
     if (how === 'resolve conflicts') {
@@ -176,10 +184,10 @@ test('one turn is taken out, and what came later stays', async ({ world, agent, 
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   const window = await code.open('a.txt');
-  const { quick, editor, notifications } = window;
+  const { quick, editor, notifications, plan } = window;
   await window.run('Backstitch: Revert Turn or Step…');
   await quick.pick('make it two');
-  await quick.pick('Revert');
+  await plan.run('Revert');
   await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('four', '4'));
 });
@@ -202,12 +210,15 @@ test('the very state, with what the user wrote since taken out', async ({ world,
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   world.write('a.txt', TEXT.replace('two', '2').replace('five', 'mine'));
   const window = await code.open('a.txt');
-  const { quick, notifications } = window;
+  const { quick, notifications, plan } = window;
   await window.run('Backstitch: Rewind…');
   await quick.pick('make it two');
-  await quick.pick('Restore everything');
+  await plan.option('Restore everything');
+  await expect.poll(() => plan.text()).toContain('Discards your own edits in a.txt.');
+  await plan.button('Options…').click();
   await expect(quick.item('Leave your own edits in place')).toBeVisible();
-  await quick.pick('Rewind');
+  await window.page.keyboard.press('Escape');
+  await plan.run('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
@@ -220,14 +231,14 @@ test('only one session is rewound', async ({ world, agent, code }) => {
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   other.turn('make it five', () => other.edit('a.txt', 'five', '5'));
   const window = await code.open('a.txt');
-  const { quick, notifications } = window;
+  const { quick, notifications, plan } = window;
   await window.run('Backstitch: Rewind…');
   await quick.pick('make it two');
-  await quick.pick("Only one session's work…");
+  await plan.option("Only one session's work…");
   await expect(quick.title).toHaveText('Only the work of…');
   await quick.pick('make it two');
-  await expect(quick.title).toContainText('(t1, ');
-  await quick.pick('Rewind');
+  await plan.ready(/\(t1, /);
+  await plan.run('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
 });
@@ -243,9 +254,9 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
     agent.bash(`mkdir many; for n in $(seq ${many}); do echo $n > many/$n; done`);
   });
   const window = await code.open('a.txt');
-  const { quick, notifications, editor } = window;
+  const { plan, notifications, editor } = window;
   await editor.lens('rewind to here').click();
-  await quick.pick('Rewind');
+  await plan.run('Rewind');
   await notifications.action('Restoring files', 'Cancel').click();
   await expect(notifications.toast('Restoring files')).toHaveCount(0);
   // a restore that has begun is completed: all or nothing
@@ -262,17 +273,23 @@ test('a code action takes these lines back, and redo does it again', async ({ wo
     agent.edit('a.txt', 'five', '5');
   });
   const window = await code.open('a.txt');
-  const { editor, notifications, quick } = window;
+  const { editor, plan } = window;
   await expect(editor.lens('rewind to here').first()).toBeVisible();
   await editor.goto(2);
   const actions = await editor.codeActions();
   await actions.filter({ hasText: 'Rewind these lines to before' }).click();
-  await notifications.action('1 file', 'Rewind').click();
+  await plan.ready(/only these lines of a\.txt/);
+  await plan.files.entry('a.txt').expectTexts(
+    TEXT.replace('two', '2').replace('five', '5'),
+    TEXT.replace('five', '5'),
+  );
+  await look(window.page, 'plan-lines');
+  await plan.run('Rewind');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
   await window.run('Backstitch: Undo the Last Rewind');
-  await quick.pick(/^\W*Undo/);
+  await plan.run('Undo');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2').replace('five', '5'));
   await window.run('Backstitch: Redo the Rewind');
-  await quick.pick(/^\W*Redo/);
+  await plan.run('Redo');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
 });

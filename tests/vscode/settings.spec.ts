@@ -41,7 +41,7 @@ test.describe(() => {
     world.commit({ 'a.txt': TEXT });
     world.write('secret.txt', 'one\n');
     const window = await code.open('a.txt');
-    const { editor, quick, notifications } = window;
+    const { editor, plan, quick, notifications, page } = window;
     // the hook is another process, and uses the editor's settings
     await expect.poll(() => JSON.stringify(world.json('status', '-v').settings)).toContain('secret.txt');
     agent.start();
@@ -52,8 +52,11 @@ test.describe(() => {
     await editor.type(5, 'mine ');
     await editor.save();
     await editor.lens('rewind to here').click();
+    await plan.ready();
+    await plan.button('Options…').click();
     await expect(quick.item('Leave your own edits in place')).toBeVisible();
-    await quick.pick('Rewind');
+    await page.keyboard.press('Escape');
+    await plan.run('Rewind');
     await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT);
     expect(world.read('secret.txt')).toBe('two\n');
@@ -72,7 +75,7 @@ test.describe(() => {
       agent.edit('a.txt', 'four', '4');
     });
     const window = await code.open('a.txt');
-    const { editor, quick, notifications } = window;
+    const { editor, plan, notifications } = window;
     await expect(editor.lens(/^Undo turn$/)).toHaveCount(1);
     await expect(editor.lens(/^Diff$/)).toHaveCount(1);
     await expect(editor.lens('rewind to here')).toHaveCount(0);
@@ -80,8 +83,12 @@ test.describe(() => {
     await editor.goto(2);
     await expect((await editor.codeActions()).filter({ hasText: 'make some' })).not.toHaveCount(0);
     await window.page.keyboard.press('Escape');
+    // no lightbulb on a line of the user
+    await editor.goto(3);
+    await window.page.keyboard.press('Control+.');
+    await expect(window.page.getByText('No code actions available')).toBeVisible();
     await editor.lens(/^Undo here$/).click();
-    await quick.pick('Revert');
+    await plan.run('Revert');
     await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT);
     await expect(editor.lens(/^Undo turn$/)).toHaveCount(0);
@@ -91,7 +98,7 @@ test.describe(() => {
     world.commit({ 'a.txt': TEXT });
     agent.start();
     const window = await code.open('a.txt');
-    const { page, quick } = window;
+    const { page, plan, quick } = window;
     const button = (name: string) => page.locator(`[id="backstitch.backstitch.${name}"]`);
     await expect(button('backstitch')).toBeVisible();
     await expect(button('undoTurn')).toHaveCount(0);
@@ -102,7 +109,7 @@ test.describe(() => {
     await expect(quick.item('a.txt')).toBeVisible();
     await page.keyboard.press('Escape');
     await button('undoTurn').click();
-    await quick.pick('Rewind');
+    await plan.run('Rewind');
     await expect.poll(() => world.read('a.txt')).toBe(TEXT);
     await expect(button('undoTurn')).toHaveCount(0);
   });

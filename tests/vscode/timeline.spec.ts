@@ -9,7 +9,7 @@ const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 test('the timeline follows what happens, and its rows rewind', async ({ world, agent, code }) => {
   world.commit({ 'src/a.txt': TEXT });
   const window = await code.open('src/a.txt');
-  const { activity, quick, notifications, editor } = window;
+  const { activity, notifications, editor } = window;
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
   await expect(tree.welcome).toContainText('No checkpoints yet. They appear when an agent starts working here.');
@@ -40,7 +40,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await window.diff.expectTexts(TEXT, TEXT.replace('two', '2'));
   await window.open('src/a.txt');
   await tree.menu('make it four', 'Rewind…');
-  await quick.pick('Rewind');
+  await window.plan.run('Rewind');
   await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('two', '2'));
   await expect(tree.row('make it four')).toContainText('undone');
@@ -68,21 +68,22 @@ test('the timeline is filtered', async ({ world, agent, code }) => {
   await expect(tree.row('make it two')).toHaveCount(0);
   await expect(tree.row('tidy up')).toBeVisible();
   await words('path:"b c.txt"');
-  await expect(tree.row('Edit · a.txt')).toHaveCount(0);
+  await expect(tree.row('make it two')).toHaveCount(0);
+  await tree.expand('tidy up');
   await expect(tree.row('Edit · b c.txt')).toBeVisible();
   await window.run('Backstitch: Filter the Timeline…');
   await quick.pick('This file');
-  await expect(tree.row('Edit · a.txt')).toBeVisible();
-  await expect(tree.row('Edit · b c.txt')).toHaveCount(0);
-  await window.run('Backstitch: Clear the Filter');
+  await expect(tree.row('make it two')).toBeVisible();
+  await expect(tree.row('tidy up')).toHaveCount(0);
+  await window.run('Backstitch: Show Everything');
   await expect(tree.row('tidy up')).toBeVisible();
   // an agent's session, from the list and from a row
   await window.run('Backstitch: Filter the Timeline…');
   await quick.pick('make it two');
   await expect(tree.row('tidy up')).toHaveCount(0);
   await expect(tree.row('make it two')).toBeVisible();
-  await window.run('Backstitch: Clear the Filter');
-  await tree.menu('tidy up', 'Show Only This Session or File');
+  await window.run('Backstitch: Show Everything');
+  await tree.menu('tidy up', 'Show Only This Session');
   await expect(tree.row('make it two')).toHaveCount(0);
   await expect(tree.row('tidy up')).toBeVisible();
 });
@@ -97,9 +98,10 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   const { quick, notifications, activity } = window;
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
-  await tree.menu(/rewind/i, 'Undo This');
-  await quick.pick('Undo');
+  await tree.menu('make it two', 'Undo the Rewind…');
+  await window.plan.run('Undo');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  world.run('fork', 't1', 'other');
   await tree.menu('main', 'Fork…');
   await quick.type('idea');
   await quick.accept();
@@ -119,7 +121,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await quick.type('idea');
   await quick.accept();
   await notifications.action('Created branch idea', 'Switch to it').click();
-  await quick.pick('Switch');
+  await window.plan.run('Switch');
   await expect(notifications.toast('Switched: 1 file')).toBeVisible();
   await editor.expectText(TEXT);
   agent.turn('make it four instead', () => agent.edit('a.txt', 'four', '4'));
@@ -141,7 +143,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
 
   await window.run('Backstitch: Switch to Branch…');
   await quick.pick('main');
-  await quick.pick('Switch');
+  await window.plan.run('Switch');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });
 
@@ -161,6 +163,6 @@ test('what was not captured has a badge; a checkpoint has a tag', async ({ world
   await quick.pick('a pipe');
   await quick.type('before-lunch');
   await quick.accept();
-  await expect(notifications.toast('is tagged before-lunch')).toBeVisible();
+  await expect(notifications.toast('“a pipe” is tagged before-lunch')).toBeVisible();
   await expect(tree.row('a pipe')).toContainText('before-lunch');
 });

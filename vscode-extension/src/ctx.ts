@@ -5,6 +5,7 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
+import { versionOf } from "./commands/run.ts";
 import { opened } from "./documents/open.ts";
 import { type FoundBinary, type Missing, find } from "./server/binary.ts";
 import type { ClientState } from "./server/client.ts";
@@ -123,6 +124,16 @@ export class Ctx implements vscode.Disposable {
       return;
     }
     this.setState({ name: "starting" });
+    // a chosen program may be any; the others have the right name
+    if (binary.from === "setting" && (await versionOf(binary.path)) === undefined) {
+      const { path } = binary;
+      this.log.error(`${path} does not answer to --version as Backstitch does`);
+      this.setState({
+        name: "missing",
+        binary: { path: undefined, tried: [path], setting: path, isForeign: true },
+      });
+      return;
+    }
     const startedAt = performance.now();
     try {
       // the client takes longest to load, so it is loaded after activation

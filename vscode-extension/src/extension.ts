@@ -3,9 +3,13 @@
 import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
+import { Marks } from "./code/marks.ts";
+import { NotebookMarks } from "./code/notebooks.ts";
 import { registerCommands } from "./commands/index.ts";
+import { KeptMarks } from "./compare/kept.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
+import { reportChangesOnDisk } from "./changedOnDisk.ts";
 import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
@@ -22,6 +26,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   const review = ctx.register(new Review(ctx));
   registerCommands(ctx, {
     review,
+    kept: ctx.register(new KeptMarks(ctx, review)),
+    marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),
     timeline: ctx.register(new TimelineView(ctx, recording)),
     graph: ctx.register(new Graph(ctx)),
@@ -29,6 +35,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   });
   ctx.register(new StatusBar(ctx, recording));
   ctx.register(new Badges());
+  ctx.register(new NotebookMarks(ctx));
+  ctx.register(reportChangesOnDisk(ctx));
   const started = ctx;
   // activation does not wait for the server, nor for its client to load
   setImmediate(() => void started.start());

@@ -1,19 +1,19 @@
-// Status bar: the number of checkpoints, and if an agent is working; buttons for its last turn.
+// Status bar: the number of turns, and the agents at work; buttons for the last turn.
 
 import * as vscode from "vscode";
 
 import { missing } from "./commands/setup.ts";
 import type { Ctx, Standing } from "./ctx.ts";
 import type { Recording } from "./recording.ts";
-import { type Checkpoint, shown } from "./server/protocol.ts";
+import { type AgentAtWork, type Checkpoint, shown } from "./server/protocol.ts";
 import { about, ago } from "./show/words.ts";
 
 /** Maximum of the count; above it a `+` follows. */
 const COUNTED = 1000;
-/** Time for which an agent counts as working after its last checkpoint, in milliseconds. */
-const WORKING = 60_000;
 /** Debounce delay in milliseconds. */
 const SOON = 200;
+/** Longest delay of a timer, in milliseconds. */
+const LONGEST_TIMER = 60 * 60_000;
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
@@ -27,6 +27,8 @@ export class StatusBar implements vscode.Disposable {
   private root = "";
   private newest: Checkpoint | undefined;
   private count = 0;
+  private turns = 0;
+  private atWork: readonly AgentAtWork[] = [];
   /** Number of the last request; answers to older ones are dropped. */
   private reads = 0;
   private more = false;
@@ -97,14 +99,23 @@ export class StatusBar implements vscode.Disposable {
       if (number !== this.reads) return;
       this.root = shown(page.workspace);
       this.count = page.checkpoints.length;
+      this.turns = page.checkpoints.filter(({ kind }) => kind === "turn").length;
+      this.atWork = page.at_work;
       this.more = page.more;
       this.newest = page.checkpoints[0];
+      context("backstitch.hasTurn", this.turns > 0);
+      context(
+        "backstitch.hasRewound",
+        page.checkpoints.some(({ kind }) => kind === "rewind"),
+      );
       this.turn = page.checkpoints.find(({ kind, taken_out }) => kind === "turn" && !taken_out);
     } catch (error) {
       if (number !== this.reads) return;
       // no workspace is open, or it cannot be read
       this.ctx.log.debug(String(error));
       this.count = 0;
+      this.turns = 0;
+      this.atWork = [];
       this.more = false;
       this.root = "";
       this.newest = undefined;
@@ -163,35 +174,37 @@ export class StatusBar implements vscode.Disposable {
     const say = vscode.l10n.t;
     const { newest } = this;
     const failed = this.failed.get(this.root) ?? "";
-    const left = newest === undefined ? 0 : this.workingFor(newest);
-    // update when the agent stops counting as working
-    if (left > 0) {
+    const now = Date.now();
+    const working = this.atWork.filter(({ until }) => ends(until) > now);
+    // update when the first of them stops counting as working
+    if (working.length > 0) {
+      const next = Math.min(...working.map(({ until }) => ends(until)), now + LONGEST_TIMER);
       this.timer = setTimeout(() => {
         this.show();
-      }, left);
+      }, next - now);
     }
     const icon =
-      left > 0
+      working.length > 0
         ? "$(loading~spin)"
         : failed === "" && this.recording.broken().length === 0
           ? "$(history)"
           : "$(warning)";
-    const count = `${this.count}${this.more ? "+" : ""}`;
+    const more = this.more ? "+" : "";
+    const turns = this.turns === 1 && !this.more ? say("1 turn") : say("{0} turns", `${this.turns}${more}`);
+    const count = this.count === 1 ? say("1 checkpoint") : say("{0} checkpoints", `${this.count}${more}`);
     const lines = [
-      this.count === 1 ? say("1 checkpoint") : say("{0} checkpoints", count),
-      newest === undefined ? "" : `${about(newest, say)} · ${ago(newest.time, Date.now(), say)}`,
-      left > 0 ? say("{0} is at work", newest?.agent ?? say("an agent")) : "",
+      this.turns === 0 ? "" : turns,
+      this.count === 0 ? say("No checkpoints yet") : count,
+      newest === undefined ? "" : `${about(newest, say)} · ${ago(newest.time, now, say)}`,
+      ...working.map(({ agent, letter }) =>
+        working.length > 1
+          ? say("{0} is at work (session {1})", agent, letter)
+          : say("{0} is at work", agent),
+      ),
       failed === "" ? "" : say("the files are not watched: {0}", failed),
       this.recording.summary(),
     ];
-    this.set(`${icon} ${count}`, lines.filter(Boolean).join("\n"));
-  }
-
-  /** Remaining time for which the agent of this checkpoint counts as working; 0 if it does not. */
-  private workingFor(newest: Checkpoint): number {
-    const isAgent = newest.kind === "turn" || newest.kind === "step";
-    if (!isAgent || newest.time === null) return 0;
-    return Math.max(0, Date.parse(newest.time) + WORKING - Date.now());
+    this.set(this.turns === 0 ? icon : `${icon} ${turns}`, lines.filter(Boolean).join("\n"));
   }
 
   private set(text: string, tooltip: string): void {
@@ -207,4 +220,14 @@ export class StatusBar implements vscode.Disposable {
     for (const item of [this.item, this.review, this.undo]) item.dispose();
     for (const each of this.disposables) each.dispose();
   }
+}
+
+/** Time at which an agent stops counting as working, in milliseconds since 1970. */
+function ends(until: string | null): number {
+  return until === null ? 0 : Date.parse(until);
+}
+
+/** Steps of the walkthrough are done once these are true. */
+function context(name: string, is: boolean): void {
+  if (is) void vscode.commands.executeCommand("setContext", name, true);
 }

@@ -1,6 +1,6 @@
 // Checkpoints in the form of the server's answers, for tests.
 
-import type { Change, Checkpoint, Kind } from "../src/server/protocol.ts";
+import type { Change, Checkpoint, Kind, Operation } from "../src/server/protocol.ts";
 
 export function checkpoint(id: string, kind: Kind, more: Partial<Checkpoint> = {}): Checkpoint {
   const number = Number(id.slice(1));
@@ -40,4 +40,14 @@ export function change(path: string, kind: Change["kind"], more: Partial<Change>
     step_certainty: "certain",
   } as const;
   return { path, kind, added: 1, removed: 1, binary: false, origin, ...more };
+}
+
+export function operation(
+  id: string,
+  kind: Operation["kind"],
+  target: string,
+  more: Partial<Operation> = {},
+): Operation {
+  const done = { checkpoint: null, of: null, undone_by: null, state: "done", detail: "", files: 1 } as const;
+  return { id, kind, target, title: kind, time: "2026-11-20T09:30:15Z", ...done, ...more };
 }

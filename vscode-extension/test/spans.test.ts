@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { oldestFirst, spans, together } from "../src/compare/spans.ts";
+import { binaries, oldestFirst, spans, together } from "../src/compare/spans.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const of = (...changes: [string, ReturnType<typeof change>[]][]) =>
@@ -40,7 +40,9 @@ test("created and deleted is no change; deleted and created is one", () => {
 });
 
 test("binary files have no lines to compare", () => {
-  assert.deepEqual(of(["c3", [change("a", "modify", { binary: true })]]), []);
+  const all = [change("a", "modify", { binary: true }), change("b", "modify")];
+  assert.deepEqual(of(["c3", all]), [["b", "modify", undefined, "c2", "c3"]]);
+  assert.deepEqual(binaries([checkpoint("c3", "step", { changes: all })]), ["a"]);
 });
 
 test("steps are sorted by number", () => {

@@ -32,6 +32,10 @@ test("titles of checkpoints", () => {
   const changes = [change("a.rs", "modify")];
   assert.equal(about(checkpoint("c2", "step", { tool: "Edit", changes }), say), "Edit · a.rs");
   assert.equal(about(checkpoint("c2", "external", { label: "mine" }), say), "mine");
+  const ran = checkpoint("c2", "step", { tool: "Bash", command: "make", summary: "Build it", changes });
+  assert.equal(about(ran, say), "Build it");
+  assert.equal(about(checkpoint("c1", "manual", { label: "start" }), say), "before Backstitch");
+  assert.equal(about(checkpoint("c5", "manual", { label: "start" }), say), "start");
 });
 
 test("lines are counted over all changes", () => {

@@ -300,6 +300,16 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'merge',
+    usage = '',
+    desc = 'Merges the change of the file on disk into the unsaved text of the current buffer. Lines that both changed are'
+      .. ' your choice.',
+    max_args = 0,
+    run = function(typed)
+      require('backstitch.on_disk').merge(typed.buf)
+    end,
+  },
+  {
     name = 'fork',
     usage = '[{rev} [{name} [{directory}]]]',
     desc = 'Creates a branch at a state, optionally in a directory of its own.',

@@ -30,7 +30,7 @@ function M.check()
   if not binary then
     health.error(
       ("'%s' is not an executable"):format(server.program()),
-      'Install it (cargo install backstitch), or set cmd: :help backstitch-options'
+      'Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options'
     )
     return
   end
@@ -40,7 +40,10 @@ function M.check()
     health.error(('%s does not say its version: %s'):format(binary, vim.trim(said.stderr or '')))
     return
   elseif vim.version.lt(its, server.NEEDS) then
-    health.error(('%s is version %s, and %s is needed'):format(binary, its, server.NEEDS), 'cargo install backstitch')
+    health.error(
+      ('%s is version %s, and %s is needed'):format(binary, its, server.NEEDS),
+      'cargo install --path server, in a clone'
+    )
     return
   end
   health.ok(('%s, version %s'):format(binary, its))

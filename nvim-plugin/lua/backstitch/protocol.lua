@@ -13,6 +13,13 @@
 
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
+---A session of an agent that works on a prompt.
+---@class backstitch.AgentAtWork
+---@field agent string
+---@field letter string Letter of the session.
+---@field since backstitch.Time Time of the prompt.
+---@field until backstitch.Time Time from which on it does not count as working, unless it reports until then.
+
 ---@class backstitch.AgentSession
 ---@field session string
 ---@field letter string `A` for the first session of the workspace.
@@ -34,6 +41,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -151,6 +159,10 @@
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
+---@field summary? string The work of a step in one line: the agent's description of a shell command, or the command.
+---@field command? string The shell command of a step.
+---@field failed? boolean True if the agent reported that the tool call failed.
+---@field exit? integer Exit status of the shell command, where the agent reports it.
 ---@field subagent string|nil
 ---@field label string|nil
 ---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
@@ -183,6 +195,10 @@
 ---@field turn string|nil For example `t4`.
 ---@field iteration integer|nil The number of the tool call in its session.
 ---@field tool string|nil
+---@field summary? string The work of a step in one line: the agent's description of a shell command, or the command.
+---@field command? string The shell command of a step.
+---@field failed? boolean True if the agent reported that the tool call failed.
+---@field exit? integer Exit status of the shell command, where the agent reports it.
 ---@field subagent string|nil
 ---@field label string|nil
 ---@field description? string Longer description of a checkpoint that was made by hand, in addition to the label.
@@ -236,6 +252,7 @@
 ---@field uri string
 ---@field workspace? string|nil Not used: the document names its workspace.
 ---@field kept? boolean|nil True: with the changes since that the user kept.
+---@field unsaved? integer|nil The text that an editor had not saved instead, by its number among those of this file: 1 for the first one in `unsaved` of the checkpoint.
 
 ---@class backstitch.ContentResult
 ---@field text string
@@ -453,6 +470,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -472,6 +490,7 @@
 ---@field branch? string|nil
 ---@field carry? boolean|nil
 ---@field texts? boolean|nil True if the answer has the texts of the files.
+---@field lines? [integer, integer]|nil Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean|nil Restores the exact state: the user's later edits are undone, too. The default is the setting `restore.default`.
 ---@field paths? string[]|nil URIs, or paths relative to the root. The default is all files.
@@ -494,6 +513,7 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field takes backstitch.PlannedTurn[] Turns whose edits are undone, or done again by the undo of a rewind; newest first.
+---@field brings_back? boolean True if the edits of `takes` are done again.
 ---@field stays backstitch.PlannedTurn[] Later turns whose edits stay; newest first.
 ---@field own_edits backstitch.Text[] Changed files in which later edits of the user stay.
 ---@field plan string Fingerprint. A restore that passes it applies exactly this plan, or is refused.
@@ -506,6 +526,7 @@
 ---@field empty boolean True if there is nothing to do.
 ---@field exact boolean True for an exact restore: as requested, else by the settings.
 ---@field texts? backstitch.PlannedText[] The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
+---@field hunks? string[] Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines.
 
 ---A file's text now, unsaved text included, and after the restore. Null if there is no file.
 ---@class backstitch.PlannedText
@@ -714,6 +735,7 @@
 ---@field head string|nil
 ---@field branch string The current branch.
 ---@field more boolean True if there are older checkpoints.
+---@field at_work backstitch.AgentAtWork[] Sessions of agents that work on a prompt now.
 
 ---@class backstitch.TurnBeginParams
 ---@field agent string

@@ -10,6 +10,8 @@ local M = {}
 local DELAY = 30
 --- Delay until a file that was found empty is read again, in milliseconds: a program may be about to fill it.
 local EMPTY_DELAY = 1000
+--- Delay until a missing file is reported, in milliseconds: it may be on its way to another name.
+local GONE_DELAY = 1000
 --- Files of more bytes are reloaded as Neovim does it.
 local MAX_BYTES = 10 * 1024 * 1024
 --- The lines of files of more bytes are not kept for a merge.
@@ -19,6 +21,7 @@ local MAX_BASE = 1024 * 1024
 ---@field known? string State of the file with which the buffer agrees.
 ---@field base? string[] The file's lines that unsaved text began with.
 ---@field empty_since? number When the file was first found empty.
+---@field gone_since? number When the file was first missing.
 ---@field is_gone? boolean True if the user knows that the file was deleted.
 
 ---@type table<integer, backstitch.Reloads>
@@ -60,7 +63,7 @@ end
 
 ---@param path string
 ---@return string? state what tells one state of a file from the next
-local function stat(path)
+function M.stat(path)
   local found = vim.uv.fs_stat(path)
   if not found or found.type ~= 'file' then
     return nil
@@ -168,7 +171,7 @@ end
 local function reload(buf, path)
   local state = states[buf] or {}
   states[buf] = state
-  local before = stat(path)
+  local before = M.stat(path)
   if not before or before == state.known then
     return true
   end
@@ -181,6 +184,10 @@ local function reload(buf, path)
     return false
   end
   local modified = vim.bo[buf].modified
+  if modified and has_end == vim.bo[buf].endofline and vim.deep_equal(now, lines) then
+    -- an edit of the server, and the file, have arrived at the same text
+    modified = false
+  end
   local changes = hunks.between(modified and state.base or now, lines)
   if modified then
     local merged = state.base and hunks.rebased(changes, hunks.between(state.base, now))
@@ -204,9 +211,32 @@ local function reload(buf, path)
     end
   end
   if #changes > 0 then
+    require('backstitch.lenses').refresh(buf)
     vim.api.nvim_exec_autocmds('FileChangedShellPost', { buffer = buf, modeline = false })
   end
   return true
+end
+
+--- Notes that a file was merged into the unsaved text of its buffer, which is still to be saved.
+---@param buf integer
+---@param merged string? State of the file that was merged.
+function M.merged(buf, merged)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local lines = lines_of(buf, path)
+  if not merged or M.stat(path) ~= merged or not agree(buf) then
+    return
+  end
+  states[buf] = { known = merged, base = lines }
+  vim.bo[buf].modified = true
+end
+
+--- True if a file changed in a way that is not merged into the unsaved text of its buffer yet.
+---@param buf integer
+---@return boolean
+function M.is_behind(buf)
+  local base = (states[buf] or {}).base
+  local lines = vim.bo[buf].modified and base and lines_of(buf, vim.api.nvim_buf_get_name(buf))
+  return lines ~= nil and lines ~= false and not vim.deep_equal(lines, base)
 end
 
 ---@param buf integer
@@ -219,12 +249,18 @@ local function bring_up_to_date(buf, root)
   local found = vim.uv.fs_stat(path)
   -- a file that never was is new
   if not found and state.base and not state.is_gone then
+    state.gone_since = state.gone_since or vim.uv.now()
+    if vim.uv.now() - state.gone_since < GONE_DELAY then
+      return vim.defer_fn(function()
+        M.below(root)
+      end, GONE_DELAY)
+    end
     require('backstitch.notice').say(
       ('backstitch: %s was deleted. :write brings its text back'):format(vim.fn.fnamemodify(path, ':t')),
       vim.log.levels.WARN
     )
   end
-  state.is_gone = not found
+  state.is_gone, state.gone_since = not found, found and nil or state.gone_since
   if not modified and found and found.size == 0 and vim.fn.line2byte(vim.fn.line('$')) >= 0 then
     state.empty_since = state.empty_since or vim.uv.now()
     if vim.uv.now() - state.empty_since < EMPTY_DELAY then
@@ -240,7 +276,7 @@ local function bring_up_to_date(buf, root)
       check(buf)
       state.known = nil
     end
-  elseif (stat(path) or state.known) ~= state.known then
+  elseif (M.stat(path) or state.known) ~= state.known then
     -- written again meanwhile; later, since a program that writes without end must not stop the editor
     vim.defer_fn(function()
       M.below(root)

@@ -32,9 +32,6 @@ local disabled_reason
 --- Callbacks of pending requests, by client.
 ---@type table<integer, backstitch.Callbacks>
 local pending = {}
---- Buffers in which this plugin enabled lenses.
----@type table<integer, true>
-local has_lenses = {}
 --- Client ids by workspace root, where the root is not the directory that the server was started for.
 ---@type table<string, integer>
 local client_by_root = {}
@@ -97,7 +94,7 @@ local function has_binary()
   if not is_missing_reported then
     is_missing_reported = true
     notify(
-      ("'%s' is not an executable. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
+      ("'%s' is not an executable. Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options"):format(
         M.program()
       )
     )
@@ -145,11 +142,32 @@ function M.config()
     end
     return vim.lsp.handlers['window/showDocument'](err, params, ctx)
   end
+  handlers['workspace/applyEdit'] = function(err, params, ctx)
+    -- Neovim applies an edit of version 0 to any text, and reports one for an older text as applied
+    for _, change in ipairs(params.edit.documentChanges or {}) do
+      local document = change.textDocument
+      local version = document and document.version
+      if type(version) == 'number' and vim.lsp.util.buf_versions[vim.uri_to_bufnr(document.uri)] ~= version then
+        return { applied = false, failureReason = 'the text has changed' }
+      end
+    end
+    return vim.lsp.handlers['workspace/applyEdit'](err, params, ctx)
+  end
   handlers['window/showMessage'] = function(_, params)
     -- LSP: 1 is an error, 2 a warning
     local level = ({ vim.log.levels.ERROR, vim.log.levels.WARN })[params.type]
     notify(params.message, level or vim.log.levels.INFO)
     return vim.NIL
+  end
+  -- 0.11 draws lenses on request alone
+  if vim.lsp.codelens.enable then
+    handlers['workspace/codeLens/refresh'] = function(_, _, ctx)
+      local client = vim.lsp.get_client_by_id(ctx.client_id)
+      if client then
+        require('backstitch.lenses').refresh_all(client)
+      end
+      return vim.NIL
+    end
   end
   local commands = {}
   for _, id in ipairs(protocol.commands) do
@@ -159,10 +177,14 @@ function M.config()
       require('backstitch.commands').from_server(name, arguments, ctx)
     end
   end
+  -- edits of the server then name the version of the text that they are for
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.workspace.workspaceEdit.documentChanges = true
   ---@type vim.lsp.Config
   return {
     name = NAME,
     cmd = own.cmd,
+    capabilities = capabilities,
     root_dir = function(buf, start)
       if file_of(buf) and has_binary() then
         start(M.root(buf))
@@ -210,8 +232,12 @@ function M.on_init(client)
       version or 'unknown',
       M.NEEDS
     )
-    notify(disabled_reason .. '. Update it: cargo install backstitch')
+    notify(disabled_reason .. '. Update it: cargo install --path server, in a clone')
     return
+  end
+  if vim.lsp.codelens.enable then
+    -- the plugin draws these lenses; Neovim draws those of other servers if the user enabled them
+    vim.lsp.codelens.enable(false, { client_id = client.id })
   end
   emit('attached', {}, client)
 end
@@ -329,20 +355,28 @@ function M.enable()
       end
     end,
   })
-  -- 0.12 refreshes lenses by itself once they are enabled; 0.11 needs a call each time
-  local follows = vim.lsp.codelens.enable ~= nil
-  vim.api.nvim_create_autocmd(follows and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
+  -- a text that is read again has a new version: an edit for the text before does not apply to it
+  vim.api.nvim_create_autocmd('BufReadPre', {
     group = group,
     callback = function(event)
-      local buf, on = event.buf, config.get().codelens
+      vim.lsp.util.buf_versions[event.buf] = vim.api.nvim_buf_get_changedtick(event.buf) + 1
+    end,
+  })
+  -- 0.11 needs a call for each refresh
+  local draws = vim.lsp.codelens.enable ~= nil
+  if draws then
+    require('backstitch.lenses').enable()
+  end
+  vim.api.nvim_create_autocmd(draws and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
+    group = group,
+    callback = function(event)
+      local buf = event.buf
       if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) == 0 then
         return
       end
-      if follows and (on or has_lenses[buf]) then
-        -- per buffer: a filter by client would match no buffer
-        vim.lsp.codelens.enable(on, { bufnr = buf })
-        has_lenses[buf] = on or nil
-      elseif not follows and on then
+      if draws then
+        require('backstitch.lenses').attach(buf)
+      elseif config.get().codelens then
         ---@diagnostic disable-next-line: deprecated
         vim.lsp.codelens.refresh({ bufnr = buf })
       end
@@ -500,7 +534,7 @@ function M.client(buf, root)
     if not M.binary() then
       task.fail({
         message = ("'%s' is not an executable"):format(M.program()),
-        hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
+        hint = 'Install it (cargo install --path server, in a clone), or set cmd: :help backstitch-options',
       })
     end
     if disabled_reason then

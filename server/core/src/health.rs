@@ -62,9 +62,16 @@ pub fn of(workspace: &Workspace) -> Health {
 /// So many files are looked at to tell whether anything is left to record.
 const FILES: usize = 1000;
 
-/// The warning where the workspace's own file of settings excludes all that there is: a clone can bring such a file, and
-/// then nothing is recorded without a word. None: something is recorded, or there is nothing.
+/// The warning where nothing is recorded: a setting turns it off, or the workspace's own file of settings excludes all
+/// that there is. A clone can bring such a file, and then nothing is recorded without a word. None: something is
+/// recorded, or there is nothing.
 pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String> {
+    if let Some(place) = config.turned_off_at() {
+        return Some(format!(
+            "{place}: recording is off: `checkpoints.automatic` is false, so that agents' work is not recorded and \
+             cannot be rewound; `backstitch checkpoint` still records the current state"
+        ));
+    }
     let place = config.narrowed_by_workspace()?;
     let sources = Sources::of(workspace);
     let now = Excludes::read(&workspace.root, &sources);

@@ -65,6 +65,8 @@ pub enum Hint {
     /// A checkpoint is on another line of the history.
     OtherLine {
         node: NodeId,
+        /// The branch that it was made on.
+        branch: String,
     },
     /// A branch was deleted; `head` is its last checkpoint.
     BranchAgain {

@@ -539,6 +539,12 @@ pub struct Call {
     pub iteration: i64,
     /// Group shared by overlapping calls of one session that may write any file.
     pub group: Option<CallId>,
+    /// True if the agent reported that it failed.
+    pub failed: bool,
+    /// Exit status of a shell command, where the agent reports it.
+    pub exit: Option<i64>,
+    /// The input of a call that may write any file.
+    pub input: Option<ContentId>,
 }
 
 /// Position of new nodes.

@@ -30,6 +30,18 @@ shape! {
         /// The number of the tool call in its session.
         pub iteration: Option<i64>,
         pub tool: Option<String>,
+        /// The work of a step in one line: the agent's description of a shell command, or the command.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub summary: Option<String>,
+        /// The shell command of a step.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub command: Option<String>,
+        /// True if the agent reported that the tool call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub failed: bool,
+        /// Exit status of the shell command, where the agent reports it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub exit: Option<i64>,
         pub subagent: Option<String>,
         pub label: Option<String>,
         /// Longer description of a checkpoint that was made by hand, in addition to the label.
@@ -164,6 +176,19 @@ shape! {
         pub branch: String,
         /// True if there are older checkpoints.
         pub more: bool,
+        /// Sessions of agents that work on a prompt now.
+        pub at_work: Vec<AgentAtWork>,
+    }
+
+    /// A session of an agent that works on a prompt.
+    pub struct AgentAtWork {
+        pub agent: String,
+        /// Letter of the session.
+        pub letter: String,
+        /// Time of the prompt.
+        pub since: Time,
+        /// Time from which on it does not count as working, unless it reports until then.
+        pub until: Time,
     }
 
     /// The rows that were shown, newest first.

@@ -224,7 +224,10 @@ params! {
     /// Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch`
     /// is required.
     pub struct PlanParams in restore [
-        Rule::OneOf(&["rev", "turn", "step", "branch", "op", "undo", "redo"])
+        Rule::OneOf(&["rev", "turn", "step", "branch", "op", "undo", "redo"]),
+        Rule::Needs("lines", "uri"),
+        Rule::AtMostOneOf(&["lines", "hunks"]),
+        Rule::AtMostOneOf(&["lines", "paths"])
     ] {
         pub rev: Option<Name>,
         pub turn: Option<Name>,
@@ -238,6 +241,8 @@ params! {
         pub carry: Option<bool>,
         /// True if the answer has the texts of the files.
         pub texts: Option<bool>,
+        /// Restricts the restore to the hunks at these lines of the document `uri`: first line from 0, end excluded.
+        pub lines: Option<Lines>,
     }
 
     /// The default of `uri` is the only document with unsaved text whose file changed on disk.
@@ -338,6 +343,9 @@ params! {
         pub workspace: Option<Name>,
         /// True: with the changes since that the user kept.
         pub kept: Option<bool>,
+        /// The text that an editor had not saved instead, by its number among those of this file: 1 for the first
+        /// one in `unsaved` of the checkpoint.
+        pub unsaved: Option<usize>,
     }
 
     pub struct TurnBeginParams in workspace [] {

@@ -18,6 +18,9 @@ shape! {
         pub gaps: Vec<Gap>,
         /// Turns whose edits are undone, or done again by the undo of a rewind; newest first.
         pub takes: Vec<PlannedTurn>,
+        /// True if the edits of `takes` are done again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub brings_back: bool,
         /// Later turns whose edits stay; newest first.
         pub stays: Vec<PlannedTurn>,
         /// Changed files in which later edits of the user stay.
@@ -53,6 +56,9 @@ shape! {
         /// The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub texts: Option<Vec<PlannedText>>,
+        /// Ids of the hunks at the requested lines. The restore of this plan passes them instead of the lines.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub hunks: Option<Vec<String>>,
     }
 
     /// A file's text now, unsaved text included, and after the restore. Null if there is no file.

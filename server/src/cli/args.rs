@@ -24,8 +24,9 @@ checkpoints back), a tag, a branch, or a label in quotes.";
     after_help = "Start here:\n  \
         backstitch demo                 try it in a scratch directory\n  \
         backstitch setup claude-code    record what Claude Code does\n  \
-        backstitch log --graph          show what happened in this workspace\n  \
-        backstitch rewind t4            restore files to the state before turn 4\n  \
+        backstitch log                  show what happened in this workspace\n  \
+        backstitch rewind               undo the agent's last turn\n  \
+        backstitch rewind t4            undo the agent's work since before turn 4\n  \
         backstitch undo                 undo the rewind",
     arg_required_else_help = true,
     max_term_width = 100
@@ -197,6 +198,7 @@ pub enum CliCommand {
     /// Restore files to the state before a turn or at a checkpoint; your own edits stay
     #[command(
         after_help = format!("Examples:\n  \
+            backstitch rewind                       undo the agent's last turn\n  \
             backstitch rewind t4 --dry-run          show what would happen\n  \
             backstitch rewind t4                    undo the agent's work from turn 4 on\n  \
             backstitch rewind t4 --path src/main.rs\n  \

@@ -27,9 +27,10 @@ pub fn text(hint: &Hint) -> String {
             let branch = render::argument(branch);
             return format!("`backstitch switch {branch}` first, then `backstitch undo {op}`");
         }
-        Hint::OtherLine { node } => {
+        Hint::OtherLine { node, branch } => {
+            let branch = render::argument(branch);
             return format!(
-                "`backstitch switch` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
+                "`backstitch switch {branch}` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
             );
         }
         Hint::BranchAgain { name, head } => {

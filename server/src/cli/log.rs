@@ -53,18 +53,13 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
     if filter.text.is_some() {
         context.engine.read_words()?;
     }
+    if context.out.json {
+        return json(&context.engine, &LogFilter { limit, ..filter });
+    }
     let mut entries = context.engine.history().log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
     entries.truncate(limit.unwrap_or(usize::MAX));
     let branches = context.engine.history().branches()?;
-    if context.out.json {
-        return out::answer(json!({
-            "checkpoints": entries.iter().map(to_protocol::checkpoint).collect::<Vec<_>>(),
-            "branches": branches.iter().map(to_protocol::branch).collect::<Vec<_>>(),
-            "head": context.engine.history().head()?.map(|id| id.to_string()),
-            "branch": context.engine.history().branch_name()?,
-        }));
-    }
     if entries.is_empty() && !older {
         return context.out.text(if options.is_filtered() {
             "No checkpoint matches.\n"
@@ -119,6 +114,30 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
         text.push_str(more);
     }
     context.out.drawn(&text)
+}
+
+/// Prints the timeline as JSON, each row as soon as it is read: a long history has many.
+fn json(engine: &Engine, filter: &LogFilter) -> CliResult<()> {
+    let history = engine.history();
+    // read before the first row is written, since they may fail
+    let branches = history.branches()?;
+    let others = json!({
+        "branches": branches.iter().map(to_protocol::branch).collect::<Vec<_>>(),
+        "head": history.head()?.map(|id| id.to_string()),
+        "branch": history.branch_name()?,
+    });
+    let mut list = None;
+    history.log_each(filter, |entry| -> CliResult<()> {
+        let list = match &mut list {
+            Some(list) => list,
+            none => none.insert(out::ListAnswer::begin("checkpoints")?),
+        };
+        list.item(&to_protocol::value(&to_protocol::checkpoint(&entry)))
+    })?;
+    match list {
+        Some(list) => list.end(others),
+        None => out::ListAnswer::begin("checkpoints")?.end(others),
+    }
 }
 
 fn filter(context: &CommandContext, options: &args::LogArgs) -> CliResult<LogFilter> {

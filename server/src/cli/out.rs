@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 use super::args::{Color, GlobalArgs};
 use super::error::CliResult;
 use super::pager::{self, Pager};
-use crate::render::Paint;
+use crate::render::{self, Paint};
 
 /// Tasks shorter than this show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
@@ -134,6 +134,7 @@ impl Out {
 
     /// Writes a line to stderr, such as a warning. Ignores a failure to write.
     pub fn note(&self, word: &'static str, text: &str) {
+        let text = &render::visible(text);
         if let Some(pager) = self.paging.borrow_mut().as_mut() {
             pager.note(word, text);
             return;
@@ -264,6 +265,49 @@ pub fn answer(fields: Value) -> CliResult<()> {
     content(format!("{:#}\n", Value::Object(document)).as_bytes())
 }
 
+/// The JSON document of an answer whose first field is a long list, written as it is read.
+#[derive(Debug)]
+pub struct ListAnswer<W: Write> {
+    to: W,
+    is_empty: bool,
+}
+
+impl ListAnswer<std::io::BufWriter<std::io::StdoutLock<'static>>> {
+    pub fn begin(name: &str) -> CliResult<Self> {
+        Self::to(std::io::BufWriter::new(std::io::stdout().lock()), name)
+    }
+}
+
+impl<W: Write> ListAnswer<W> {
+    fn to(mut to: W, name: &str) -> CliResult<Self> {
+        write!(to, "{{\n  \"schema\": 1,\n  \"{name}\": [")?;
+        Ok(Self { to, is_empty: true })
+    }
+
+    /// Adds an item of the list.
+    pub fn item(&mut self, item: &Value) -> CliResult<()> {
+        let comma = if self.is_empty { "" } else { "," };
+        self.is_empty = false;
+        // a text has no line end of its own in JSON
+        let item = format!("{item:#}").replace('\n', "\n    ");
+        Ok(write!(self.to, "{comma}\n    {item}")?)
+    }
+
+    /// Ends the list, and adds the other fields.
+    pub fn end(mut self, fields: Value) -> CliResult<()> {
+        self.to
+            .write_all(if self.is_empty { b"]" } else { b"\n  ]" })?;
+        if let Value::Object(fields) = fields {
+            for (name, value) in fields {
+                let value = format!("{value:#}").replace('\n', "\n  ");
+                write!(self.to, ",\n  \"{name}\": {value}")?;
+            }
+        }
+        self.to.write_all(b"\n}\n")?;
+        Ok(self.to.flush()?)
+    }
+}
+
 /// True if stdin and stdout are a terminal.
 pub fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
@@ -369,6 +413,28 @@ mod tests {
             format!("see {long}")
         );
         assert_eq!(wrapped("short", 80, 6), "short");
+    }
+
+    #[test]
+    fn a_list_is_written_as_the_whole_document_is() {
+        for items in [
+            vec![],
+            vec![serde_json::json!({"a": "x\ny", "b": []})],
+            vec![1.into(), serde_json::json!({"c": {"d": [1, 2]}})],
+        ] {
+            let mut written = Vec::new();
+            let mut list = ListAnswer::to(&mut written, "items").expect("written");
+            for item in &items {
+                list.item(item).expect("written");
+            }
+            let others = serde_json::json!({"head": null, "list": [{"e": 1}]});
+            list.end(others).expect("written");
+            let whole = serde_json::json!(
+                {"schema": 1, "items": items, "head": null, "list": [{"e": 1}]}
+            );
+            let written = String::from_utf8(written).expect("UTF-8");
+            assert_eq!(written, format!("{whole:#}\n"));
+        }
     }
 
     #[test]

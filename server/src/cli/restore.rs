@@ -2,8 +2,10 @@
 //! print the outcome. The engine decides what a restore does.
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
-use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope};
-use backstitch_core::{Entry, LogFilter};
+use backstitch_core::restore::{
+    ActionKind, Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
+};
+use backstitch_core::{Entry, Hint, LogFilter};
 use serde_json::{Value, json};
 
 use super::args::{
@@ -85,14 +87,29 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
         .as_deref()
         .map(|op| context.engine.history().resolve_op(op))
         .transpose()?;
-    let request = request(context, Goal::Undo(op), None, &options.restore)?;
+    let mut request = request(context, Goal::Undo(op), None, &options.restore)?;
+    let mut rev = options.op.clone();
+    let confirm = &options.restore.confirm;
+    if op.is_none() && !confirm.yes && !confirm.dry_run && !context.out.json && out::can_ask() {
+        // the plan is shown and confirmed anyway
+        let refusal = context.engine.restore_mut().plan(&request).err();
+        if let Some(refusal) = refusal
+            && let Some(Hint::UndoBefore { op, .. }) = refusal.hint()
+        {
+            context
+                .out
+                .note("note", &format!("{refusal}, which is undone here"));
+            request.goal = Goal::Undo(Some(op));
+            rev = Some(op.to_string());
+        }
+    }
     run(
         context,
         RestoreRun {
             before: None,
             request,
-            rev: options.op.clone(),
-            options: &options.restore.confirm,
+            rev,
+            options: confirm,
         },
     )
 }
@@ -243,11 +260,19 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             return nothing(context, job, &shown);
         }
         show(context, job, &shown)?;
-        let question = match shown.plan.git_moved {
-            Some(_) => "git's HEAD has moved since. Change the files anyway?",
-            None => "Change these files?",
+        // a long plan has scrolled away
+        let changed = shown.plan.actions.iter();
+        let changed = changed.filter(|action| action.kind != ActionKind::Skip);
+        let what = match changed.count() {
+            // a switch to a branch with the same files
+            0 => "Continue".to_owned(),
+            count => format!("Change {}", render::plural(count, "file", "files")),
         };
-        if !out::ask(question)? {
+        let question = match shown.plan.git_moved {
+            Some(_) => format!("git's HEAD has moved since. {what} anyway?"),
+            None => format!("{what}?"),
+        };
+        if !out::ask(&question)? {
             return Err(CliError::declined());
         }
         // Apply exactly the plan that was shown.

@@ -173,6 +173,22 @@ fn head(entry: &Entry, paint: Paint) -> String {
     }
     if let Some(call) = &entry.call {
         row("tool", render::clean(&call.tool));
+        if let Some(command) = &entry.command {
+            let description = command.description.as_deref().map(render::clean);
+            row("about", description.unwrap_or_default());
+            row(
+                "command",
+                render::visible(command.text.trim()).replace('\n', "\n              "),
+            );
+        }
+        row(
+            "exit status",
+            match call.exit {
+                Some(exit) => exit.to_string(),
+                None if call.failed => "failed".to_owned(),
+                None => String::new(),
+            },
+        );
         row("iteration", call.iteration.to_string());
         row(
             "subagent",

@@ -31,7 +31,7 @@ use super::position::Encoding;
 use super::session::ServerState;
 use super::{
     actions, arguments, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri,
-    views,
+    views::{self, TextChoice},
 };
 use crate::host::progress::{CANCELLATION, is_cancelled};
 use crate::to_protocol;
@@ -325,7 +325,8 @@ impl Backend {
         &self,
         params: TextDocumentContentParams,
     ) -> Result<TextDocumentContentResult> {
-        let content = views::content(&self.server, params.uri.as_ref(), false).await?;
+        let uri = params.uri.as_ref();
+        let content = views::content(&self.server, uri, TextChoice::default()).await?;
         let text = content.text;
         Ok(TextDocumentContentResult { text })
     }
@@ -348,8 +349,11 @@ impl Backend {
                     self.outgoing.answer(&requests::plan(server, params).await?)
                 }
                 CustomRequest::Content(params) => {
-                    let with_kept = params.kept.unwrap_or_default();
-                    let content = views::content(server, &params.uri, with_kept).await?;
+                    let choice = TextChoice {
+                        kept: params.kept.unwrap_or_default(),
+                        unsaved: params.unsaved,
+                    };
+                    let content = views::content(server, &params.uri, choice).await?;
                     self.outgoing.answer(&content)
                 }
                 CustomRequest::Blame(params) => self

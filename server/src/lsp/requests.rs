@@ -73,6 +73,9 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
             head: engine.history().head()?.map(|head| head.to_string()),
             branch: engine.history().branch_name()?,
             more,
+            at_work: (engine.capture().at_work()?.iter())
+                .map(to_protocol::at_work)
+                .collect(),
         })
     });
     match answered.await {
@@ -83,6 +86,7 @@ pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<Tim
             head: None,
             branch: "main".to_owned(),
             more: false,
+            at_work: Vec::new(),
         }),
         answered => Ok(answered?),
     }
@@ -170,13 +174,19 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
         // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = RestoreCommand::new(
+    let mut job = RestoreCommand::new(
         server,
         handle.clone(),
         verb,
         rev.map(String::from),
         &choices,
     )?;
+    let mut hunks = None;
+    if let (Some(uri), Some(lines)) = (&typed.uri, typed.lines) {
+        let (first, end) = *lines;
+        job = job.at_lines(server, uri, first..end).await?;
+        hunks = Some(job.hunks().to_vec());
+    }
     let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
@@ -200,6 +210,7 @@ pub async fn plan(server: &Arc<ServerState>, typed: PlanParams) -> Reply<PlanRes
     };
     Ok(PlanResult {
         texts,
+        hunks,
         empty: shown.plan.is_empty(),
         exact: job.is_exact(),
         summary: shown.sentences(),

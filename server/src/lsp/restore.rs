@@ -72,6 +72,11 @@ impl RestoreCommand {
         self.request.exact
     }
 
+    /// Hunks to which it is restricted; empty if it is not.
+    pub fn hunks(&self) -> &[String] {
+        &self.request.hunks
+    }
+
     /// Restricts it to its changes at these lines of a document. The hunks are selected now: later typing moves
     /// lines, but no hunk.
     pub async fn at_lines(

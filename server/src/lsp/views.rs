@@ -436,8 +436,36 @@ async fn shown(server: &ServerState, uri: String) -> bool {
     matches!(shown, Ok(Ok(true)))
 }
 
-/// Returns the content of a `backstitch:` document; `with_kept`: with the changes since that the user kept.
-pub async fn content(server: &ServerState, uri: &str, with_kept: bool) -> Reply<ContentResult> {
+/// Returns the text that an editor had not saved, by its number among those of a file.
+fn unsaved_text(
+    engine: &Engine,
+    node: NodeId,
+    path: &RelPath,
+    number: usize,
+) -> backstitch_core::Result<Vec<u8>> {
+    let all = engine.documents().unsaved_at(node)?;
+    let mut of_it = all.iter().filter(|unsaved| unsaved.path == *path);
+    match of_it.nth(number.saturating_sub(1)) {
+        Some(unsaved) => engine.content(&unsaved.content),
+        None => Err(backstitch_core::Error::NoFile {
+            path: path.display(),
+            place: refusal::unsaved_at(&node.to_string()),
+        }),
+    }
+}
+
+/// Selects the text of a file at a checkpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextChoice {
+    /// With the changes since that the user kept.
+    pub kept: bool,
+    /// The unsaved text with this number.
+    pub unsaved: Option<usize>,
+}
+
+/// Returns the text of a `backstitch:` document.
+pub async fn content(server: &ServerState, uri: &str, choice: TextChoice) -> Reply<ContentResult> {
+    let with_kept = choice.kept;
     let plain = |text: String| ContentResult {
         text,
         kept: false,
@@ -464,6 +492,10 @@ pub async fn content(server: &ServerState, uri: &str, with_kept: bool) -> Reply<
     let (bytes, deleted, kept) = handle
         .ask(move |engine| {
             let node = engine.history().resolve(&document.rev)?;
+            if let Some(number) = choice.unsaved {
+                let text = unsaved_text(engine, node, &document.path, number)?;
+                return Ok((text, false, false));
+            }
             if with_kept {
                 let base = kept_base(engine, node, &document.path)?;
                 if let Some(base) = base {

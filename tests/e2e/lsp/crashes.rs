@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
+use super::unsaved_text::until_unsaved;
 use crate::robustness::Small;
-use crate::support::rng::{Rng, cases};
+use crate::support::rng::{Rng, cases, is_long};
 use crate::support::scenarios::{SEVEN_LINES, two_equal_files};
-use crate::support::{Output, World};
+use crate::support::{Output, World, finish};
 
 /// The agent replaces `two` by `2` in both files.
 fn turn(world: &World) {
@@ -211,4 +212,110 @@ fn the_stores_disk_is_full() {
     client.leave();
     assert_eq!(world.at("@", "b.txt").as_deref(), Some(&*expected));
     world.ok(["verify"]);
+}
+
+/// The document of the file that an exact rewind changes, in an editor beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Document {
+    Closed,
+    Clean,
+    Typed,
+}
+
+const CHANGED: [&str; 4] = ["a.txt", "b.txt", "gone.txt", "new.txt"];
+
+fn on_disk(world: &World) -> [Option<String>; 4] {
+    CHANGED.map(|path| world.exists(path).then(|| world.read(path)))
+}
+
+fn recorded(world: &World) -> [Option<String>; 4] {
+    CHANGED.map(|path| {
+        let shown = world.run(["cat", "@", path]);
+        (shown.code == 0).then_some(shown.stdout)
+    })
+}
+
+/// U-20: an exact rewind is killed at each of its points, beside a language server that has the document open. Every file
+/// is as before or as after, and all files are on the same side.
+#[test]
+fn an_exact_rewind_that_dies_beside_an_open_document_leaves_no_third_state() {
+    let mut combinations = 0;
+    for editor in [Editor::Nvim, Editor::Vscode] {
+        for document in [Document::Closed, Document::Clean, Document::Typed] {
+            // an ordinary run dies at a third of the points
+            let step = if is_long() { 1 } else { 3 };
+            let mut point = 1 + combinations % step;
+            combinations += 1;
+            while exact_rewind_dies(editor, document, point) {
+                point += step;
+            }
+            println!("{editor:?}, {document:?}: {point} points");
+            assert!(point > 5, "{editor:?}, {document:?}: {point} points");
+        }
+    }
+}
+
+/// Returns false if the rewind was not killed.
+fn exact_rewind_dies(editor: Editor, document: Document, point: usize) -> bool {
+    let what = format!("{editor:?}, {document:?}, point {point}");
+    let world = World::in_memory();
+    for path in ["a.txt", "b.txt", "gone.txt"] {
+        world.write(path, SEVEN_LINES);
+    }
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    world.write("b.txt", SEVEN_LINES.replace("one\n", "ONE\n"));
+    agent.bash("sed -i 's/^two$/2/' b.txt; rm gone.txt; echo new > new.txt");
+    agent.stop();
+    let before = on_disk(&world);
+    let seven = || Some(SEVEN_LINES.to_owned());
+    let after = [seven(), seven(), seven(), None];
+
+    let mut client = Client::start(&world, editor);
+    let mut typed = None;
+    if document != Document::Closed {
+        client.open("a.txt");
+    }
+    if document == Document::Typed {
+        client.type_over("a.txt", "seven\n", "seven\nTYPED\n");
+        typed = Some(client.text("a.txt").to_owned());
+        until_unsaved(&world, &["a.txt"]);
+    }
+    let mut killed = false;
+    std::thread::scope(|scope| {
+        let mut rewind = world.backstitch();
+        rewind.args(["rewind", "--exact", "t1", "--yes"]);
+        rewind.env("BACKSTITCH_FAULT", point.to_string());
+        let run = scope.spawn(move || finish(&mut rewind, b""));
+        while !run.is_finished() {
+            client.ok("backstitch/sessions", json!({}));
+        }
+        let output = run.join().expect("an answer");
+        killed = output.code == 137;
+        assert!(killed || output.code == 0, "{what}: {output}");
+    });
+    // the next command completes the rewind, or takes it back
+    world.ok(["checkpoint"]);
+    client.ok("backstitch/sessions", json!({}));
+    world.ok(["verify"]);
+    let (disk, record) = (on_disk(&world), recorded(&world));
+    assert!(
+        record == before || record == after,
+        "{what}: recorded {record:?}, before {before:?}, after {after:?}"
+    );
+    assert!(killed || record == after, "{what}: {record:?}");
+    // an editor with unsaved text has the outcome in its document, to be saved
+    let waits = typed.is_some() && record == after && disk[0] == before[0];
+    assert!(disk[0] == record[0] || waits, "{what}: {disk:?}");
+    assert_eq!(disk[1..], record[1..], "{what}");
+    if waits {
+        client.until(|client| client.text("a.txt") == SEVEN_LINES);
+    }
+    if let Some(typed) = typed {
+        let text = client.text("a.txt");
+        assert!(text == typed || text == SEVEN_LINES, "{what}: {text}");
+    }
+    client.leave();
+    killed
 }

@@ -115,6 +115,42 @@ fn a_selection_reverts_the_hunks_it_touches() {
     world.ok(["verify"]);
 }
 
+/// A plan for lines names the hunks there, and the restore of these hunks is exactly that plan.
+#[test]
+fn a_plan_for_lines_is_run_by_its_hunks() {
+    let world = two_files(NINE_LINES);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("a.txt", "eight\n", "8\n");
+    let own = json!({ "reloadsFromDisk": true, "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    let asked = json!({ "rev": "t1", "uri": uri, "lines": [1, 2], "texts": true });
+    let plan = client.ok("backstitch/plan", asked.clone());
+    assert_eq!(plan["hunks"].as_array().map(Vec::len), Some(1), "{plan}");
+    let then = NINE_LINES.replace("eight", "8");
+    assert_eq!(plan["texts"][0]["then"], then, "{plan}");
+    let sentences = plan["summary"].to_string();
+    assert!(
+        sentences.contains("A turn has not ended yet"),
+        "{sentences}"
+    );
+    agent.stop();
+    let plan = client.ok("backstitch/plan", asked);
+    assert!(!plan["summary"].to_string().contains("turn has not ended"));
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "uri": uri, "paths": [uri], "hunks": plan["hunks"], "plan": plan["plan"] }),
+    );
+    assert_eq!(world.read("a.txt"), then);
+    let back = client.ok("backstitch/plan", json!({ "undo": true }));
+    assert_eq!(back["brings_back"], true, "{back}");
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// Conflicts elsewhere in the file do not block hunks without conflicts.
 #[test]
 fn a_conflict_elsewhere_does_not_block_a_hunk() {

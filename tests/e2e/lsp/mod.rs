@@ -6,6 +6,7 @@ mod editor_agents;
 mod error_hints;
 mod file_watching;
 mod hunk_selection;
+mod lens_truth;
 mod lenses;
 mod message_types;
 mod misbehaving_clients;

@@ -547,3 +547,49 @@ fn until(world: &World, path: &str) {
         assert!(Instant::now() < deadline, "{path} is not recorded");
     }
 }
+
+/// An exact rewind over unsaved text in two editors is refused as a whole, and says what to do: no editor can replace the
+/// other's text, and a rewind of some files would not be exact. It works once the texts are saved.
+#[test]
+fn an_exact_rewind_over_text_in_two_editors_is_refused_until_it_is_saved() {
+    let world = World::committed(&[
+        ("a.txt", SEVEN_LINES),
+        ("b.txt", SEVEN_LINES),
+        ("c.txt", "c\n"),
+    ]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.bash("sed -i 's/^two$/2/' a.txt b.txt; echo more >> c.txt");
+    agent.stop();
+    let mut clients = [(Editor::Nvim, "a.txt"), (Editor::Helix, "b.txt")].map(|(editor, path)| {
+        let mut client = Client::start(&world, editor);
+        client.open(path);
+        client.type_over(path, "seven\n", "seven\nTYPED\n");
+        (client, path)
+    });
+    until_unsaved(&world, &["a.txt", "b.txt"]);
+    let before = world.tree();
+    for options in [&[][..], &["--on-conflict", "target"]] {
+        let exact = [&["rewind", "t1", "--exact"][..], options].concat();
+        let refused = world.run(exact).expect_code(1);
+        for words in ["a.txt", "b.txt", "save or close"] {
+            assert!(refused.stderr.contains(words), "{words}: {refused}");
+        }
+        assert!(world.tree() == before, "{refused}");
+    }
+    for (client, path) in &mut clients {
+        assert!(client.text(path).contains("TYPED"));
+        client.save(path);
+    }
+    until_unsaved(&world, &[]);
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
+    assert_eq!(world.read("b.txt"), SEVEN_LINES);
+    assert_eq!(world.read("c.txt"), "c\n");
+    world.ok(["undo"]);
+    assert!(world.read("b.txt").contains("TYPED"));
+    for (client, _) in clients {
+        client.leave();
+    }
+    world.ok(["verify"]);
+}

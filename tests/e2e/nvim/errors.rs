@@ -29,7 +29,7 @@ fn a_missing_binary_is_reported_once() {
     nvim.screen
         .shows("'/nowhere/backstitch' is not an executable.");
     // the next step does not fit into the line, and no key is asked for
-    nvim.says("Install it (cargo install backstitch), or");
+    nvim.says("Install it (cargo install --path server, in a clone), or");
     nvim.ex("messages clear");
     nvim.ex("edit new.txt");
     nvim.waits("vim.fn.bufname() == \"new.txt\"");

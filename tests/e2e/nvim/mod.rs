@@ -4,6 +4,7 @@
 mod busy_server;
 mod errors;
 mod keys;
+mod lens_truth;
 mod line_ends;
 mod packaging;
 mod readme_picture;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::model::{Entry, Files, Sure, Token, Who, on_disk};
+use super::model::{Entry, Files, Sure, Token, Who, hides, on_disk};
 use super::ops::Edit;
 use super::world::{Call, RULES_FILE, World};
 
@@ -29,6 +29,50 @@ impl World {
             fs::rename(&beside, &full).expect("a rename");
         } else {
             fs::write(&full, bytes).expect("a write");
+        }
+    }
+
+    /// Gives the known files these states, as git does with a checkout. The ignore rules stay, and so do files in the way.
+    pub(super) fn check_out(&mut self, files: &Files) {
+        let now = self.disk();
+        let known = |path: &&String| self.seen.contains_key(*path) && *path != RULES_FILE;
+        for path in now.keys().filter(known) {
+            if files.get(path) == now.get(path) {
+                continue;
+            }
+            fs::remove_file(self.root.join(path)).expect("a removal");
+            let mut dirs = Path::new(path).ancestors().skip(1);
+            // a directory with other files stays
+            while let Some(dir) = dirs.next().filter(|dir| dir.parent().is_some()) {
+                if fs::remove_dir(self.root.join(dir)).is_err() {
+                    break;
+                }
+            }
+        }
+        let left = self.disk();
+        let is_hidden =
+            |path: &String| !self.seen.contains_key(path) && hides(left.get(RULES_FILE), path);
+        let seen: Vec<_> = files.iter().filter(|(path, _)| !is_hidden(path)).collect();
+        for (path, entry) in seen {
+            let full = self.root.join(path);
+            if left.contains_key(path) || path == RULES_FILE || !self.is_free(path, &left) {
+                continue;
+            }
+            match entry {
+                Entry::File { mode, bytes } => {
+                    use std::os::unix::fs::PermissionsExt as _;
+                    self.write(path, bytes);
+                    fs::set_permissions(&full, fs::Permissions::from_mode(*mode)).expect("a mode");
+                }
+                Entry::Link { target } => {
+                    use std::os::unix::ffi::OsStrExt as _;
+                    if let Some(dir) = full.parent() {
+                        fs::create_dir_all(dir).expect("directories");
+                    }
+                    let target = std::ffi::OsStr::from_bytes(target);
+                    std::os::unix::fs::symlink(target, &full).expect("a link");
+                }
+            }
         }
     }
 

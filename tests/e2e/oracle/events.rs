@@ -10,7 +10,7 @@ use backstitch_core::model::NodeId;
 
 use super::model::{Entry, Sure, Who, hides};
 use super::ops::Op;
-use super::world::{Call, Checked, World};
+use super::world::{Call, Checked, RULES_FILE, World};
 
 impl World {
     fn event(&self, who: Who, kind: EventKind) -> AgentEvent {
@@ -187,6 +187,7 @@ impl World {
                             found,
                             wrote: Some(Wrote::Whole(wrote)),
                         }],
+                        ..ToolReport::default()
                     },
                     _ => ToolReport::default(),
                 };
@@ -265,6 +266,10 @@ impl World {
                 self.asked();
                 self.settled("a look")
             }
+            Op::ThereAndBack { node, who } => {
+                let node = self.nth_node(*node);
+                self.away_and_home(node, *who)
+            }
             Op::Checkpoint => {
                 self.engine
                     .capture_mut()
@@ -290,6 +295,30 @@ impl World {
             | Op::Elsewhere { .. }
             | Op::Redo => self.restore_op(op),
         }
+    }
+
+    /// Takes the files to their state at a node and back, as git does with a checkout there and back, or with a stash.
+    /// A prompt comes in between. Every line has its author afterwards, as before.
+    fn away_and_home(&mut self, node: NodeId, who: Who) -> Checked {
+        if !self.calls.is_empty() || !self.background.is_empty() {
+            return Ok(());
+        }
+        self.run(&Op::Look)?;
+        let here = self.disk();
+        let there = self.expected[&node].clone();
+        // a known file that the rules hide is not known any more once it was away
+        if here.keys().any(|path| hides(here.get(RULES_FILE), path)) {
+            return Ok(());
+        }
+        self.check_out(&there);
+        self.run(&Op::Prompt(who))?;
+        self.check_out(&here);
+        self.same(&here, &self.disk())
+            .map_err(|e| format!("there and back: {e}"))?;
+        self.comes_back = true;
+        let looked = self.run(&Op::Look);
+        self.comes_back = false;
+        looked
     }
 
     fn nth_call(&self, n: u8) -> Option<Call> {

@@ -107,6 +107,11 @@ pub enum Op {
         background: bool,
     },
     Look,
+    /// The user takes all files to their state at a node, as git does, and back.
+    ThereAndBack {
+        node: u16,
+        who: Who,
+    },
     Checkpoint,
     Reopen,
     Rewind(Ask),
@@ -421,6 +426,12 @@ fn op(mix: Mix) -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (1, Just(Op::Look).boxed()),
+        (
+            if mix.user { 2 } else { 0 },
+            (any::<u16>(), agent(mix))
+                .prop_map(|(node, who)| Op::ThereAndBack { node, who })
+                .boxed(),
+        ),
         (1, Just(Op::Checkpoint).boxed()),
         (1, Just(Op::Reopen).boxed()),
         (6, ask(mix).prop_map(Op::Rewind).boxed()),

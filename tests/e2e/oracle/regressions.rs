@@ -1190,3 +1190,40 @@ fn default_rewind(node: u16) -> Op {
         back: false,
     })
 }
+
+fn rewind(node: u16) -> Op {
+    Op::Rewind(Ask {
+        node,
+        exact: false,
+        session: None,
+        path: None,
+        choice: Choice::Fail,
+        uncertain: false,
+        back: true,
+    })
+}
+
+/// U-19, U-20: an agent's new file, and one that it deleted, go and come back by git: both are the agent's still.
+#[test]
+fn what_comes_back_is_its_authors_still() {
+    let away = |node| Op::ThereAndBack { node, who: A };
+    holds(&[
+        named(Edit::Create { path: 1, lines: 3 }),
+        away(0),
+        rewind(0),
+    ]);
+    holds(&[shell(vec![Edit::Remove { file: 0 }]), away(0), rewind(0)]);
+    holds(&[
+        named(Edit::Create { path: 1, lines: 3 }),
+        Op::User(vec![Edit::Insert {
+            file: 1,
+            at: 1,
+            lines: 1,
+        }]),
+        away(0),
+        shell(vec![Edit::Rename { file: 1, to: 3 }]),
+        away(1),
+        away(0),
+        rewind(2),
+    ]);
+}

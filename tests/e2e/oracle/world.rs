@@ -109,6 +109,8 @@ pub struct World {
     /// Ignore rules at the last whole scan.
     pub(super) rules_scanned: Option<Entry>,
     pub(super) counter: usize,
+    /// True while files are found that come back as they were: their lines keep their authors.
+    pub(super) comes_back: bool,
     pub counts: Counts,
 }
 
@@ -157,6 +159,7 @@ impl World {
             background: BTreeSet::new(),
             rules_scanned: None,
             counter: 0,
+            comes_back: false,
             counts: Counts::default(),
         }
     }
@@ -422,6 +425,9 @@ impl World {
             }
         }
         let Some(last) = last else { return Ok(()) };
+        if self.comes_back {
+            return Ok(());
+        }
         let deltas = self
             .engine
             .comparer()

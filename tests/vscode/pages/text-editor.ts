@@ -25,7 +25,10 @@ export class TextEditor {
     this.page = page;
     this.root = root;
     this.lenses = root.locator('.codelens-decoration a');
-    this.hoverBox = page.locator('.monaco-hover:visible .hover-contents');
+    this.hoverBox = page
+      .locator('.monaco-hover:visible')
+      .filter({ has: page.locator('.hover-contents') })
+      .first();
     this.peek = root.locator('.peekview-widget');
     this.tab = group.locator('.tab.active');
   }
@@ -99,6 +102,11 @@ export class TextEditor {
     return this.lenses.filter({ hasText: title });
   }
 
+  /** A group of lenses of one line by a part of its text, which may have no command. */
+  lensGroup(text: string | RegExp): Locator {
+    return this.root.locator('.codelens-decoration').filter({ hasText: text });
+  }
+
   /** The titles of the lenses in view, from above. */
   async lensTitles(): Promise<string[]> {
     const found = await this.lenses.evaluateAll((all) =>
@@ -141,6 +149,22 @@ export class TextEditor {
   /** Decorations of a line's gutter with this in their class name. */
   glyph(line: number, className: string): Locator {
     return this.margin(line).locator(`[class*="${className}"]`);
+  }
+
+  /** The lines in view beside which extensions have an icon in the margin. */
+  async marked(): Promise<number[]> {
+    return this.root.evaluate((editor) => {
+      const middle = (element: Element) => {
+        const { top, height } = element.getBoundingClientRect();
+        return top + height / 2;
+      };
+      const icons = editor.querySelectorAll('.glyph-margin-widgets [class*="TextEditorDecorationType"]');
+      const places = [...icons].map(middle);
+      return [...editor.querySelectorAll('.margin-view-overlays .line-numbers')]
+        .filter((number) => places.some((place) => Math.abs(place - middle(number)) < 4))
+        .map((number) => Number(number.textContent))
+        .sort((a, b) => a - b);
+    });
   }
 
   // ---- hover -----------------------------------------------------------------------------------------------------

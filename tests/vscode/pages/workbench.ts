@@ -4,6 +4,7 @@ import { ActivityBar } from './activity-bar.ts';
 import { DiffEditor, MultiDiffEditor } from './diff-editor.ts';
 import { MergeEditor } from './merge-editor.ts';
 import { Dialog, Notifications } from './notifications.ts';
+import { Plan } from './plan.ts';
 import { QuickInput } from './quick-input.ts';
 import { StatusBar } from './status-bar.ts';
 import { TextEditor } from './text-editor.ts';
@@ -22,6 +23,8 @@ export class Workbench {
   readonly diff: DiffEditor;
   readonly multiDiff: MultiDiffEditor;
   readonly merge: MergeEditor;
+  /** The plan of a restore. */
+  readonly plan: Plan;
 
   constructor(page: Page) {
     this.page = page;
@@ -35,6 +38,7 @@ export class Workbench {
     this.diff = new DiffEditor(page, group);
     this.multiDiff = new MultiDiffEditor(page, group);
     this.merge = new MergeEditor(page, group);
+    this.plan = new Plan(page, group, this.multiDiff, this.quick);
   }
 
   async ready(): Promise<void> {

@@ -113,8 +113,8 @@ export class Agent {
   }
 
   /** Runs a shell command; a failure is reported as such. */
-  bash(command: string): Output {
-    const call = this.pre('Bash', { command, description: 'run a command' });
+  bash(command: string, description = 'run a command'): Output {
+    const call = this.pre('Bash', { command, description });
     const output = this.world.sh(command);
     if (output.code === 0) {
       const { stdout, stderr } = output;

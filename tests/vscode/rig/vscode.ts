@@ -89,7 +89,7 @@ export class Code {
   async open(file?: string, folder = this.world.root): Promise<Workbench> {
     const { address } = this.server;
     const host = new URL(await address).host;
-    const query = new URLSearchParams({ folder });
+    const query = new URLSearchParams(folder.endsWith('.code-workspace') ? { workspace: folder } : { folder });
     if (file !== undefined) {
       const uri = `vscode-remote://${host}${path.join(folder, file)}`;
       query.set('payload', JSON.stringify([['openFile', uri]]));

@@ -3,9 +3,12 @@
 import * as vscode from "vscode";
 
 import { below } from "../documents/open.ts";
+import type { Kept } from "./kept.ts";
 import type { Commands, Where } from "../server/protocol.ts";
+import { rev } from "../server/protocol.ts";
+import { about } from "../show/words.ts";
 import type { Filter } from "../timeline/model.ts";
-import { BranchRow, EntryRow, FileRow, Row } from "../timeline/rows.ts";
+import { BranchRow, EntryRow, FileRow, KeptRow, Row } from "../timeline/rows.ts";
 
 /** Arguments from a lens, a code action, a row of the timeline or a file of the explorer; else an empty object. */
 // the caller names the type; the server refuses wrong arguments
@@ -56,21 +59,56 @@ export function itself<T extends object>(argument: unknown): T {
   return isRow ? { ...given, rev: argument.checkpoint.id } : given;
 }
 
-/** Arguments to undo the operation of a row. */
+/** Like `itself`, with the title of the row, for messages. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function titled<T extends object>(argument: unknown): T & { title?: string } {
+  const given = itself<T>(argument);
+  return argument instanceof EntryRow
+    ? { ...given, title: about(argument.checkpoint, vscode.l10n.t) }
+    : given;
+}
+
+/** Name of a row's checkpoint in commands: a turn has its own. */
+export function nameOf(argument: unknown): string {
+  if (argument instanceof EntryRow) return rev(argument.checkpoint);
+  return asArguments<{ rev?: string }>(argument).rev ?? "";
+}
+
+/** Arguments to compare the states before and after a group of the user's edits; undefined for another row. */
+export function savesOf(argument: unknown): (Where & { rev: string; rev2: string }) | undefined {
+  if (!(argument instanceof EntryRow)) return undefined;
+  const [newest, oldest] = [argument.saves[0], argument.saves.at(-1)];
+  const before = oldest?.parent ?? null;
+  if (newest === undefined || before === null) return undefined;
+  return { workspace: argument.arguments.workspace, rev: before, rev2: newest.id };
+}
+
+/** Text that an editor had not saved: of a row, or as named by a message. */
+export function keptOf(argument: unknown): Kept {
+  const { workspace, uri, rev: at, unsaved } = asArguments<Partial<KeptRow["arguments"]>>(argument);
+  if (workspace === undefined || uri === undefined || at === undefined) {
+    throw new Error(vscode.l10n.t("No text is kept there"));
+  }
+  return { root: workspace, file: vscode.Uri.parse(uri), rev: at, number: unsaved ?? 1 };
+}
+
+/** Arguments to undo the operation of a row, or the one that undid it. */
 export function operationOf(argument: unknown): Commands["backstitch.undo"]["params"] {
-  const operation = argument instanceof EntryRow ? argument.checkpoint.operation : null;
+  const operation = argument instanceof EntryRow ? argument.operation : null;
   if (!(argument instanceof EntryRow) || operation === null) {
     throw new Error(vscode.l10n.t("This is not a rewind that can be undone"));
   }
   return { workspace: argument.arguments.workspace, op: operation.id };
 }
 
-/** Filter for rows like this one: the path of a file, or the session of an agent's checkpoint. */
-export function filterOf(argument: unknown): Filter {
+/** Filter for rows like this one: the path of a file, or the session of an agent's checkpoint, which has a name, too. */
+export function filterOf(argument: unknown): { filter: Filter; session?: string } {
   if (argument instanceof FileRow) {
     const path = below(argument.arguments.workspace, argument.resourceUri?.fsPath ?? "");
-    return path === undefined ? {} : { path };
+    return { filter: path === undefined ? {} : { path } };
   }
-  const session = argument instanceof EntryRow ? argument.checkpoint.session : null;
-  return session === null ? {} : { session };
+  const { session = null, letter = null } = argument instanceof EntryRow ? argument.checkpoint : {};
+  if (session === null) return { filter: {} };
+  const name = letter === null ? {} : { session: vscode.l10n.t("session {0}", letter) };
+  return { filter: { session }, ...name };
 }

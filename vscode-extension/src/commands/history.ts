@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { type Commands, shown } from "../server/protocol.ts";
+import { failure, message } from "../show/errors.ts";
 import { point } from "../show/words.ts";
 import { busy } from "../show/progress.ts";
 
@@ -76,24 +77,72 @@ function reportFork(forked: Forked, typed: Commands["backstitch.fork"]["params"]
     });
 }
 
-export async function tag(ctx: Ctx, typed: Commands["backstitch.tag"]["params"]): Promise<void> {
+/** Title of the checkpoint, for messages. */
+type Titled = { title?: string };
+
+export async function tag(
+  ctx: Ctx,
+  { title, ...typed }: Commands["backstitch.tag"]["params"] & Titled,
+): Promise<void> {
   const say = vscode.l10n.t;
-  const name =
-    typed.name ??
-    (await vscode.window.showInputBox({
-      title: say("Tag {0}", point(typed.rev ?? "@", say)),
-      prompt: say("Name of the tag"),
-    }));
-  if (name === undefined || name === "") return;
-  const tagged = await ctx.execute("backstitch.tag", { ...typed, name });
-  void vscode.window.showInformationMessage(say("{0} is tagged {1}", tagged.checkpoint, tagged.tag));
+  const named = title === undefined ? point(typed.rev ?? "@", say) : `“${title}”`;
+  const make = (name: string) => ctx.execute("backstitch.tag", { ...typed, name });
+  const tagged =
+    typeof typed.name !== "string"
+      ? await asked({ title: say("Tag {0}", named), prompt: say("Name of the tag") }, make)
+      : await make(typed.name);
+  if (tagged === undefined) return;
+  const what = title === undefined ? tagged.checkpoint : `“${title}”`;
+  void vscode.window.showInformationMessage(say("{0} is tagged {1}", what, tagged.tag));
 }
 
-export async function pin(ctx: Ctx, typed: Commands["backstitch.pin"]["params"]): Promise<void> {
+/** Asks for a name and uses it. A name that is refused stays in the box, with the reason. */
+async function asked<T>(
+  { title, prompt }: { title: string; prompt: string },
+  use: (name: string) => Promise<T>,
+): Promise<T | undefined> {
+  const box = vscode.window.createInputBox();
+  box.title = title;
+  box.prompt = prompt;
+  try {
+    return await new Promise<T | undefined>((resolve, reject) => {
+      const accept = async () => {
+        if (box.value === "" || box.busy) return;
+        box.busy = true;
+        try {
+          resolve(await use(box.value));
+        } catch (error) {
+          const kind = failure(error)?.kind;
+          if (kind !== "usage" && kind !== "refused") throw error;
+          box.validationMessage = message(error);
+        }
+        box.busy = false;
+      };
+      box.onDidAccept(() => {
+        accept().catch(reject);
+      });
+      box.onDidChangeValue(() => {
+        box.validationMessage = undefined;
+      });
+      box.onDidHide(() => {
+        resolve(undefined);
+      });
+      box.show();
+    });
+  } finally {
+    box.dispose();
+  }
+}
+
+export async function pin(
+  ctx: Ctx,
+  { title, ...typed }: Commands["backstitch.pin"]["params"] & Titled,
+): Promise<void> {
   const say = vscode.l10n.t;
   const done = await ctx.execute("backstitch.pin", typed);
+  const what = title === undefined ? done.checkpoint : `“${title}”`;
   void vscode.window.showInformationMessage(
-    done.pinned ? say("{0} is pinned", done.checkpoint) : say("{0} is no longer pinned", done.checkpoint),
+    done.pinned ? say("{0} is pinned", what) : say("{0} is no longer pinned", what),
   );
 }
 
@@ -119,6 +168,8 @@ export async function menu(ctx: Ctx): Promise<void> {
   const rows: (vscode.QuickPickItem & { command: string })[] = [
     { label: `$(history) ${say("Show the timeline")}`, command: "backstitch.timeline" },
     { label: `$(type-hierarchy) ${say("Show branches and forks")}`, command: "backstitch.graph" },
+    { label: `$(checklist) ${say("Review agent changes")}`, command: "backstitch.review" },
+    { label: `$(discard) ${say("Undo the last turn")}`, command: "backstitch.undoTurn" },
     { label: `$(discard) ${say("Rewind…")}`, command: "backstitch.rewind" },
     { label: `$(reply) ${say("Undo the last rewind")}`, command: "backstitch.undo" },
     { label: `$(bookmark) ${say("Make a checkpoint")}`, command: "backstitch.checkpoint" },

@@ -2,7 +2,9 @@
 
 import * as vscode from "vscode";
 
+import type { Marks } from "../code/marks.ts";
 import { Merges } from "../compare/merge.ts";
+import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
@@ -13,16 +15,34 @@ import type { Graph } from "../graph/panel.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
-import { point } from "../show/words.ts";
+import { PlanEditor } from "../show/plan.ts";
+import { about, point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTakeOut } from "./arguments.ts";
+import {
+  asArguments,
+  filterOf,
+  itself,
+  keptOf,
+  nameOf,
+  only,
+  operationOf,
+  pointOf,
+  savesOf,
+  seenAt,
+  titled,
+  toTakeOut,
+} from "./arguments.ts";
 import * as history from "./history.ts";
+import * as kept from "./kept.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
+import { UndoneInEditor } from "./undone.ts";
 
 export type Features = {
   review: Review;
+  marks: Marks;
+  kept: KeptMarks;
   quickDiff: QuickDiff;
   timeline: TimelineView;
   graph: Graph;
@@ -33,11 +53,19 @@ type Run = (...given: unknown[]) => unknown;
 export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Nothing());
   ctx.register(new Files(ctx, features.review));
-  const restores = new Restores(ctx, ctx.register(new Merges()), ctx.register(new Planned()));
-  for (const [name, run] of Object.entries(table(ctx, features, restores))) {
+  const planned = ctx.register(new Planned());
+  const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
+  const merges = ctx.register(new Merges());
+  const restores = new Restores(ctx, merges, plans, ctx.register(new UndoneInEditor()));
+  const all: Record<string, Run> = {
+    ...table(ctx, features, restores),
+    ...ofPlans(plans),
+    "backstitch.conflicts.next": () => merges.next(),
+  };
+  for (const [name, run] of Object.entries(all)) {
     ctx.register(
       vscode.commands.registerCommand(name, (...given: unknown[]) =>
-        withErrors(() => Promise.resolve(run(...given))),
+        withErrors(() => Promise.resolve(run(...given)), asArguments<Where>(given[0]).workspace),
       ),
     );
   }
@@ -77,9 +105,10 @@ function table(
     typed: P,
     title: string,
     which?: (row: Checkpoint) => boolean,
-  ): Promise<(P & { rev: string }) | undefined> => {
+  ): Promise<(P & { rev: string; title: string }) | undefined> => {
     const chosen = await pick.checkpoint(ctx, place(typed), title, which);
-    return chosen === undefined ? undefined : { ...typed, rev: chosen.checkpoint.id };
+    if (chosen === undefined) return undefined;
+    return { ...typed, rev: chosen.checkpoint.id, title: about(chosen.checkpoint, say) };
   };
   return {
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
@@ -127,19 +156,19 @@ function table(
       return typed === undefined ? undefined : history.fork(ctx, typed);
     },
     "backstitch.tag": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.tag"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.tag"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to tag"));
       return chosen === undefined ? undefined : history.tag(ctx, chosen);
     },
     "backstitch.pin": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.pin"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Select a checkpoint to pin"));
       return chosen === undefined ? undefined : history.pin(ctx, chosen);
     },
     "backstitch.unpin": async (argument) => {
-      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const typed = await ctx.about(titled<Commands["backstitch.pin"]["params"]>(argument));
       const chosen =
         typeof typed.rev === "string"
           ? typed
@@ -180,7 +209,14 @@ function table(
       return newer && compare.since(ctx, features.review, { ...where, rev: older.rev, rev2: newer.rev });
     },
     "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(seenAt(argument))),
-    "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
+    "backstitch.openChange": async (argument) => {
+      const saves = savesOf(argument);
+      return saves === undefined
+        ? compare.openChange(ctx, await ctx.about(itself(argument)))
+        : compare.since(ctx, features.review, saves);
+    },
+    "backstitch.showKept": (argument) => kept.show(keptOf(argument)),
+    "backstitch.compareKept": (argument) => kept.compare(keptOf(argument)),
     "backstitch.timeline": async (argument) => features.timeline.reveal(asArguments<Where>(argument).uri),
     "backstitch.timeline.refresh": () => {
       features.timeline.refresh();
@@ -193,7 +229,11 @@ function table(
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => features.timeline.ask(),
     "backstitch.timeline.clearFilter": () => features.timeline.filterBy({}),
-    "backstitch.timeline.only": (argument) => features.timeline.filterBy(filterOf(argument)),
+    // the same command for rows, under titles of their own
+    "backstitch.timeline.onlySession": (argument) => onlyLike(features.timeline, argument),
+    "backstitch.timeline.onlyFile": (argument) => onlyLike(features.timeline, argument),
+    "backstitch.revertTurn": (argument) => vscode.commands.executeCommand("backstitch.revert", argument),
+    "backstitch.revertStep": (argument) => vscode.commands.executeCommand("backstitch.revert", argument),
     "backstitch.graph": () => {
       features.graph.show();
     },
@@ -216,9 +256,17 @@ function table(
       const pointed = features.quickDiff.pointed(given);
       await features.review.keep(pointed.length > 0 ? pointed : await features.review.atCursor());
     },
+    "backstitch.removed.show": (argument) => features.marks.show(argument),
+    "backstitch.removed.putBack": (argument) => features.marks.putBack(restores, argument),
+    "backstitch.removed.keep": (argument) => features.marks.keep(argument),
     "backstitch.change.takeBackAll": () => features.review.takeBack(restores, features.quickDiff.all(), true),
     "backstitch.change.keepAll": () => features.review.keep(features.quickDiff.all()),
-    "backstitch.change.forget": () => features.quickDiff.forget(),
+    "backstitch.change.forget": async () => {
+      const compared = features.review.compared();
+      if (compared.length === 0) return features.quickDiff.forget();
+      return features.review.forgetOf(compared);
+    },
+    "backstitch.change.unkeep": (argument) => features.kept.unkeep(argument),
     "backstitch.openFile": (given) => {
       const uri =
         (given as vscode.SourceControlResourceState | undefined)?.resourceUri ??
@@ -231,6 +279,8 @@ function table(
     // the same command for a row, under another title
     "backstitch.undoThis": (argument) =>
       vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
+    "backstitch.undoRewind": (argument) =>
+      vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
     "backstitch.forkInto": async (argument) => {
       const typed = await rev<Commands["backstitch.fork"]["params"]>(
         await ctx.about(pointOf(argument)),
@@ -238,8 +288,7 @@ function table(
       );
       return typed === undefined ? undefined : history.forkInto(ctx, typed);
     },
-    "backstitch.copyId": (argument) =>
-      vscode.env.clipboard.writeText(itself<{ rev?: string }>(argument).rev ?? ""),
+    "backstitch.copyId": (argument) => vscode.env.clipboard.writeText(nameOf(argument)),
     "backstitch.server.restart": () => ctx.restart(),
     "backstitch.server.log": () => {
       ctx.log.show();
@@ -251,7 +300,35 @@ function table(
     },
     "backstitch.repair": () => features.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
+    "backstitch.walkthrough": () =>
+      vscode.commands.executeCommand(
+        "workbench.action.openWalkthrough",
+        `${ctx.extension.extension.id}#start`,
+        false,
+      ),
   };
+}
+
+/** Commands of an open plan. One with each title runs it. */
+function ofPlans(plans: PlanEditor): Record<string, Run> {
+  const verbs = ["rewind", "revert", "undo", "redo", "switch"] as const;
+  return {
+    ...Object.fromEntries(verbs.map((verb) => [`backstitch.plan.${verb}`, () => plans.accept()])),
+    "backstitch.plan.run": () => plans.accept(),
+    "backstitch.plan.options": () => plans.options(),
+    "backstitch.plan.cancel": () => {
+      plans.cancel();
+    },
+    // keys belong to commands that stand in no title, which would show them beside the words
+    "backstitch.plan.discard": () => {
+      plans.cancel();
+    },
+  };
+}
+
+function onlyLike(timeline: TimelineView, argument: unknown): Promise<void> {
+  const { filter, session } = filterOf(argument);
+  return timeline.filterBy(filter, session);
 }
 
 /** Parameters that name the workspace; a document would limit the request to that file. */

@@ -4,21 +4,21 @@ import * as vscode from "vscode";
 
 import type { Merges } from "../compare/merge.ts";
 import type { Ctx } from "../ctx.ts";
-import { Planned } from "../documents/planned.ts";
 import * as documents from "../documents/open.ts";
 import {
   type Commands,
   type PlanParams,
   type PlanResult,
   type RestoreResult,
-  type Text,
   shown,
 } from "../server/protocol.ts";
 import { isCancelled, withErrors } from "../show/errors.ts";
+import type { UndoneInEditor } from "./undone.ts";
 import * as pick from "../show/pick.ts";
-import { type Decision, type Instead, type Way, decide, sentence } from "../show/plan.ts";
+import type { Decision, Instead, PlanEditor, Way } from "../show/plan.ts";
+import { sentence } from "../show/planText.ts";
 import { busy } from "../show/progress.ts";
-import { gap, summary } from "../show/words.ts";
+import { conflicts, gap } from "../show/words.ts";
 
 export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
@@ -46,7 +46,8 @@ export class Restores {
   constructor(
     private readonly ctx: Ctx,
     private readonly merges: Merges,
-    private readonly planned: Planned,
+    private readonly editor: PlanEditor,
+    private readonly undone: UndoneInEditor,
   ) {}
 
   /**
@@ -54,16 +55,10 @@ export class Restores {
    * meanwhile. `plain`: a plan without conflicts and gaps runs at once, without a question.
    */
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<Outcome> {
-    // the server locates lines of a document when the command arrives, and asks for confirmation
-    if ("lines" in typed && Array.isArray(typed.lines)) {
-      const result: RestoreResult = await this.ctx.execute(verb, typed);
-      await this.report(verb, typed, result);
-      return result;
-    }
-    let asked = typed;
     // a plan that differs from the request is shown
     let isAsked = plain;
-    let first = await this.plan(verb, asked);
+    let first = await this.plan(verb, typed);
+    let asked = withHunks(typed, first);
     for (;;) {
       if (first.empty && first.conflicts.length === 0) {
         this.nothing(verb, asked, first);
@@ -72,7 +67,12 @@ export class Restores {
       const isPlain = isAsked && first.conflicts.length === 0 && first.gaps.length === 0;
       const decision: Decision | undefined = isPlain
         ? { onConflict: "fail" }
-        : await this.show(first, this.ways(verb, asked, first));
+        : await this.editor.decide({
+            verb: buttonOf(verb),
+            plan: first,
+            ways: this.ways(verb, asked, first),
+            only: onlyIn(asked),
+          });
       if (decision === undefined) return "called off";
       if ("instead" in decision) {
         asked = { ...asked, ...decision.instead };
@@ -106,7 +106,8 @@ export class Restores {
         this.nothing(verb, asked, decided);
         return "nothing to do";
       }
-      await this.report(verb, asked, result);
+      this.undone.expect(await this.root(asked), decided);
+      await this.report(verb, asked, result, decided.title);
       return result;
     }
   }
@@ -141,16 +142,26 @@ export class Restores {
         ),
       isRewind &&
         plan.stays.length > 0 &&
+        typed.allSessions !== true &&
         way(
           "organization",
-          say("Undo the other sessions' later work, too"),
+          say("Undo all agents' work since"),
           say("your own edits stay"),
-          now({ allSessions: true }),
+          now({ allSessions: true, session: null }),
         ),
       isRewind &&
+        typed.allSessions === true &&
+        way(
+          "hubot",
+          say("Undo only this session's work"),
+          say("keeps the work of other sessions"),
+          now({ allSessions: false }),
+        ),
+      isRewind &&
+        sessionsOf(plan) > 1 &&
         way("hubot", say("Only one session's work…"), say("keeps the work of other sessions"), async () => {
           const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
-          return session === undefined ? undefined : { session };
+          return session === undefined ? undefined : { session, allSessions: false };
         }),
       typed.uncertain !== "take" &&
         plan.gaps.some((each) => each.kind === "uncertain") &&
@@ -206,24 +217,7 @@ export class Restores {
     );
   }
 
-  private async show(plan: PlanResult, ways: Way[]): Promise<Decision | undefined> {
-    const texts = this.planned.keep(plan.texts ?? []);
-    const title = sentence(plan.title);
-    const look = async (file: { path: Text }) => {
-      const sides = texts.get(shown(file.path));
-      if (sides === undefined) {
-        void vscode.window.showInformationMessage(
-          vscode.l10n.t("{0} is binary or too large to preview", shown(file.path)),
-        );
-        return;
-      }
-      await documents.diff(sides, `${shown(file.path)} (${title})`, { preserveFocus: true, preview: true });
-    };
-    const all = () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]);
-    return decide(plan, { file: look, all }, ways);
-  }
-
-  private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult): Promise<void> {
+  private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult, title: string): Promise<void> {
     const say = vscode.l10n.t;
     if (!("operation" in result) || result.operation === null) return;
     const done = result.actions.filter((action) => action.action !== "skip").length;
@@ -232,8 +226,12 @@ export class Restores {
     const left = result.incomplete ?? [];
     const awaited = result.awaited ?? [];
     const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
+    const only = onlyIn(typed);
+    const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+    const open = conflicts(marked);
     const text = [
-      `${did(verb)}: ${files}`,
+      only === undefined ? `${did(verb)}: ${files}` : say("Change undone in {0}", only),
+      open === 0 ? "" : open === 1 ? say("1 conflict to resolve") : say("{0} conflicts to resolve", open),
       unsaved === 0 ? "" : say("{0} of them unsaved in editors", unsaved),
       result.gaps.length === 0 ? "" : say("not restored: {0}", result.gaps.map(gap).join("; ")),
       notTaken.length === 0 ? "" : say("not accepted by the editor: {0}", notTaken.map(shown).join(", ")),
@@ -244,26 +242,28 @@ export class Restores {
     ]
       .filter(Boolean)
       .join("; ");
-    const undo = say("Undo");
-    const op = result.operation;
-    const again = verb === "backstitch.undo" ? [] : [undo];
+    const at = place(typed);
+    const back: [string, () => Promise<Outcome>] =
+      verb === "backstitch.undo"
+        ? [say("Redo"), () => this.run("backstitch.redo", at, true)]
+        : [say("Undo"), () => this.run("backstitch.undo", { ...at, op: result.operation }, true)];
+    const [label, run] = back;
     // not awaited: the command has finished, and the message may stay open
     const show =
       notTaken.length + left.length > 0
         ? vscode.window.showWarningMessage
         : vscode.window.showInformationMessage;
-    void show(text, ...again).then((chosen) =>
-      chosen === undefined
-        ? undefined
-        : withErrors(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
-    );
-    const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+    void show(text, label).then((chosen) => (chosen === undefined ? undefined : withErrors(run)));
     if (marked.length > 0) {
       const root = await this.root(typed);
-      for (const conflict of marked) {
-        await this.merges.open(documents.onDisk(root, conflict.path), result.target, conflict.hunks);
-      }
+      const files = marked.map(({ path, hunks }) => ({
+        file: documents.onDisk(root, path),
+        title: sentence(title),
+        hunks,
+      }));
+      await this.merges.lead(files);
     }
+    await this.merges.check();
   }
 
   private async root(typed: Typed<Verb>): Promise<string> {
@@ -276,6 +276,39 @@ export class Restores {
 function isSame(one: PlanResult, other: PlanResult): boolean {
   const facts = ({ plan, conflicts, gaps }: PlanResult) => JSON.stringify([plan, conflicts, gaps]);
   return facts(one) === facts(other);
+}
+
+/** Number of sessions whose work a plan concerns. */
+function sessionsOf({ takes, stays }: PlanResult): number {
+  return new Set([...takes, ...stays].map(({ session }) => session)).size;
+}
+
+/** Names the hunks at the requested lines, which move with later edits. */
+function withHunks<V extends Verb>(typed: Typed<V>, { hunks }: PlanResult): Typed<V> {
+  if (hunks === undefined || typeof typed.uri !== "string") return typed;
+  return { ...typed, lines: null, paths: [typed.uri], hunks };
+}
+
+/** Name of the file to whose changes a restore is restricted. */
+function onlyIn({ hunks, paths }: Typed<Verb>): string | undefined {
+  const [file] = paths ?? [];
+  if (!Array.isArray(hunks) || hunks.length === 0 || file === undefined) return undefined;
+  return vscode.workspace.asRelativePath(vscode.Uri.parse(file));
+}
+
+function buttonOf(verb: Verb): "rewind" | "revert" | "undo" | "redo" | "switch" {
+  switch (verb) {
+    case "backstitch.rewind":
+      return "rewind";
+    case "backstitch.revert":
+      return "revert";
+    case "backstitch.undo":
+      return "undo";
+    case "backstitch.redo":
+      return "redo";
+    case "backstitch.switch":
+      return "switch";
+  }
 }
 
 /** Parameters that name the workspace of a command. */

@@ -11,3 +11,19 @@ export function run(program: string, args: string[], cwd?: string): Promise<stri
     });
   });
 }
+
+/** Time for which a program may take to say its version, in milliseconds. */
+const VERSION_TIMEOUT = 10_000;
+
+/** Returns the version that a program reports; undefined if it is not Backstitch. */
+export function versionOf(file: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    try {
+      execFile(file, ["--version"], { timeout: VERSION_TIMEOUT }, (error, stdout) => {
+        resolve(error === null && stdout.startsWith("backstitch ") ? stdout.trim() : undefined);
+      });
+    } catch {
+      resolve(undefined);
+    }
+  });
+}

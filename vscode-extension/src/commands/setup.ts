@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { run } from "./run.ts";
+import { run, versionOf } from "./run.ts";
 
 const say = vscode.l10n.t;
 
@@ -15,10 +15,20 @@ export async function choose(ctx: Ctx): Promise<void> {
       canSelectMany: false,
     })) ?? [];
   if (file === undefined) return;
+  const version = await versionOf(file.fsPath);
+  if (version === undefined) {
+    const again = say("Choose Another…");
+    const chosen = await vscode.window.showErrorMessage(
+      say("{0} is not Backstitch. Nothing was changed.", file.fsPath),
+      again,
+    );
+    if (chosen === again) await choose(ctx);
+    return;
+  }
   const settings = vscode.workspace.getConfiguration("backstitch");
   const before = settings.get<string>("server.path", "");
   await settings.update("server.path", file.fsPath, vscode.ConfigurationTarget.Global);
-  ctx.log.info(`${file.fsPath} was chosen`);
+  ctx.log.info(`${file.fsPath} was chosen: ${version}`);
   // a changed setting restarts the server by itself
   if (before === file.fsPath) await ctx.restart();
 }
@@ -37,7 +47,7 @@ export async function agents(ctx: Ctx): Promise<void> {
     return;
   }
   const there = await found(binary.path);
-  const names = AGENTS.map((name): Agent => {
+  const all = AGENTS.map((name): Agent => {
     const where = there.get(name);
     return {
       label: `$(hubot) ${name}`,
@@ -46,7 +56,7 @@ export async function agents(ctx: Ctx): Promise<void> {
       name,
     };
   });
-  const chosen = await vscode.window.showQuickPick<Agent>(names, {
+  const chosen = await vscode.window.showQuickPick<Agent>(all, {
     title: say("Select agents to record"),
     canPickMany: true,
   });
@@ -54,8 +64,12 @@ export async function agents(ctx: Ctx): Promise<void> {
   const said = await run(binary.path, ["setup", ...chosen.map(({ name }) => name)]);
   ctx.log.info(said);
   const log = say("Show details");
+  const names = chosen.map(({ name }) => name).join(", ");
   void vscode.window
-    .showInformationMessage(say("Set up: {0}", chosen.map(({ name }) => name).join(", ")), log)
+    .showInformationMessage(
+      say("Set up: {0}. Start a new session of it: what it does is recorded from now on.", names),
+      log,
+    )
     .then((answer) => {
       if (answer === log) ctx.log.show();
     });
@@ -80,15 +94,25 @@ const AGENTS = ["claude-code"];
 export async function missing(ctx: Ctx): Promise<void> {
   const { state } = ctx;
   if (state.name !== "missing") return;
-  const { setting } = state.binary;
+  const { setting, isForeign } = state.binary;
   const text =
     setting === undefined
       ? say("The program backstitch was not found: it is neither in the extension nor on the PATH.")
-      : say("{0} (backstitch.server.path) is not an executable.", setting);
-  const [pick, settings, again] = [say("Choose it…"), say("Open settings"), say("Try again")];
-  const chosen = await vscode.window.showWarningMessage(text, pick, settings, again);
+      : isForeign
+        ? say("{0} (backstitch.server.path) is not Backstitch.", setting)
+        : say("{0} (backstitch.server.path) is not an executable.", setting);
+  const [pick, install, settings, again] = [
+    say("Choose it…"),
+    say("How to install"),
+    say("Open settings"),
+    say("Try again"),
+  ];
+  const other = setting === undefined ? install : settings;
+  const chosen = await vscode.window.showWarningMessage(text, pick, other, again);
   if (chosen === pick) await choose(ctx);
-  else if (chosen === settings) {
+  else if (chosen === install) {
+    await vscode.commands.executeCommand("backstitch.walkthrough");
+  } else if (chosen === settings) {
     await vscode.commands.executeCommand("workbench.action.openSettings", "backstitch.server");
   } else if (chosen === again) await ctx.restart();
 }

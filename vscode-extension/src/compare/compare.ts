@@ -14,9 +14,10 @@ import {
 } from "../server/protocol.ts";
 import { about, counts } from "../show/words.ts";
 import type { Review } from "./review.ts";
-import { type StepPair, oldestFirst, spans, together } from "./spans.ts";
+import { type StepPair, binaries, oldestFirst, spans, together } from "./spans.ts";
 
-export type Since = Where & { rev?: string | null; rev2?: string | null };
+/** `line`: the line of the file that is revealed. */
+export type Since = Where & { rev?: string | null; rev2?: string | null; line?: number };
 
 /** Compares one file if a document is named, else all changed files. */
 export async function since(ctx: Ctx, review: Review, asked: Since): Promise<void> {
@@ -41,11 +42,15 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
     .map((file) => documents.sides(root, file, from.id, to?.id));
   const [only] = all;
   if (only === undefined) {
+    const names = files.map(({ path }) => shown(path)).join(", ");
     const same =
-      files.length === 0 ? vscode.l10n.t("No differences") : vscode.l10n.t("Only binary files differ");
-    void vscode.window.showInformationMessage(`${same}: ${title}`);
+      files.length === 0
+        ? vscode.l10n.t("No differences: {0}", title)
+        : vscode.l10n.t("Only binary files differ: {0} ({1})", names, title);
+    void vscode.window.showInformationMessage(same);
   } else if (uri !== null && all.length === 1) {
-    await documents.diff(only, `${basename(only.resource)} (${title})`);
+    const at = asked.line === undefined ? {} : { selection: new vscode.Range(asked.line, 0, asked.line, 0) };
+    await documents.diff(only, `${basename(only.resource)} (${title})`, at);
   } else {
     const binary = files.length - all.length;
     const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);
@@ -76,12 +81,37 @@ export async function changed(
   const all = spans(steps, await interrupted(ctx, place, steps))
     .map(({ change, from, to }) => documents.sides(root, change, from, to))
     .filter((sides) => uri === undefined || sides.resource.toString() === vscode.Uri.parse(uri).toString());
-  const title = `${revOf(checkpoint)} · ${about(checkpoint, vscode.l10n.t)}`;
+  const say = vscode.l10n.t;
+  const name = `${revOf(checkpoint)} · ${about(checkpoint, say)}`;
+  const binary = binaries(steps)
+    .map((path) => documents.onDisk(root, path))
+    .filter((file) => uri === undefined || file.toString() === vscode.Uri.parse(uri).toString());
+  const without = binary.length === 0 ? "" : say("without {0} binary", binary.length);
+  const title = [name, without].filter(Boolean).join(" ");
   const [only] = all;
-  if (only === undefined) {
-    void vscode.window.showInformationMessage(vscode.l10n.t("{0} changed no files", title));
-  } else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
+  if (only === undefined) await onlyBinary(name, binary);
+  else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
   else await documents.changes(title, all);
+}
+
+/** Says that a checkpoint has no lines to show, and why. */
+async function onlyBinary(name: string, files: readonly vscode.Uri[]): Promise<void> {
+  const say = vscode.l10n.t;
+  const [first] = files;
+  if (first === undefined) {
+    void vscode.window.showInformationMessage(say("{0} changed no files", name));
+    return;
+  }
+  const names = files.map((file) => vscode.workspace.asRelativePath(file)).join(", ");
+  const open = say("Open {0}", basename(first));
+  const text = say("{0} changed only binary files, which have no lines to compare: {1}", name, names);
+  const isThere = await Promise.resolve(vscode.workspace.fs.stat(first)).then(
+    () => true,
+    () => false,
+  );
+  void vscode.window.showInformationMessage(text, ...(isThere ? [open] : [])).then((chosen) => {
+    if (chosen === open) void vscode.commands.executeCommand("vscode.open", first);
+  });
 }
 
 /** Returns pairs of consecutive steps on the same file between which others changed that file, too. */
@@ -106,8 +136,9 @@ export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise
   const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
   const path = documents.below(root, vscode.Uri.parse(asked.uri).fsPath);
   if (path === undefined) return;
-  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(parts({ root, rev: id, path })));
-  await vscode.window.showTextDocument(document, { preview: true });
+  const document = vscode.Uri.from(parts({ root, rev: id, path }));
+  const title = `${path.slice(path.lastIndexOf("/") + 1)} (${asked.rev})`;
+  await vscode.commands.executeCommand("vscode.open", document, { preview: true }, title);
 }
 
 /** Shows the changes of one checkpoint in one file, or in all of its files. */

@@ -34,10 +34,29 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
   });
 }
 
-/** Holds the three texts of each merged file while the window is open. */
+/** A file with conflict markers from a restore, and the title of that restore. */
+export type MarkedFile = { file: vscode.Uri; title: string; hunks: Conflict["hunks"] };
+
+/**
+ * Merge editors for files with conflicts, one after the other; an item of the status bar counts those that are left. Holds the
+ * three texts of each merged file while the window is open.
+ */
 export class Merges implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly texts = new Map<string, string>();
-  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private left: MarkedFile[] = [];
+  private readonly item = vscode.window.createStatusBarItem(
+    "conflicts",
+    vscode.StatusBarAlignment.Left,
+    // beside the other items of Backstitch
+    -1,
+  );
+  private readonly registered = [
+    this.item,
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+    vscode.workspace.onDidSaveTextDocument(({ uri }) => {
+      if (this.left.some(({ file }) => file.toString() === uri.toString())) void this.check(true);
+    }),
+  ];
   private count = 0;
   /** Identifies this window: tabs restored in a later window have another id. */
   private readonly window = randomUUID();
@@ -46,8 +65,46 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
     return this.texts.get(uri.toString()) ?? "";
   }
 
+  /** Leads through these files: the next is opened once one is saved without conflicts. */
+  async lead(files: readonly MarkedFile[]): Promise<void> {
+    const isNew = ({ file }: MarkedFile) =>
+      this.left.every((known) => known.file.toString() !== file.toString());
+    this.left = [...this.left, ...files.filter(isNew)];
+    this.show();
+    await this.next();
+  }
+
+  /** Opens the first file that still has conflicts. */
+  async next(): Promise<void> {
+    const [first] = this.left;
+    if (first !== undefined) await this.open(first);
+  }
+
+  /** Forgets files without conflicts on disk, as after the undo of a rewind. `lead`: opens the next one if some are done. */
+  async check(lead = false): Promise<void> {
+    const before = this.left.length;
+    if (before === 0) return;
+    const isOpen = await Promise.all(this.left.map(({ file }) => hasMarkers(file)));
+    this.left = this.left.filter((_, at) => isOpen[at]);
+    this.show();
+    if (lead && this.left.length < before) await this.next();
+  }
+
+  private show(): void {
+    const say = vscode.l10n.t;
+    const count = this.left.length;
+    const files = this.left.map(({ file }) => vscode.workspace.asRelativePath(file)).join(", ");
+    const text = count === 1 ? say("1 file with conflicts") : say("{0} files with conflicts", count);
+    this.item.name = say("Backstitch: Conflicts");
+    this.item.text = `$(git-merge) ${text}`;
+    this.item.tooltip = say("Resolve the conflicts in {0}", files);
+    this.item.command = "backstitch.conflicts.next";
+    if (count === 0) this.item.hide();
+    else this.item.show();
+  }
+
   /** Opens the merge editor, or the file itself if VS Code has no merge editor or there is nothing to merge. */
-  async open(file: vscode.Uri, target: string, hunks: Conflict["hunks"]): Promise<void> {
+  private async open({ file, title, hunks }: MarkedFile): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
     const length = ([start, end]: [number, number]) => end - start;
     const sizes = hunks.map(({ target, kept }) => ({ target: length(target), current: length(kept) }));
@@ -70,7 +127,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
       // the built-in git extension uses the same command
       await vscode.commands.executeCommand("_open.mergeEditor", {
         base: keep("base"),
-        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: target },
+        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: title },
         input2: { uri: keep("current"), title: vscode.l10n.t("Yours") },
         output: file,
       });
@@ -80,6 +137,16 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   dispose(): void {
-    this.registered.dispose();
+    for (const each of this.registered) each.dispose();
+  }
+}
+
+async function hasMarkers(file: vscode.Uri): Promise<boolean> {
+  try {
+    const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(file));
+    return sides(text) !== undefined;
+  } catch {
+    // it was deleted
+    return false;
   }
 }

@@ -212,7 +212,8 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     this.shown = new Map(all.map(({ file, sides }) => [sides.resource.toString(), file.shown]));
     const left = all.filter(({ file }) => file.kept !== true);
     group.resourceStates = left.map(({ file, sides }) => state(chosen, file, sides));
-    control.count = left.length;
+    // git counts the same files, and the badge is the sum of all source controls
+    control.count = isInGit(chosen.root) ? 0 : left.length;
   }
 
   dispose(): void {
@@ -244,6 +245,16 @@ function state(
       tooltip: [name, file.binary ? vscode.l10n.t("binary") : counts([file])].filter(Boolean).join(" "),
     },
   };
+}
+
+type GitExtension = { enabled: boolean; getAPI: (version: 1) => { repositories: { rootUri: vscode.Uri }[] } };
+
+/** True if VS Code's own git extension has opened a repository with this folder. */
+function isInGit(root: string): boolean {
+  const git = vscode.extensions.getExtension<GitExtension>("vscode.git");
+  if (git?.isActive !== true || !git.exports.enabled) return false;
+  const { repositories } = git.exports.getAPI(1);
+  return repositories.some(({ rootUri }) => `${root}/`.startsWith(`${rootUri.fsPath}/`));
 }
 
 function workspace(place: Where): Where {

@@ -136,6 +136,17 @@ export class Review implements vscode.Disposable {
     return pair && { editor, pair, side: pair.file.toString() === uri ? "now" : "old" };
   }
 
+  /** Files of the active comparison with a checkpoint. */
+  compared(): Pair[] {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    if (tab === undefined) return [];
+    if (!(tab.input instanceof vscode.TabInputTextDiff)) {
+      return [...new Set(this.shownIn(tab.label)?.values() ?? [])];
+    }
+    const pair = pairOf(tab.input.original, tab.input.modified);
+    return pair === undefined ? [] : [pair];
+  }
+
   /** VS Code adds the number of files to the title. */
   private shownIn(label: string): Map<string, Pair> | undefined {
     const found = [...this.titles].findLast(([title]) => label === title || label.startsWith(`${title} (`));
@@ -324,6 +335,18 @@ export class Review implements vscode.Disposable {
     await this.readAgain(root);
   }
 
+  /** Marks all kept changes of these files again. */
+  async forgetOf(pairs: readonly Pair[]): Promise<void> {
+    for (const { base, file } of pairs) {
+      await this.ctx.request("backstitch/review", {
+        uri: file.toString(),
+        since: base.rev,
+        action: "unkeep",
+      });
+    }
+    await this.readAgain();
+  }
+
   dispose(): void {
     for (const each of this.disposables) each.dispose();
   }
@@ -337,7 +360,11 @@ function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
 }
 
 /** Replaces hunks with the older lines, as an edit of the user. */
-async function putBack(document: vscode.TextDocument, old: string, some: readonly Hunk[]): Promise<void> {
+export async function putBack(
+  document: vscode.TextDocument,
+  old: string,
+  some: readonly Hunk[],
+): Promise<void> {
   const wasClean = !document.isDirty;
   const oldLines = lines(old);
   ensureUtf8(some.flatMap((hunk) => oldLines.slice(...hunk.old)).join(), document.uri);

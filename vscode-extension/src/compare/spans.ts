@@ -58,6 +58,12 @@ export function spans(checkpoints: readonly Checkpoint[], apart: readonly StepPa
   return all.filter((span) => !(span.isNew && span.change.kind === "delete"));
 }
 
+/** Paths of binary files that these checkpoints changed. */
+export function binaries(checkpoints: readonly Checkpoint[]): string[] {
+  const changes = checkpoints.flatMap((checkpoint) => checkpoint.changes);
+  return [...new Set(changes.filter(({ binary }) => binary).map(({ path }) => shown(path)))];
+}
+
 function joined({ change: first, isNew }: Span, next: Change, path: string): Change {
   const there = next.kind === "create" ? "modify" : next.kind;
   const kind = next.kind === "delete" ? "delete" : isNew ? "create" : there;

@@ -27,7 +27,7 @@ export class Nothing implements vscode.TextDocumentContentProvider, vscode.Dispo
 /** Base of a comparison: the file at a checkpoint; `there` is false if it did not exist. */
 export type Base = { root: string; rev: string; path: string; there: boolean };
 
-type Query = { root: string; rev: string; base?: true; nothing?: true };
+type Query = { root: string; rev: string; base?: true; nothing?: true; unsaved?: number };
 
 /** URI of a file at a checkpoint. It has the file's own path, so that VS Code treats both as one file. */
 export function at(root: string, rev: string, file: Text): vscode.Uri {
@@ -45,6 +45,14 @@ export function baseOf(uri: vscode.Uri): Base | undefined {
   const path = base && below(root, uri.with({ scheme: "file", query: "" }).fsPath);
   return path === undefined ? undefined : { root, rev, path, there: nothing === undefined };
 }
+
+/** URI of a text that an editor had not saved at a checkpoint, by its number among those of the file. */
+export function keptUri({ file, root, rev, number }: Kept): vscode.Uri {
+  const query: Query = { root, rev, unsaved: number };
+  return file.with({ scheme: AT, query: JSON.stringify(query) });
+}
+
+type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
 
 function named(query: Query, file: string): vscode.Uri {
   return onDisk(query.root, file).with({ scheme: AT, query: JSON.stringify(query) });
@@ -74,9 +82,9 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const base = baseOf(uri);
     if (base !== undefined) return this.review.original(base);
-    const { root, rev } = JSON.parse(uri.query) as Query;
+    const { root, rev, unsaved } = JSON.parse(uri.query) as Query;
     const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
-    return (await textAt(this.ctx, { root, rev, path }, false)).text;
+    return (await textAt(this.ctx, { root, rev, path }, false, unsaved)).text;
   }
 
   dispose(): void {
@@ -84,14 +92,18 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
   }
 }
 
-/** Returns the text of a file at a checkpoint; `kept`: with the changes since that the user keeps. */
+/**
+ * Returns the text of a file at a checkpoint; `kept`: with the changes since that the user keeps; `unsaved`: the text with
+ * this number that an editor had not saved.
+ */
 export async function textAt(
   ctx: Ctx,
   { root, rev, path }: Omit<Base, "there">,
   kept: boolean,
+  unsaved?: number,
 ): Promise<ContentResult> {
   const uri = vscode.Uri.from(parts({ root, rev, path })).toString();
-  const content = await ctx.request("backstitch/content", { uri, kept });
+  const content = await ctx.request("backstitch/content", { uri, kept, unsaved: unsaved ?? null });
   // VS Code hides the byte order mark in documents, too
   return { ...content, text: content.text.replace(/^\uFEFF/, "") };
 }

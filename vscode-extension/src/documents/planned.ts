@@ -4,14 +4,17 @@ import { randomUUID } from "node:crypto";
 
 import * as vscode from "vscode";
 
-import { type PlanResult, shown } from "../server/protocol.ts";
+import { type Action, type PlanResult, shown } from "../server/protocol.ts";
+import { type PlanText, described } from "../show/planText.ts";
+import { actionOf } from "../show/words.ts";
+import { cells } from "../code/cells.ts";
 import { NOTHING, type Sides } from "./open.ts";
 
-const SCHEME = "backstitch-plan";
+export const SCHEME = "backstitch-plan";
 /** Number of plans whose texts stay available. */
 const MAX_PLANS = 5;
-
-type Texts = NonNullable<PlanResult["texts"]>;
+/** File name of the plan itself, which `package.json` gives a language and settings of its own. */
+const PLAN_NAME = "Backstitch Plan";
 
 export class Planned implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
@@ -21,30 +24,45 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
   /** Identifies this window: tabs restored in a later window have another id. */
   private readonly window = randomUUID();
 
-  /** Registers the texts of a plan as documents, and returns them by path. */
-  keep(texts: Texts): Map<string, Sides> {
+  /** Registers the texts of a plan as documents: first the plan itself, then a row for each file, in the plan's order. */
+  keep(plan: PlanResult, text: PlanText): Sides[] {
     this.count++;
     const contents = new Map<string, string>();
     this.plans.set(this.count, contents);
     this.plans.delete(this.count - MAX_PLANS);
-    const side = (path: string, which: "now" | "then", text: string | null) => {
-      if (text === null) return NOTHING;
+    const side = (path: string, which: "now" | "then", content: string | null) => {
+      if (content === null) return NOTHING;
       const uri = vscode.Uri.from({
         scheme: SCHEME,
         path: `/${path}`,
         query: `${this.count}-${which}-${this.window}`,
       });
-      contents.set(uri.toString(), text);
+      contents.set(uri.toString(), content);
       return uri;
     };
-    return new Map(
-      texts.map((text) => {
-        const path = shown(text.path);
-        const original = side(shown(text.from ?? text.path), "now", text.now);
-        const modified = side(path, "then", text.then);
-        return [path, { original, modified, resource: modified === NOTHING ? original : modified }];
-      }),
+    const row = (path: string, from: string, now: string | null, then: string | null): Sides => {
+      const original = side(from, "now", now);
+      const modified = side(path, "then", then);
+      return { original, modified, resource: modified === NOTHING ? original : modified };
+    };
+    const texts = new Map((plan.texts ?? []).map((each) => [shown(each.path), each]));
+    const rows = plan.actions.flatMap((action) => {
+      const path = shown(action.path);
+      const from = shown(action.from ?? action.path);
+      const known = texts.get(path);
+      texts.delete(path);
+      if (known !== undefined) {
+        return [row(path, from, readable(path, known.now), readable(path, known.then))];
+      }
+      if (action.action === "skip") return [];
+      const { now, then } = withoutText(action);
+      return [row(path, from, now, then)];
+    });
+    // conflicts, as they are with the older lines
+    const open = [...texts.values()].map(({ path, from, now, then }) =>
+      row(shown(path), shown(from ?? path), readable(shown(path), now), readable(shown(path), then)),
     );
+    return [row(PLAN_NAME, PLAN_NAME, text.now, text.then), ...open, ...rows];
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
@@ -55,4 +73,20 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
   dispose(): void {
     this.registered.dispose();
   }
+}
+
+/** A notebook by its cells. */
+function readable(path: string, text: string | null): string | null {
+  return text !== null && path.endsWith(".ipynb") ? (cells(text) ?? text) : text;
+}
+
+/** Stands for a file that has no lines to show. */
+function withoutText(action: Action): { now: string | null; then: string | null } {
+  const say = vscode.l10n.t;
+  const kind = action.added === null ? say("Binary file") : say("Too large to show, or not UTF-8");
+  const effect = described(action, say) || actionOf(action, say);
+  return {
+    now: action.letter === "A" ? null : `${kind}\n`,
+    then: action.letter === "D" ? null : `${kind}: ${effect}\n`,
+  };
 }

@@ -6,7 +6,8 @@ import type { Ctx } from "../ctx.ts";
 import { before, rev, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
-import { changes, entries } from "../timeline/model.ts";
+import { outcome } from "../show/tooltip.ts";
+import { areOfSeveralSessions, changes, entries } from "../timeline/model.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
 
 const PAGE = 300;
@@ -89,6 +90,7 @@ export class Graph implements vscode.Disposable {
     this.root = shown(answer.workspace);
     this.before = new Map(answer.checkpoints.map((checkpoint) => [rev(checkpoint), before(checkpoint)]));
     const now = Date.now();
+    const hasSessions = areOfSeveralSessions(answer.checkpoints);
     const changed = new Map(
       entries(answer.checkpoints).map((entry) => [entry.checkpoint.id, changes(entry)]),
     );
@@ -103,7 +105,9 @@ export class Graph implements vscode.Disposable {
         kind: checkpoint.kind,
         title: about(checkpoint, say),
         detail: [
+          hasSessions ? (checkpoint.letter ?? "") : "",
           checkpoint.agent ?? "",
+          outcome(checkpoint, say),
           counts(changed.get(checkpoint.id) ?? checkpoint.changes),
           ago(checkpoint.time, now, say),
         ]

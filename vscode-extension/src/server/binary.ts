@@ -3,7 +3,8 @@
 import * as path from "node:path";
 
 export type FoundBinary = { path: string; from: "setting" | "bundled" | "path" };
-export type Missing = { path: undefined; tried: string[]; setting: string | undefined };
+/** `isForeign`: the file is another program. */
+export type Missing = { path: undefined; tried: string[]; setting: string | undefined; isForeign?: true };
 
 export type Machine = {
   platform: NodeJS.Platform;

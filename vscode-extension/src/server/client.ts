@@ -13,6 +13,7 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
+import { withLinks } from "../code/hover.ts";
 import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
 import { Restarts } from "./restarts.ts";
@@ -23,6 +24,7 @@ const NOTICES: readonly Notice[] = [
   "backstitch/didRewind",
   "backstitch/didFork",
   "backstitch/didSwitch",
+  "backstitch/changedOnDisk",
   "backstitch/timelineChanged",
   "backstitch/status",
 ];
@@ -58,6 +60,20 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
       },
     },
     middleware: {
+      provideHover: async (document, position, token, next) => {
+        const hover = await next(document, position, token);
+        if (hover === null || hover === undefined) return hover;
+        const { runs } = await ctx.request("backstitch/blame", { uri: document.uri.toString() }, token);
+        return withLinks(hover, document, position.line, runs);
+      },
+      // a prompt may have the syntax of icons
+      provideCodeLenses: async (document, token, next) => {
+        const lenses = (await next(document, token)) ?? [];
+        for (const { command } of lenses) {
+          if (command !== undefined) command.title = command.title.replaceAll("$(", "\\$(");
+        }
+        return lenses;
+      },
       workspace: {
         configuration: (params) =>
           params.items.map(({ scopeUri }) =>

@@ -13,6 +13,7 @@ const KEYS = [
   "store.keepDays",
   "store.maxBytes",
   "checkpoints.max",
+  "checkpoints.automatic",
 ] as const;
 
 /** Keys that are options of the language server's start, where VS Code has its own defaults. */

@@ -15,7 +15,7 @@ import {
   rev,
   shown,
 } from "../server/protocol.ts";
-import { changes, entries } from "../timeline/model.ts";
+import { type Entry, changes, entries } from "../timeline/model.ts";
 import { about, ago, counts, files, line } from "./words.ts";
 
 const PAGE = 200;
@@ -25,6 +25,7 @@ type CheckpointItem = vscode.QuickPickItem & { chosen?: Rev; more?: true };
 
 /** Icon of a checkpoint's kind, also for the timeline. */
 export function icon(checkpoint: Checkpoint): string {
+  if (checkpoint.command !== undefined) return "terminal";
   switch (checkpoint.kind) {
     case "turn":
       return "comment-discussion";
@@ -43,14 +44,35 @@ export function icon(checkpoint: Checkpoint): string {
   }
 }
 
-/** `changed`: changes of the checkpoint, or of all steps of a turn. */
-function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): CheckpointItem {
+/** Escapes icon syntax, which prompts may have. */
+export function withoutIcons(text: string): string {
+  return text.replaceAll("$(", "\\$(");
+}
+
+/** Rows of an entry: a turn with its steps below it, which can be found by its prompt, too. */
+function rowsOf(entry: Entry, now: number): CheckpointItem[] {
+  const { checkpoint, steps } = entry;
+  // the only step of a turn is the turn
+  const parts = checkpoint.kind === "turn" && steps.length > 1 ? steps : [];
+  return [
+    row(checkpoint, changes(entry), now),
+    ...parts.map((step) => row(step, step.changes, now, line(checkpoint.prompt ?? ""))),
+  ];
+}
+
+/** `changed`: changes of the checkpoint, or of all steps of a turn; `prompt`: that of a step's turn, above it. */
+function row(
+  checkpoint: Checkpoint,
+  changed: readonly Change[],
+  now: number,
+  prompt?: string,
+): CheckpointItem {
   const say = vscode.l10n.t;
   return {
-    // escape icon syntax in prompts
-    label: `$(${icon(checkpoint)}) ${about(checkpoint, say).replaceAll("$(", "\\$(")}`,
-    description: [rev(checkpoint), ago(checkpoint.time, now, say)].filter(Boolean).join(" · "),
+    label: `${prompt === undefined ? "" : "$(blank)"}$(${icon(checkpoint)}) ${withoutIcons(about(checkpoint, say))}`,
+    description: [ago(checkpoint.time, now, say), rev(checkpoint)].filter(Boolean).join(" · "),
     detail: [
+      prompt === undefined ? "" : `$(blank)${withoutIcons(prompt)}`,
       checkpoint.agent ?? "",
       files(changed, say),
       counts(changed),
@@ -88,10 +110,9 @@ export async function checkpoint(
     });
     const now = Date.now();
     known.push(...answer.checkpoints);
-    const changed = new Map(entries(known).map((entry) => [entry.checkpoint.id, changes(entry)]));
-    const rows = known
-      .filter(wanted)
-      .map((checkpoint) => row(checkpoint, changed.get(checkpoint.id) ?? checkpoint.changes, now));
+    const rows = entries(known)
+      .flatMap((entry) => rowsOf(entry, now))
+      .filter(({ chosen }) => chosen !== undefined && wanted(chosen.checkpoint));
     older = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
     const more: CheckpointItem = {
       label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,
@@ -170,7 +191,7 @@ export async function unreviewed(ctx: Ctx, root: string, title: string): Promise
     return {
       label: `$(file) ${shown(file.path)}`,
       description: file.binary ? say("binary") : `+${file.added} −${file.removed}`,
-      detail: [...prompts].join(" · ").replaceAll("$(", "\\$("),
+      detail: withoutIcons([...prompts].join(" · ")),
       chosen: { uri: onDisk(root, file.path), rev: turns[0] },
     };
   });
@@ -198,13 +219,13 @@ export async function session(ctx: Ctx, where: Where, title: string): Promise<st
 
 /** Row of a session, titled with its newest prompt. */
 export function sessionRow(
-  { agent, session, turns: [newest] }: AgentSession,
+  { agent, session, letter, turns: [newest] }: AgentSession,
   now: number,
 ): vscode.QuickPickItem & { session: string } {
   const say = vscode.l10n.t;
   return {
-    label: `$(hubot) ${line(newest?.prompt ?? "") || say("turn without a prompt")}`,
-    description: [agent, session.slice(0, 8), ago(newest?.time ?? null, now, say)]
+    label: `$(hubot) ${withoutIcons(line(newest?.prompt ?? "") || say("turn without a prompt"))}`,
+    description: [say("session {0}", letter), agent, ago(newest?.time ?? null, now, say)]
       .filter(Boolean)
       .join(" · "),
     session,

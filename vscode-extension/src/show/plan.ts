@@ -1,170 +1,175 @@
-// Shows the plan of a restore before it runs: files, merges, conflicts and gaps, each with a preview.
+// The plan of a restore as an editor: a comparison of all its files, with the decision in its title. It closes once decided.
 
 import * as vscode from "vscode";
 
-import {
-  type Action,
-  type OnConflict,
-  type PlanParams,
-  type PlanResult,
-  type Text,
-  shown,
-} from "../server/protocol.ts";
-import { withErrors } from "./errors.ts";
-import { actionOf, conflicts, gap, summary } from "./words.ts";
+import { changes } from "../documents/open.ts";
+import { type Planned, SCHEME } from "../documents/planned.ts";
+import type { OnConflict, PlanParams, PlanResult } from "../server/protocol.ts";
+import { MAX_SHOWN, planText, sentence } from "./planText.ts";
+import { conflicts } from "./words.ts";
 
 /** Run the plan, or plan again with changed arguments. */
 export type Decision = { onConflict: OnConflict } | { instead: Instead };
 export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session" | "allSessions">>;
 /** Alternative to the plan. `choose` returns undefined if the user cancels. */
 export type Way = { label: string; detail: string; icon: string; choose: () => Promise<Instead | undefined> };
+/** The button that runs the plan. */
+export type Verb = "rewind" | "revert" | "undo" | "redo" | "switch";
 
-export type Looks = {
-  /** Shows one file beside its planned text; a file in conflict with the target's lines. */
-  file: (file: { path: Text }) => Promise<void>;
-  all: () => Promise<void>;
+export type Proposal = {
+  verb: Verb;
+  plan: PlanResult;
+  ways: Way[];
+  /** The file to whose lines or changes the plan is restricted. */
+  only: string | undefined;
 };
 
-type PlanItem = vscode.QuickPickItem & {
-  decision?: () => Promise<Decision | undefined>;
-  look?: () => Promise<void>;
-};
+type Open = Proposal & { title: string; isShown: boolean; settle: (decision: Decision | undefined) => void };
 
-/** Asks for a decision; undefined if the user cancels. */
-export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promise<Decision | undefined> {
-  const pick = vscode.window.createQuickPick<PlanItem>();
-  pick.title = sentence(plan.title);
-  // the counts, then the authors of the work
-  pick.placeholder = [summary(plan, vscode.l10n.t), ...plan.summary].join(" · ");
-  pick.ignoreFocusOut = true;
-  pick.matchOnDescription = true;
-  pick.matchOnDetail = true;
-  pick.items = rows(plan, looks, ways);
-  pick.show();
-  try {
-    return await new Promise((resolve) => {
-      pick.onDidAccept(() => {
-        const [chosen] = pick.selectedItems;
-        if (chosen?.decision !== undefined) resolve(chosen.decision());
-        // a preview opens beside the list, which stays open
-        else void withErrors(() => chosen?.look?.() ?? Promise.resolve());
-      });
-      pick.onDidHide(() => {
-        resolve(undefined);
-      });
+/** Key of the title of an open plan: VS Code opens it again in the next window, without its texts. */
+const STATE_KEY = "plan";
+
+export class PlanEditor implements vscode.Disposable {
+  /** One plan at a time; a new one takes the place of the last. */
+  private open: Open | undefined;
+  private newest = 0;
+  /** Ends once the last plan is closed. */
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly disposables: vscode.Disposable[];
+
+  constructor(
+    private readonly planned: Planned,
+    private readonly state: vscode.Memento,
+  ) {
+    const update = () => {
+      this.update();
+    };
+    this.disposables = [
+      vscode.window.tabGroups.onDidChangeTabs(update),
+      vscode.window.tabGroups.onDidChangeTabGroups(update),
+    ];
+    const stale = state.get<string>(STATE_KEY);
+    if (stale !== undefined) void closeTabs(stale).then(() => state.update(STATE_KEY, undefined));
+    this.update();
+  }
+
+  /** Shows a plan and waits for the decision; undefined if the user cancels or closes it, or another plan takes its place. */
+  decide(proposal: Proposal): Promise<Decision | undefined> {
+    const number = ++this.newest;
+    this.open?.settle(undefined);
+    const asked = this.last.then(() => (number === this.newest ? this.ask(proposal) : undefined));
+    this.last = asked.catch(() => undefined);
+    return asked;
+  }
+
+  private async ask(proposal: Proposal): Promise<Decision | undefined> {
+    const title = titleOf(proposal);
+    let settle: Open["settle"] = () => undefined;
+    const decided = new Promise<Decision | undefined>((resolve) => {
+      settle = resolve;
     });
-  } finally {
-    pick.dispose();
+    this.open = { ...proposal, title, isShown: false, settle };
+    try {
+      await this.state.update(STATE_KEY, title);
+      const text = planText(proposal.plan, proposal.only, Date.now(), vscode.l10n.t);
+      await changes(title, this.planned.keep(proposal.plan, text).slice(0, MAX_SHOWN + 1));
+      // a preview would make room for the next file that is opened
+      await vscode.commands.executeCommand("workbench.action.keepEditor");
+      this.update();
+      return await decided;
+    } finally {
+      this.open = undefined;
+      this.update();
+      await closeTabs(title);
+      await this.state.update(STATE_KEY, undefined);
+    }
+  }
+
+  /** Runs the plan; asks how to decide its conflicts. */
+  async accept(): Promise<void> {
+    const { open } = this;
+    if (open === undefined) return;
+    const onConflict = conflicts(open.plan.conflicts) === 0 ? "fail" : await askConflicts(open);
+    if (onConflict !== undefined) open.settle({ onConflict });
+  }
+
+  cancel(): void {
+    this.open?.settle(undefined);
+  }
+
+  /** Offers the alternatives to the plan. */
+  async options(): Promise<void> {
+    const { open } = this;
+    if (open === undefined) return;
+    const items = open.ways.map((way) => ({
+      label: `$(${way.icon}) ${way.label}`,
+      description: way.detail,
+      choose: way.choose,
+    }));
+    const chosen = await vscode.window.showQuickPick(items, { title: open.title });
+    const instead = await chosen?.choose();
+    if (instead !== undefined) open.settle({ instead });
+  }
+
+  /** Follows the tab of the plan: commands and keys hold while it is active, and to close it is to cancel. */
+  private update(): void {
+    const { open } = this;
+    const isActive =
+      open !== undefined && isTab(vscode.window.tabGroups.activeTabGroup.activeTab, open.title);
+    const context = (key: string, value: unknown) =>
+      void vscode.commands.executeCommand("setContext", `backstitch.${key}`, value);
+    context("plan", isActive ? open.verb : undefined);
+    context("planOptions", isActive && open.ways.length > 0);
+    if (open === undefined) return;
+    const isThere = allTabs().some((tab) => isTab(tab, open.title));
+    if (isThere) open.isShown = true;
+    else if (open.isShown) open.settle(undefined);
+  }
+
+  dispose(): void {
+    this.open?.settle(undefined);
+    for (const each of this.disposables) each.dispose();
   }
 }
 
-export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+function titleOf({ plan, only }: Proposal): string {
+  const title = sentence(plan.title);
+  return only === undefined ? title : vscode.l10n.t("{0}, only these lines of {1}", title, only);
 }
 
-function rows(plan: PlanResult, looks: Looks, ways: Way[]): PlanItem[] {
+function askConflicts({ plan }: Open): Promise<OnConflict | undefined> {
   const say = vscode.l10n.t;
-  const open = conflicts(plan.conflicts);
-  const decide = (icon: string, label: string, onConflict: OnConflict, detail?: string): PlanItem => ({
-    label: `$(${icon}) ${label}`,
-    ...(detail === undefined ? {} : { detail }),
-    alwaysShow: true,
-    decision: () => Promise.resolve({ onConflict }),
-  });
-  // the title above the list names the state; here the verb is enough
   const [verb = plan.title] = sentence(plan.title).split(" ");
-  const decisions =
-    open === 0
-      ? [decide("check", verb, "fail")]
-      : [
-          decide(
-            "git-merge",
-            say("{0}, and resolve conflicts", verb),
-            "markers",
-            say("Opens the merge editor"),
-          ),
-          decide("person", say("{0}, and keep your lines in conflicts", verb), "current"),
-          decide("history", say("{0}, and take the older lines in conflicts", verb), "target"),
-        ];
-  const all: PlanItem = {
-    label: `$(diff-multiple) ${say("Show all changes")}`,
-    alwaysShow: true,
-    look: looks.all,
-  };
-  const conflicting = new Set(plan.conflicts.map((conflict) => shown(conflict.path)));
-  const planned = new Set(plan.actions.map((action) => shown(action.path)));
-  // files without an action until the conflict is decided
-  const undecided = plan.conflicts.filter((conflict) => !planned.has(shown(conflict.path)));
-  const done = plan.actions.filter(
-    (action) => action.action !== "skip" || conflicting.has(shown(action.path)),
-  );
-  const left = plan.actions.filter((action) => !done.includes(action));
-  return [
-    ...decisions,
-    ...(done.length === 0 ? [] : [all]),
-    ...section(say("Files"), [
-      ...undecided.map((conflict) => ({
-        label: `$(warning) ${shown(conflict.path)}`,
-        description: say("conflicts with your edits"),
-        detail: conflict.reason,
-        look: () => looks.file(conflict),
-      })),
-      ...done.map((action) => file(action, conflicting, looks)),
-    ]),
-    ...section(
-      say("Unchanged"),
-      left.map((action) => ({ label: `$(circle-slash) ${shown(action.path)}`, detail: action.reason ?? "" })),
-    ),
-    ...section(
-      say("Your edits that stay behind"),
-      (plan.uncarried ?? []).map((path) => ({ label: `$(person) ${shown(path)}` })),
-    ),
-    ...section(
-      say("Cannot be restored"),
-      plan.gaps.map((each) => ({ label: `$(warning) ${gap(each)}` })),
-    ),
-    ...section(
-      say("Other options"),
-      ways.map(({ label, detail, icon, choose }) => ({
-        label: `$(${icon}) ${label}`,
-        description: detail,
-        decision: async () => {
-          const instead = await choose();
-          return instead === undefined ? undefined : { instead };
-        },
-      })),
-    ),
+  const items: (vscode.QuickPickItem & { onConflict: OnConflict })[] = [
+    {
+      label: `$(git-merge) ${say("{0}, and resolve conflicts", verb)}`,
+      description: say("opens the merge editor"),
+      onConflict: "markers",
+    },
+    { label: `$(person) ${say("{0}, and keep your lines in conflicts", verb)}`, onConflict: "current" },
+    { label: `$(history) ${say("{0}, and take the older lines in conflicts", verb)}`, onConflict: "target" },
   ];
+  const count = conflicts(plan.conflicts);
+  const title = count === 1 ? say("1 conflict with your edits") : say("{0} conflicts with your edits", count);
+  return Promise.resolve(vscode.window.showQuickPick(items, { title }).then((chosen) => chosen?.onConflict));
 }
 
-function file(action: Action, conflicting: Set<string>, looks: Looks): PlanItem {
-  const path = shown(action.path);
-  const isConflicting = conflicting.has(path);
-  const icon = isConflicting
-    ? "warning"
-    : action.action === "delete"
-      ? "trash"
-      : action.action === "merge"
-        ? "git-merge"
-        : "file";
-  return {
-    label: `$(${icon}) ${path}`,
-    description: isConflicting ? vscode.l10n.t("conflicts with your edits") : described(action),
-    ...(action.reason === undefined ? {} : { detail: action.reason }),
-    look: () => looks.file(action),
-  };
+function allTabs(): vscode.Tab[] {
+  return vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs);
 }
 
-/** `M +3 −1 · merged with your edits`. */
-function described(action: Action): string {
-  const { letter, added, removed } = action;
-  const counts = added === null || removed === null ? "" : `+${added} −${removed}`;
-  const change = [letter ?? "", counts].filter((part) => part !== "").join(" ");
-  const unsaved = action.unsaved === undefined ? "" : vscode.l10n.t("not saved in {0}", action.unsaved);
-  const parts = [change, actionOf(action, vscode.l10n.t), unsaved];
-  return parts.filter((part) => part !== "").join(" · ");
+/** True for the tab of a comparison of several files. VS Code adds the number of files to the title. */
+function isTab(tab: vscode.Tab | undefined, title: string): boolean {
+  return tab !== undefined && (tab.label === title || tab.label.startsWith(`${title} (`));
 }
 
-function section(label: string, rows: PlanItem[]): PlanItem[] {
-  return rows.length === 0 ? [] : [{ label, kind: vscode.QuickPickItemKind.Separator }, ...rows];
+/** Closes a plan, and editors that were opened from it. */
+async function closeTabs(title: string): Promise<void> {
+  const isOfPlan = ({ input }: vscode.Tab) =>
+    input instanceof vscode.TabInputText
+      ? input.uri.scheme === SCHEME
+      : input instanceof vscode.TabInputTextDiff &&
+        [input.original, input.modified].some(({ scheme }) => scheme === SCHEME);
+  const tabs = allTabs().filter((tab) => isTab(tab, title) || isOfPlan(tab));
+  if (tabs.length > 0) await vscode.window.tabGroups.close(tabs);
 }

@@ -1,6 +1,6 @@
 // Texts for checkpoints, changes and plans in lists. Pure: translation is a parameter, `Say`.
 
-import type { Action, Change, Checkpoint, Conflict, Gap, PlanResult } from "../server/protocol.ts";
+import type { Action, Change, Checkpoint, Conflict, Gap } from "../server/protocol.ts";
 import { shown } from "../server/protocol.ts";
 
 /** `vscode.l10n.t`, or a stand-in in tests. */
@@ -37,16 +37,22 @@ export function line(text: string, longest = 80): string {
 /** Returns the title of a checkpoint. */
 export function about(checkpoint: Checkpoint, say: Say): string {
   const named = checkpoint.label ?? "";
+  if (isBeginning(checkpoint)) return say("before Backstitch");
+  const done = line(checkpoint.operation?.title ?? "");
+  if (done !== "") return sentence(done);
   if (named !== "") return line(named);
   switch (checkpoint.kind) {
     case "turn":
       return line(checkpoint.prompt ?? "") || say("turn without a prompt");
     case "step":
-      return [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ");
+      return (
+        line(checkpoint.summary ?? "") ||
+        [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ")
+      );
     case "external":
       return say("Your edits");
     case "rewind":
-      return line(checkpoint.operation?.target ?? say("rewind"));
+      return say("Rewind");
     case "manual":
       return say("checkpoint");
     case "squash":
@@ -56,6 +62,15 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "import":
       return say("imported");
   }
+}
+
+/** True for the first state of a workspace, which is recorded before anything happens. */
+function isBeginning({ kind, parent, label, session }: Checkpoint): boolean {
+  return kind === "manual" && parent === null && label === "start" && session === null;
+}
+
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** `src/a.rs`, or `3 files`. */
@@ -98,7 +113,7 @@ export function kindOf(change: Pick<Change, "kind">, say: Say): string {
 export function actionOf(action: Action, say: Say): string {
   switch (action.action) {
     case "write":
-      return say("restored");
+      return action.from === undefined ? say("restored") : say("renamed from {0}", shown(action.from));
     case "delete":
       return say("deleted");
     case "create":
@@ -110,21 +125,6 @@ export function actionOf(action: Action, say: Say): string {
     case "skip":
       return say("unchanged");
   }
-}
-
-/** `3 files, 1 of them merged, 2 conflicts, 1 not restored`. */
-export function summary(plan: PlanResult, say: Say): string {
-  const done = plan.actions.filter((action) => action.action !== "skip");
-  const merged = done.filter((action) => action.action === "merge").length;
-  const open = conflicts(plan.conflicts);
-  return [
-    done.length === 1 ? say("1 file") : say("{0} files", done.length),
-    merged === 0 ? "" : merged === 1 ? say("1 of them merged") : say("{0} of them merged", merged),
-    open === 0 ? "" : open === 1 ? say("1 conflict") : say("{0} conflicts", open),
-    plan.gaps.length === 0 ? "" : say("{0} not restored", plan.gaps.length),
-  ]
-    .filter(Boolean)
-    .join(", ");
 }
 
 /** Returns the number of conflicts; a conflict about a whole file is one. */

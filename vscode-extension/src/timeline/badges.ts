@@ -1,12 +1,16 @@
-// Badges on rows with files that were not captured.
+// Looks of rows: a badge where files were not captured, a faint label where the work is undone.
 
 import * as vscode from "vscode";
 
 const SCHEME = "backstitch-row";
 
-/** URI of a row, by which VS Code asks for its badge. */
-export function badged(id: string, missing: number): vscode.Uri {
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${id}`, query: String(missing) });
+/** Look of a row: number of files that were not captured, and if its work is undone. */
+export type RowLook = { missing: number; isUndone: boolean };
+
+/** URI of a row, by which VS Code asks for its look. */
+export function badged(id: string, { missing, isUndone }: RowLook): vscode.Uri {
+  const query = `${missing} ${isUndone ? "undone" : ""}`;
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${id}`, query });
 }
 
 export class Badges implements vscode.FileDecorationProvider, vscode.Disposable {
@@ -14,8 +18,17 @@ export class Badges implements vscode.FileDecorationProvider, vscode.Disposable 
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     if (uri.scheme !== SCHEME) return undefined;
-    const tooltip = vscode.l10n.t("{0} not captured", Number(uri.query));
-    return new vscode.FileDecoration("!", tooltip, new vscode.ThemeColor("list.warningForeground"));
+    const [missing = "0", undone = ""] = uri.query.split(" ");
+    const color = undone === "" ? "list.warningForeground" : "disabledForeground";
+    const said = [
+      undone === "" ? "" : vscode.l10n.t("undone"),
+      missing === "0" ? "" : vscode.l10n.t("{0} not captured", Number(missing)),
+    ];
+    return new vscode.FileDecoration(
+      missing === "0" ? undefined : "!",
+      said.filter(Boolean).join(", "),
+      new vscode.ThemeColor(color),
+    );
   }
 
   dispose(): void {

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { AgentSession } from "../server/protocol.ts";
 import { sessionRow } from "../show/pick.ts";
+import { line } from "../show/words.ts";
 import { type Filter, isEmpty, parse, written } from "./model.ts";
 
 type FilterItem = vscode.QuickPickItem & { choose?: () => Promise<Filter | undefined> };
@@ -35,6 +36,7 @@ function rows(now: Filter, sessions: readonly AgentSession[], file: string | und
     ...(file === undefined
       ? []
       : [{ label: `$(file) ${say("This file")}`, description: file, choose: by({ path: file }) }]),
+    { label: `$(comment-discussion) ${say("Prompts only")}`, choose: by({ ...now, only: "prompts" }) },
     ...(isEmpty(now) ? [] : [{ label: `$(clear-all) ${say("Everything")}`, choose: by({}) }]),
     ...section(
       say("Agents"),
@@ -55,7 +57,15 @@ async function typed(now: Filter): Promise<Filter | undefined> {
   const text = await vscode.window.showInputBox({
     title: say("Filter the timeline"),
     value: written(now),
-    prompt: say("Words of a prompt, a label or a tool's input; agent:NAME, session:ID, path:FILE"),
+    prompt: say(
+      "Words of a prompt, a label or a tool's input; agent:NAME, session:ID, path:FILE, only:prompts",
+    ),
   });
   return text === undefined ? undefined : parse(text);
+}
+
+/** Returns a session in words: its letter, and its newest prompt. */
+export function named({ letter, turns: [newest] }: AgentSession): string {
+  const prompt = line(newest?.prompt ?? "", 40);
+  return [vscode.l10n.t("session {0}", letter), prompt === "" ? "" : `“${prompt}”`].filter(Boolean).join(" ");
 }

@@ -9,14 +9,16 @@ import {
   type Change,
   type Checkpoint,
   type Coverage,
+  type Operation,
   before,
   rev,
   shown,
 } from "../server/protocol.ts";
 import { icon } from "../show/pick.ts";
-import { about, ago, counts, kindOf, line } from "../show/words.ts";
+import { outcome, tooltip } from "../show/tooltip.ts";
+import { about, ago, counts, kindOf } from "../show/words.ts";
 import { badged } from "./badges.ts";
-import { type Entry, changes, gaps } from "./model.ts";
+import { type FoldedEntry, changes, gaps } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
   /** Arguments for commands, in the form of a lens's. */
@@ -37,9 +39,10 @@ export class BranchRow extends Row {
   ) {
     super(branch.name, branch.current ? Expanded : Collapsed);
     const say = vscode.l10n.t;
-    this.id = `branch:${branch.name}`;
+    // another id after a switch: VS Code keeps what was expanded by the id
+    this.id = `branch:${branch.name}${branch.current ? ":current" : ""}`;
     this.iconPath = new vscode.ThemeIcon(branch.current ? "target" : "git-branch");
-    const from = branch.fork_point === null ? "" : say("from {0}", branch.fork_point);
+    const from = branch.parent === null ? "" : say("from {0}", branch.parent);
     this.description = [branch.current ? say("current") : "", from].filter(Boolean).join(" · ");
     this.tooltip = branch.description ?? branch.name;
     this.accessibilityInformation = {
@@ -50,54 +53,141 @@ export class BranchRow extends Row {
   }
 }
 
+/** Place of a row: the workspace, the branch that shows it, and what its neighbours make it say. */
+export type Place = {
+  root: string;
+  branch: string;
+  now: number;
+  /** True if rows name their session. */
+  hasSessions: boolean;
+  /** Checkpoint at which the branch was created: if it is a turn, the branch is without its work. */
+  forkPoint: string | null;
+  /** Ids of the rows that the user has expanded. */
+  expanded: ReadonlySet<string>;
+};
+
 export class EntryRow extends Row {
   readonly arguments;
   readonly children: Row[];
   readonly checkpoint: Checkpoint;
+  /** The operation that the row's *Undo* undoes. */
+  readonly operation: Operation | null;
+  /** Adjacent edits of the user that the row stands for, newest first. */
+  readonly saves: readonly Checkpoint[];
 
-  constructor(root: string, entry: Entry, now: number, branch: string) {
-    const { checkpoint } = entry;
+  constructor(place: Place, entry: FoldedEntry & { before?: Checkpoint | undefined }, isPart = false) {
+    const { checkpoint, saves } = entry;
     const say = vscode.l10n.t;
     const title = about(checkpoint, say);
     super(title);
     this.checkpoint = checkpoint;
-    const missing = gaps({ checkpoint, steps: [] });
-    this.children = [
-      ...entry.steps.map((step) => new EntryRow(root, { checkpoint: step, steps: [] }, now, branch)),
-      ...checkpoint.changes.map((change) => new FileRow(root, checkpoint, change, branch)),
-      ...checkpoint.unsaved.map(
-        (text) => new NoteRow(shown(text.path), say("not saved in {0}", text.editor), "circle-filled"),
-      ),
-      ...missing.map((item) => new GapRow(item)),
-    ];
-    this.collapsibleState = this.children.length === 0 ? None : Collapsed;
-    // several branches may show the same checkpoint
-    this.id = `${branch}:${checkpoint.id}`;
+    this.saves = saves;
+    const own = checkpoint.operation?.undone_by === null ? checkpoint.operation : null;
+    this.operation = own ?? entry.undoneBy?.operation ?? null;
+    // several branches may show the same checkpoint, and a group of saves its newest one
+    const part = isPart ? ":part" : "";
+    this.id = `${place.branch}:${checkpoint.id}${part}`;
+    this.children = below(place, entry);
+    this.collapsibleState =
+      this.children.length === 0 ? None : place.expanded.has(this.id) ? Expanded : Collapsed;
     const all = gaps(entry);
-    const warned = all.length > 0;
-    this.iconPath = new vscode.ThemeIcon(
-      icon(checkpoint),
-      warned ? new vscode.ThemeColor("list.warningForeground") : undefined,
-    );
-    if (warned) this.resourceUri = badged(checkpoint.id, all.length);
-    const lines = counts(changes(entry));
+    const isUndone = entry.state === "undone" || (checkpoint.operation?.undone_by ?? null) !== null;
+    this.iconPath = iconOf(checkpoint, { place, isUndone, isWarned: all.length > 0 });
+    if (all.length > 0 || isUndone) {
+      this.resourceUri = badged(this.id, { missing: all.length, isUndone });
+    }
+    const isStart =
+      checkpoint.id === place.forkPoint && checkpoint.kind === "turn" && entry.steps.length === 0;
+    const changed = saves.length > 0 ? saves.flatMap((save) => save.changes) : changes(entry);
+    const letter = place.hasSessions && checkpoint.kind === "turn" ? (checkpoint.letter ?? "") : "";
     this.description = [
-      checkpoint.taken_out ? say("undone") : "",
-      lines,
-      warned ? say("{0} not captured", all.length) : "",
+      letter,
+      isStart ? say("the branch starts here") : "",
+      isUndone ? say("undone") : entry.state === "partly undone" ? say("partly undone") : "",
+      outcome(checkpoint, say),
+      ago(checkpoint.time, place.now, say),
+      saves.length > 0 ? say("{0} saves", saves.length) : "",
+      counts(changed),
+      all.length > 0 ? say("{0} not captured", all.length) : "",
       checkpoint.pinned ? say("pinned") : "",
       checkpoint.tags.join(", "),
-      ago(checkpoint.time, now, say),
     ]
       .filter(Boolean)
       .join(" · ");
-    this.tooltip = tooltip(entry, now);
-    this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
+    this.tooltip = tooltip(checkpoint, changed, place.now);
+    this.accessibilityInformation = {
+      label: [kindName(checkpoint), title, rev(checkpoint), this.description].filter(Boolean).join(", "),
+    };
     const isAgents = checkpoint.session === null ? "" : "-agent";
-    const states = `${checkpoint.taken_out ? "-out" : ""}${checkpoint.pinned ? "-pinned" : ""}`;
+    const undo = this.operation === null ? "" : "-undoable";
+    const states = `${isUndone ? "-out" : ""}${undo}${checkpoint.pinned ? "-pinned" : ""}`;
     this.contextValue = `${checkpoint.kind}${states}${isAgents}`;
-    this.arguments = { workspace: root, rev: before(checkpoint) };
+    this.arguments = { workspace: place.root, rev: before(checkpoint) };
   }
+}
+
+type Unsaved = Checkpoint["unsaved"][number];
+
+/** True if the checkpoint before has the same text, which is shown there. */
+function isShownBefore(text: Unsaved, before: Checkpoint | undefined): boolean {
+  const facts = ({ path, editor, added, removed }: Unsaved) =>
+    JSON.stringify([shown(path), editor, added, removed]);
+  return (before?.unsaved ?? []).some((other) => facts(other) === facts(text));
+}
+
+function below(place: Place, entry: FoldedEntry & { before?: Checkpoint | undefined }): Row[] {
+  const { checkpoint, steps, saves, operations } = entry;
+  const single = (each: Checkpoint, at: number, all: readonly Checkpoint[]) => {
+    const state = each.taken_out ? ("undone" as const) : ("in force" as const);
+    const alone = { checkpoint: each, steps: [], saves: [], operations: [], undoneBy: undefined, state };
+    // newest first; the turn is before its first step
+    const before = all === steps ? (all[at + 1] ?? checkpoint) : undefined;
+    return new EntryRow(place, { ...alone, before }, saves.length > 0);
+  };
+  if (saves.length > 0) return saves.map(single);
+  return [
+    ...operations.map(single),
+    ...steps.map(single),
+    ...checkpoint.changes.map((change) => new FileRow(place.root, checkpoint, change, place.branch)),
+    ...checkpoint.unsaved.flatMap((text, at) => {
+      if (isShownBefore(text, entry.before)) return [];
+      const path = shown(text.path);
+      const earlier = checkpoint.unsaved.slice(0, at).filter((other) => shown(other.path) === path);
+      return new KeptRow(place, checkpoint, text, earlier.length + 1);
+    }),
+    ...gaps({ checkpoint, steps: [] }).map((item) => new GapRow(item)),
+  ];
+}
+
+/** Number of colours for sessions; the palette is the same in the terminal. */
+const COLORS = ["Cyan", "Magenta", "Yellow", "Green", "Blue", "Red"];
+
+/** Returns the colour of a session by its letter: A, B … Z, AA …; the page of the graph has the same. */
+function sessionColor(letter: string): vscode.ThemeColor {
+  const number = Array.from(letter).reduce((sum, each) => sum * 26 + each.charCodeAt(0) - 64, 0);
+  return new vscode.ThemeColor(`terminal.ansi${COLORS[(number - 1) % COLORS.length] ?? "Cyan"}`);
+}
+
+type IconFacts = { place: Place; isUndone: boolean; isWarned: boolean };
+
+function iconOf(checkpoint: Checkpoint, { place, isUndone, isWarned }: IconFacts): vscode.ThemeIcon {
+  const name = isUndone && checkpoint.kind === "turn" ? "circle-slash" : icon(checkpoint);
+  const { letter } = checkpoint;
+  const color = isUndone
+    ? new vscode.ThemeColor("disabledForeground")
+    : isWarned || checkpoint.failed === true
+      ? new vscode.ThemeColor("list.warningForeground")
+      : place.hasSessions && letter !== null
+        ? sessionColor(letter)
+        : undefined;
+  return new vscode.ThemeIcon(name, color);
+}
+
+/** Kind of a row for a screen reader. */
+function kindName({ kind, agent }: Checkpoint): string {
+  const say = vscode.l10n.t;
+  if (kind === "turn") return agent === null ? say("turn") : say("turn of {0}", agent);
+  return kind === "step" ? say("step") : "";
 }
 
 export class FileRow extends Row {
@@ -136,7 +226,7 @@ export class FileRow extends Row {
 }
 
 class NoteRow extends Row {
-  readonly arguments = {};
+  readonly arguments: Record<string, unknown> = {};
   readonly children = undefined;
 
   constructor(label: string, description: string, icon: string, color?: string) {
@@ -159,6 +249,44 @@ class GapRow extends NoteRow {
       "warning",
       "list.warningForeground",
     );
+  }
+}
+
+/** Text that an editor had not saved, which the history keeps. */
+export class KeptRow extends NoteRow {
+  override readonly arguments;
+
+  constructor(place: Place, checkpoint: Checkpoint, text: Checkpoint["unsaved"][number], number: number) {
+    const say = vscode.l10n.t;
+    const path = shown(text.path);
+    super(path, say("unsaved in {0}", text.editor), "circle-filled");
+    this.id = `${place.branch}:${checkpoint.id}:unsaved:${number}:${path}`;
+    this.description = [say("unsaved in {0}", text.editor), counts([text])].filter(Boolean).join(" · ");
+    this.tooltip = say("Unsaved text of {0}, kept at {1}", path, checkpoint.id);
+    this.contextValue = "kept";
+    const uri = documents.onDisk(place.root, text.path).toString();
+    this.arguments = { workspace: place.root, uri, rev: checkpoint.id, unsaved: number };
+    this.command = { command: "backstitch.showKept", title: say("Show"), arguments: [this] };
+  }
+}
+
+/** The filter of the timeline; chosen, it is cleared. */
+export class FilterRow extends NoteRow {
+  constructor(text: string) {
+    const say = vscode.l10n.t;
+    super(say("Only {0}", text), say("show everything"), "filter-filled");
+    this.id = "filter";
+    this.tooltip = say("The timeline shows {0} only. Choose this row to show everything.", text);
+    this.contextValue = "filter";
+    this.command = { command: "backstitch.timeline.clearFilter", title: say("Show Everything") };
+  }
+}
+
+/** Stands where the filter leaves nothing. */
+export class NothingRow extends NoteRow {
+  constructor(branch: string) {
+    super(vscode.l10n.t("No checkpoint matches"), "", "info");
+    this.id = `nothing:${branch}`;
   }
 }
 
@@ -185,27 +313,4 @@ export class MoreRow extends NoteRow {
       arguments: [branch],
     };
   }
-}
-
-function tooltip(entry: Entry, now: number): vscode.MarkdownString {
-  const say = vscode.l10n.t;
-  const { checkpoint } = entry;
-  const text = new vscode.MarkdownString("", true);
-  text.appendText(line(checkpoint.prompt ?? checkpoint.label ?? about(checkpoint, say), 500));
-  text.appendMarkdown("\n\n");
-  const facts = [
-    rev(checkpoint) === checkpoint.id ? checkpoint.id : `${rev(checkpoint)} (${checkpoint.id})`,
-    checkpoint.agent ?? "",
-    checkpoint.tool ?? "",
-    ago(checkpoint.time, now, say),
-    checkpoint.time ?? "",
-    checkpoint.git.branch ?? "",
-    counts(changes(entry)),
-  ];
-  text.appendText(facts.filter(Boolean).join(" · "));
-  if (checkpoint.description !== undefined) {
-    text.appendMarkdown("\n\n");
-    text.appendText(checkpoint.description);
-  }
-  return text;
 }

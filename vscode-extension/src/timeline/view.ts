@@ -13,9 +13,18 @@ import {
 } from "../server/protocol.ts";
 import type { Recording } from "../recording.ts";
 import { message } from "../show/errors.ts";
-import { chooseFilter } from "./filter.ts";
-import { type Filter, entries, isEmpty, written } from "./model.ts";
-import { BranchRow, EntryRow, MoreRow, RecordingRow, type Row } from "./rows.ts";
+import { chooseFilter, named } from "./filter.ts";
+import { type Filter, areOfSeveralSessions, folded, isEmpty } from "./model.ts";
+import {
+  BranchRow,
+  EntryRow,
+  FilterRow,
+  MoreRow,
+  NothingRow,
+  type Place,
+  RecordingRow,
+  type Row,
+} from "./rows.ts";
 
 const PAGE = 200;
 
@@ -27,6 +36,10 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private readonly view: vscode.TreeView<Row>;
   private readonly disposables: Disposable[];
   private filter: Filter = {};
+  /** Sessions in words, by id. */
+  private readonly sessions = new Map<string, string>();
+  /** Ids of the rows that the user has expanded; VS Code forgets those that a filter hides. */
+  private readonly expanded = new Set<string>();
   /** Number of requested rows by branch. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
@@ -62,6 +75,12 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
         if (this.broken !== JSON.stringify(recording.broken())) this.refresh();
         else if (this.hasHistory) this.say(recording.summary() || undefined);
       }),
+      this.view.onDidExpandElement(({ element }) => {
+        if (element.id !== undefined) this.expanded.add(element.id);
+      }),
+      this.view.onDidCollapseElement(({ element }) => {
+        if (element.id !== undefined) this.expanded.delete(element.id);
+      }),
       vscode.window.onDidChangeActiveTextEditor((editor) => {
         // another folder may be another workspace
         const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
@@ -87,7 +106,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private async refreshWhereOther(): Promise<void> {
     const asked = [...this.drawn].map(async ([asked, was]) => {
       const now = await this.ctx.request("backstitch/timeline", JSON.parse(asked) as TimelineParams);
-      return JSON.stringify(now) === was;
+      return drawnOf(now) === was;
     });
     const same = await Promise.all(asked).catch(() => [false]);
     const isHere = this.drawn.has(JSON.stringify(this.root()));
@@ -100,7 +119,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
 
   private async read(params: TimelineParams): Promise<TimelineResult> {
     const result = await this.ctx.request("backstitch/timeline", params);
-    this.drawn.set(JSON.stringify(params), JSON.stringify(result));
+    this.drawn.set(JSON.stringify(params), drawnOf(result));
     return result;
   }
 
@@ -123,10 +142,10 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     await vscode.commands.executeCommand("backstitch.timeline.focus");
   }
 
-  async filterBy(filter: Filter): Promise<void> {
+  /** `session`: the session of the filter in words. */
+  async filterBy(filter: Filter, session?: string): Promise<void> {
     this.filter = filter;
-    const text = written(filter);
-    this.view.description = text;
+    if (filter.session !== undefined && session !== undefined) this.sessions.set(filter.session, session);
     await vscode.commands.executeCommand("setContext", "backstitch.filtered", !isEmpty(filter));
     this.refresh();
   }
@@ -135,6 +154,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   async ask(): Promise<void> {
     const where = this.ctx.where();
     const { sessions } = await this.ctx.request("backstitch/sessions", where);
+    for (const each of sessions) this.sessions.set(each.session, named(each));
     const file = await this.file();
     const chosen = await chooseFilter(this.filter, sessions, file);
     if (chosen !== undefined) await this.filterBy(chosen);
@@ -173,24 +193,60 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
     this.broken = JSON.stringify(this.recording.broken());
     this.hasHistory = first.head !== null;
+    const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+    const root = shown(first.workspace);
+    // VS Code accepts undefined, contrary to its types
+    (this.view as { description: string | undefined }).description = several
+      ? root.slice(root.lastIndexOf("/") + 1)
+      : undefined;
     const broken = this.recording.broken().map((agent) => new RecordingRow(agent));
     // the view's own welcome says what to do; a message would hide it
     if (first.head === null) return broken;
     this.say(this.recording.summary() || undefined);
+    const above = isEmpty(this.filter) ? broken : [...broken, new FilterRow(this.filterInWords())];
     const branches = first.branches.filter((branch) => !branch.deleted);
     branches.sort((a, b) => Number(b.current) - Number(a.current) || a.name.localeCompare(b.name));
-    return [...broken, ...branches.map((branch) => new BranchRow(shown(first.workspace), branch))];
+    const [only, ...others] = branches;
+    if (only !== undefined && others.length === 0) {
+      return [...above, ...(await this.entries(new BranchRow(root, only)))];
+    }
+    return [...above, ...branches.map((branch) => new BranchRow(root, branch))];
+  }
+
+  private filterInWords(): string {
+    const say = vscode.l10n.t;
+    const { text, path, agent, session, only } = this.filter;
+    return [
+      only === undefined ? "" : say("prompts"),
+      text === undefined ? "" : `“${text}”`,
+      path ?? "",
+      agent ?? "",
+      session === undefined ? "" : (this.sessions.get(session) ?? say("session {0}", session.slice(0, 8))),
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
 
   private async entries({ root, branch }: BranchRow): Promise<Row[]> {
     const page = await this.page(root, branch.name);
-    const now = Date.now();
-    const rows: Row[] = entries(page.checkpoints).map((entry) => new EntryRow(root, entry, now, branch.name));
+    const place: Place = {
+      root,
+      branch: branch.name,
+      now: Date.now(),
+      forkPoint: branch.fork_point,
+      hasSessions: areOfSeveralSessions(page.checkpoints),
+      expanded: this.expanded,
+    };
+    const rows: Row[] = folded(page.checkpoints)
+      .filter(({ checkpoint }) => this.filter.only === undefined || checkpoint.kind === "turn")
+      .map((entry) => new EntryRow(place, entry));
+    if (rows.length === 0 && !isEmpty(this.filter)) rows.push(new NothingRow(branch.name));
     return page.more ? [...rows, new MoreRow(branch.name)] : rows;
   }
 
   private async page(root: string, branch: string): Promise<Page> {
-    const { path, ...filter } = this.filter;
+    const { path, session, agent, text } = this.filter;
+    const filter = { session: session ?? null, agent: agent ?? null, text: text ?? null };
     const uri = path === undefined ? null : vscode.Uri.joinPath(vscode.Uri.file(root), path).toString();
     return this.read({ ...filter, uri, workspace: root, branch, limit: this.most(branch) });
   }
@@ -205,4 +261,9 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     clearInterval(this.ages);
     for (const each of this.disposables) each.dispose();
   }
+}
+
+/** Returns the part of an answer that is drawn: agents at work are in the status bar. */
+function drawnOf(answer: TimelineResult): string {
+  return JSON.stringify({ ...answer, at_work: [] });
 }

@@ -48,6 +48,8 @@ pub(super) struct Annotator<'s> {
     changes: Vec<(Change, SetHash)>,
     /// Index of the change that made each set first.
     made_by: HashMap<SetHash, usize>,
+    /// Indices of the changes that led to each content, oldest first.
+    led_to: HashMap<ContentId, Vec<usize>>,
     cached: HashMap<SetHash, Vec<u8>>,
     use_cache: bool,
     done: RefCell<Annotated>,
@@ -113,6 +115,12 @@ impl<'s> Annotator<'s> {
                 made_by.entry(*set).or_insert(at);
             }
         }
+        let mut led_to: HashMap<ContentId, Vec<usize>> = HashMap::new();
+        for (at, (change, _)) in changes.iter().enumerate() {
+            if let Some(content) = change.after.as_ref().and_then(|p| p.image.content()) {
+                led_to.entry(content).or_default().push(at);
+            }
+        }
         let mut cached = HashMap::new();
         if use_cache {
             cached.extend(blame::of_file(conn, file)?);
@@ -125,6 +133,7 @@ impl<'s> Annotator<'s> {
             file,
             changes,
             made_by,
+            led_to,
             cached,
             use_cache,
             done: RefCell::default(),
@@ -320,7 +329,7 @@ impl<'s> Annotator<'s> {
             Some(history::moved_by(conn, change.id)?)
         };
         let Some((taken_out, put_back)) = moved else {
-            return Ok(runs.carried(&changes, own));
+            return self.step_over_edit(by, runs, &changes);
         };
         let holds = |owner| match owner {
             Owner::Before => true,
@@ -354,6 +363,56 @@ impl<'s> Annotator<'s> {
             state.inherit(&other, &line_changes(&text, &bytes), holds);
         }
         Ok(state.close(own))
+    }
+
+    /// Returns the owners after an edit. New lines are its own, unless the file is again as it had been: git took lines
+    /// away and brought them back.
+    fn step_over_edit(&self, by: usize, runs: &Runs, changes: &[diff::LineChange]) -> Result<Runs> {
+        let own = Owner::Change(self.changes[by].0.id);
+        let after = runs.carried(changes, own);
+        if changes.iter().all(|change| change.new.is_empty()) {
+            return Ok(after);
+        }
+        let Some(set) = self.returns_to(by)? else {
+            return Ok(after);
+        };
+        let earlier = self.annotate(set)?;
+        if earlier.lines() != after.lines() {
+            return Ok(after);
+        }
+        let mut state = LineOwners::carried(runs, changes, after.lines(), |_| true);
+        state.inherit(&earlier, &[], |_| true);
+        Ok(state.close(own))
+    }
+
+    /// Returns the oldest set with the same path and image as after an edit, if all of its edits are still in force then.
+    fn returns_to(&self, by: usize) -> Result<Option<SetHash>> {
+        let change = &self.changes[by].0;
+        let Some(Image::File { content, .. }) = change.after.as_ref().map(|p| p.image) else {
+            return Ok(None);
+        };
+        let base = history::version(&self.store.conn, self.file, SetHash::EMPTY)?;
+        if base.is_some_and(|base| base == change.after) {
+            return Ok(Some(SetHash::EMPTY));
+        }
+        let same = self.led_to.get(&content).map_or(&[][..], Vec::as_slice);
+        let older = same.iter().copied().take_while(|at| *at < by);
+        let mut in_force = None;
+        for at in older.filter(|at| self.changes[*at].0.after == change.after) {
+            let (earlier, set) = &self.changes[at];
+            if !self.ancestry.is_ancestor(earlier.node, change.node)? {
+                continue;
+            }
+            let now = match &mut in_force {
+                Some(now) => now,
+                none => none.insert(history::in_force(&self.ancestry, self.file, change.node)?),
+            };
+            let then = history::in_force(&self.ancestry, self.file, earlier.node)?;
+            if then.is_subset(now) && SetHash::of(&then) == *set {
+                return Ok(Some(*set));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the line changes of a change, for a previous text with `lines` lines.

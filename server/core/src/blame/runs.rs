@@ -19,7 +19,7 @@ pub(super) enum Owner {
 pub(super) struct Runs(Vec<(usize, Owner)>);
 
 /// Version of the encoding.
-const FORMAT: u8 = 2;
+const FORMAT: u8 = 3;
 /// Bytes of the content's hash that are stored with its runs.
 const MARK: usize = 8;
 

@@ -200,6 +200,41 @@ pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
     call::any_writes(conn, root, inactive_before())
 }
 
+/// An agent's session that works on a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtWork {
+    pub session: SessionId,
+    pub agent: String,
+    /// Time of the prompt.
+    pub since: i64,
+    /// Time from which on it does not count as working unless it reports.
+    pub until: i64,
+}
+
+/// Time for which a session counts as working after its last event: it may think, or was stopped without a word.
+const QUIET: i64 = 5 * 60 * 1_000_000;
+/// Time for which a call may be open.
+const LONG_CALL: i64 = 60 * 60 * 1_000_000;
+
+/// Returns the sessions below a root that work on a prompt now.
+pub(crate) fn at_work(conn: &Connection, root: RootId) -> Result<Vec<AtWork>> {
+    let now = now();
+    let working = session::working(conn, root)?.into_iter();
+    let working = working.map(|session| {
+        let quiet = session.seen.saturating_add(QUIET);
+        let long = session
+            .opened
+            .map(|opened| opened.saturating_add(LONG_CALL));
+        AtWork {
+            session: session.id,
+            agent: session.agent,
+            since: session.since,
+            until: long.map_or(quiet, |long| long.max(quiet)),
+        }
+    });
+    Ok(working.filter(|working| working.until > now).collect())
+}
+
 /// True if a call is open that may write, or a shell command runs in the background.
 pub(crate) fn any_at_work(conn: &Connection, root: RootId) -> Result<bool> {
     call::any_at_work(conn, root, inactive_before())

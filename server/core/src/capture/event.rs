@@ -75,11 +75,13 @@ pub enum Effect {
     },
 }
 
-/// An edit tool's report of its own work, the most exact source there is.
+/// A tool's report of its own work. That of an edit tool is the most exact source there is.
 #[derive(Clone, Debug, Default)]
 pub struct ToolReport {
     /// The paths that the tool reports on, each once. Any other path is attributed by the time of its change.
     pub paths: Vec<PathReport>,
+    /// Exit status of a shell command.
+    pub exit: Option<i64>,
 }
 
 /// A tool's report on one path.

@@ -2,6 +2,7 @@
 //! changes are attributed; never changes a file of the workspace.
 
 pub(crate) mod calls;
+pub use calls::AtWork;
 pub(crate) use calls::inactive_before;
 mod cross_root;
 mod decision;
@@ -37,7 +38,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId};
 use crate::store;
-use crate::store::tables::call::CallEffect;
+use crate::store::tables::call::{self, CallEffect};
 use crate::store::tables::{change, node, reserved, session, turn};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
@@ -79,8 +80,11 @@ impl Engine {
 }
 
 impl Capture<&mut Engine> {
-    /// Records one event of an agent.
+    /// Records one event of an agent, unless the settings turn recording off.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
+        if !self.engine.config().records_automatically() {
+            return Ok(Recorded::default());
+        }
         match self.route(e)? {
             Some(e) => self.record_here(&e),
             None => Ok(Recorded::default()),
@@ -109,7 +113,9 @@ impl Capture<&mut Engine> {
                 if source == "compact" {
                     self.note(e)
                 } else {
-                    self.thread_ended(e, Threads::All, true, deadline, |_, _| Ok(()))
+                    self.thread_ended(e, Threads::All, true, deadline, |conn, session| {
+                        session::set_working(conn, session, false)
+                    })
                 }
             }
             EventKind::Prompt {
@@ -142,12 +148,16 @@ impl Capture<&mut Engine> {
                     Threads::One(None),
                     ended,
                     deadline,
-                    move |conn, session| session::set_background(conn, session, background),
+                    move |conn, session| {
+                        session::set_working(conn, session, false)?;
+                        session::set_background(conn, session, background)
+                    },
                 )
             }
             EventKind::SessionEnd => {
                 let ended = self.has_background(e)?;
                 self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
+                    session::set_working(conn, session, false)?;
                     session::set_background(conn, session, false)
                 })
             }
@@ -174,6 +184,7 @@ impl Capture<&mut Engine> {
             if let (Some(prompt), Some(turn)) = (&e.prompt_id, turn) {
                 turn::name(conn, session, prompt, turn)?;
             }
+            session::set_working(conn, session, true)?;
             calls::record_event(conn, e, session, turn, None)
         })?;
         Ok(Recorded::default())
@@ -202,6 +213,7 @@ impl Capture<&mut Engine> {
                 }
             }
             let seq = calls::record_event(txn.conn, e, session, None, None)?;
+            session::set_working(txn.conn, session, true)?;
             let context = close_unreported(txn, session, Threads::One(None), seq)?;
             let coverage = Coverage {
                 pending,
@@ -330,6 +342,9 @@ impl Capture<&mut Engine> {
                     let node = txn.record_scan(scanned, &context)?;
                     change::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
+                    if let Some(exit) = report.exit {
+                        call::set_exit(conn, row.id, exit)?;
+                    }
                     if *background {
                         session::set_background(conn, row.session, true)?;
                     }
@@ -383,12 +398,19 @@ impl Capture<&mut Engine> {
             let context = close_unreported(txn, session, threads, seq)?;
             let node = txn.record_scan(scanned, &context)?;
             finish(txn.conn, session)?;
+            // the session may have stopped working, also where no file changed
+            txn.notify.set(true);
             Ok(Recorded { node, pending })
         })
     }
 }
 
 impl<E: Deref<Target = Engine>> Capture<E> {
+    /// Returns the sessions that work on a prompt now.
+    pub fn at_work(&self) -> Result<Vec<AtWork>> {
+        calls::at_work(&self.engine.store.conn, self.engine.here.root)
+    }
+
     /// True if shell commands of the session are known to run in the background.
     fn has_background(&self, e: &AgentEvent) -> Result<bool> {
         session::has_background(&self.engine.store.conn, &e.agent, &e.session)

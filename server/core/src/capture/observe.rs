@@ -82,6 +82,7 @@ impl Capture<&mut Engine> {
     /// anything: its end records them.
     pub(crate) fn catch_up(&mut self, extent: &Extent, record: bool) -> Result<Findings> {
         self.engine.refresh()?;
+        let record = record && self.engine.config().records_automatically();
         // wait for running writers: a path they confirm as recorded stays confirmed
         self.engine.store.after_writers()?;
         let conn = &self.engine.store.conn;

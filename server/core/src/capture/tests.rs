@@ -67,7 +67,10 @@ fn several_paths_of_one_call_are_attributed_by_their_own_reports() {
     ];
     s.tell(EventKind::After {
         call,
-        report: ToolReport { paths },
+        report: ToolReport {
+            paths,
+            ..ToolReport::default()
+        },
         failed: false,
     });
     let change = |path: &str, before: &str, after: &str, certainty: Certainty| -> Changed {

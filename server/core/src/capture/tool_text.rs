@@ -113,6 +113,7 @@ mod tests {
                 report("/w/b", ("two", "2")),
                 report("/elsewhere/c", ("three", "3")),
             ],
+            exit: None,
         };
         let reports = reports_by_path(&all, places);
         let text = |path: &str, before: &str| {
@@ -137,6 +138,7 @@ mod tests {
                 report("/w/link", ("two", "2")),
                 report("/w/b", ("2", "3")),
             ],
+            exit: None,
         };
         let reports = reports_by_path(&all, places);
         let paths: Vec<String> = reports.keys().map(RelPath::display).collect();

@@ -32,6 +32,7 @@ pub enum Key {
     KeepDays,
     MaxBytes,
     MaxCheckpoints,
+    Automatic,
     PauseTimeout,
     PauseOnTimeout,
     PauseUnattended,
@@ -48,6 +49,7 @@ pub enum Setting {
     Days(u64),
     /// 0: no limit.
     Count(u64),
+    Flag(bool),
     /// Patterns in .gitignore syntax.
     Patterns(Vec<String>),
     /// Absolute path.
@@ -58,7 +60,6 @@ pub enum Setting {
     Seconds(u64),
     OnTimeout(OnTimeout),
     Unattended(Unattended),
-    Flag(bool),
 }
 
 /// Scope of code lenses above agents' lines.
@@ -142,7 +143,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -152,6 +153,7 @@ impl Key {
         Self::KeepDays,
         Self::MaxBytes,
         Self::MaxCheckpoints,
+        Self::Automatic,
         Self::PauseTimeout,
         Self::PauseOnTimeout,
         Self::PauseUnattended,
@@ -169,6 +171,7 @@ impl Key {
             Self::KeepDays => "store.keepDays",
             Self::MaxBytes => "store.maxBytes",
             Self::MaxCheckpoints => "checkpoints.max",
+            Self::Automatic => "checkpoints.automatic",
             Self::PauseTimeout => "pause.timeout",
             Self::PauseOnTimeout => "pause.onTimeout",
             Self::PauseUnattended => "pause.unattended",
@@ -204,6 +207,7 @@ impl Key {
             Self::KeepDays => Setting::Days(KEEP_DAYS),
             Self::MaxBytes => Setting::Quota(MAX_BYTES),
             Self::MaxCheckpoints => Setting::Count(0),
+            Self::Automatic => Setting::Flag(true),
             Self::PauseTimeout => Setting::Seconds(0),
             Self::PauseOnTimeout => Setting::OnTimeout(OnTimeout::default()),
             Self::PauseUnattended => Setting::Unattended(Unattended::Ask),
@@ -220,7 +224,7 @@ impl Key {
         own: Option<&Setting>,
         said: &Setting,
     ) -> Result<Setting, &'static str> {
-        use Setting::{Count, Days, Patterns, Quota, Restoring as How, Seconds, Size};
+        use Setting::{Count, Days, Flag, Patterns, Quota, Restoring as How, Seconds, Size};
         let is_heeded = match (self, own, said) {
             (Self::StoreDir, ..) => {
                 return Err(
@@ -240,6 +244,7 @@ impl Key {
                 return Ok(Patterns(all));
             }
             (_, Some(Size(own)), Size(said)) => said <= own,
+            (Self::Automatic, Some(Flag(own)), Flag(said)) => said <= own,
             (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
             (_, Some(Days(own)), Days(said)) => said >= own,
             (Self::PauseOnTimeout | Self::PauseUnattended, Some(own), said) => {
@@ -261,6 +266,7 @@ impl Key {
                 | Self::KeepDays
                 | Self::MaxBytes
                 | Self::MaxCheckpoints
+                | Self::Automatic
                 | Self::PauseTimeout
                 | Self::PauseOnTimeout
                 | Self::PauseUnattended,
@@ -275,6 +281,7 @@ impl Key {
                 "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
                  --exact"
             }
+            Self::MaxFileSize | Self::Automatic => {
             Self::PauseTimeout | Self::PauseOnTimeout | Self::PauseUnattended => {
                 "a file in a workspace may have more calls held, never fewer; set it in your own config.toml"
             }
@@ -329,6 +336,10 @@ impl Key {
                 None => Err(format!(
                     "{shown} is not a number of checkpoints; 0 is no limit"
                 )),
+            },
+            Self::Automatic => match value.as_bool() {
+                Some(on) => Ok(Setting::Flag(on)),
+                None => Err(format!("{shown} is neither true nor false")),
             },
         }
     }
@@ -446,12 +457,13 @@ impl Setting {
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
+            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
+            Self::Flag(on) => Value::from(*on),
             Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) | Self::Seconds(n) => {
                 Value::from(*n)
             }
             Self::OnTimeout(outcome) => Value::from(outcome.name()),
             Self::Unattended(outcome) => Value::from(outcome.name()),
-            Self::Flag(flag) => Value::from(*flag),
             Self::Patterns(all) => Value::from(all.clone()),
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
@@ -464,10 +476,11 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
+            Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
+            Self::Flag(on) => write!(f, "{on}"),
             Self::Days(n) | Self::Count(n) | Self::Seconds(n) => write!(f, "{n}"),
             Self::OnTimeout(outcome) => write!(f, "{}", outcome.name()),
             Self::Unattended(outcome) => write!(f, "{}", outcome.name()),
-            Self::Flag(flag) => write!(f, "{flag}"),
             Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),

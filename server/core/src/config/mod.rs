@@ -196,6 +196,23 @@ impl Config {
         }
     }
 
+    /// True if the work of agents and the edits of the user are recorded without being asked for.
+    pub fn records_automatically(&self) -> bool {
+        self.setting(Key::Automatic) != Some(Setting::Flag(false))
+    }
+
+    /// The place of the setting that turns recording off, if it is off.
+    pub(crate) fn turned_off_at(&self) -> Option<String> {
+        if self.records_automatically() {
+            return None;
+        }
+        Some(match self.get(Key::Automatic).1 {
+            Source::File { path, line } => format!("{}:{line}", path.display()),
+            Source::Editor => "the editor's settings".to_owned(),
+            Source::Option | Source::Default => "the settings".to_owned(),
+        })
+    }
+
     /// The place of the first line of the workspace's own file that has less recorded.
     pub(crate) fn narrowed_by_workspace(&self) -> Option<String> {
         let layer = &self.layers[WORKSPACE];

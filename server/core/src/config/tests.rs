@@ -79,7 +79,8 @@ default = [
 "#,
     );
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
-                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
+                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
+                checkpoints.automatic";
     assert_eq!(
         wrong,
         [
@@ -260,6 +261,12 @@ fn a_workspace_only_narrows() {
         ("", "checkpoints.max = 1000000", false),
         ("checkpoints.max = 9", "checkpoints.max = 8", false),
         ("checkpoints.max = 9", "checkpoints.max = 0", true),
+        ("", "checkpoints.automatic = false", true),
+        (
+            "checkpoints.automatic = false",
+            "checkpoints.automatic = true",
+            false,
+        ),
     ] {
         let config = config([said, "", user]);
         let problems = config.problems();

@@ -42,18 +42,23 @@ pub struct LogFilter {
 /// that scanning from the newest node fills a page quickly.
 const MAX_SORTED: usize = 4096;
 
-/// Returns rows of the timeline, newest first, and the line counts computed for them.
-pub(crate) fn log(
+/// Passes rows of the timeline on, newest first, and returns the line counts computed for them. Only one row is in
+/// memory at a time.
+pub(crate) fn log_each<E: From<Error>>(
     store: &Store,
     here: Here,
     filter: &LogFilter,
-) -> Result<(Vec<Entry>, NewCounts)> {
-    let mut rows = Rows::new(store, here)?;
-    let entries = find(&store.conn, here, filter)?
-        .into_iter()
-        .map(|id| rows.entry(id))
-        .collect::<Result<_>>()?;
-    Ok((entries, rows.new))
+    mut take: impl FnMut(Entry) -> std::result::Result<(), E>,
+) -> std::result::Result<NewCounts, E> {
+    let branch = match &filter.branch {
+        Some(name) => branches::find(&store.conn, name)?,
+        None => here.branch,
+    };
+    let mut rows = Rows::of_branch(store, here, branch)?;
+    for id in find(&store.conn, here, filter)? {
+        take(rows.entry(id)?)?;
+    }
+    Ok(rows.new)
 }
 
 pub(crate) fn entry(store: &Store, here: Here, id: NodeId) -> Result<(Entry, NewCounts)> {

@@ -40,13 +40,13 @@ pub(crate) use crate::store::tables::version::get as version;
 pub(crate) use ancestry::{Ancestry, Lineage};
 pub use branches::BranchInfo;
 pub use log::{FileCheckpoints, LogFilter};
-pub(crate) use log::{entry, log};
+pub(crate) use log::{entry, log_each};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
 pub use session_facts::{SessionFacts, SessionTurn};
 pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
 pub use subject::{NamedState, Subject};
-pub use timeline::{Entry, EntryChange};
+pub use timeline::{Entry, EntryChange, ShellCommand};
 pub use trees::Tree;
 
 pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {

@@ -2,7 +2,7 @@
 
 use super::{BranchInfo, Entry, LogFilter, Operation, Subject, subject};
 use crate::engine::{Engine, Progress};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history;
 use crate::model::{Here, NodeId, OpId};
 use crate::store::Store;
@@ -54,14 +54,28 @@ impl History<'_> {
 
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        self.log_each(filter, |entry| {
+            entries.push(entry);
+            Ok::<_, Error>(())
+        })?;
+        Ok(entries)
+    }
+
+    /// Passes the timeline on, newest first, as it is read.
+    pub fn log_each<E: From<Error>>(
+        &self,
+        filter: &LogFilter,
+        take: impl FnMut(Entry) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         if filter.text.is_some() {
             history::full_text::update(self.store, &mut |_, _| {})?;
         }
         let moment = self.store.reading()?;
-        let (entries, counts) = history::log(self.store, self.here, filter)?;
+        let counts = history::log_each(self.store, self.here, filter, take)?;
         drop(moment);
         counts.keep(self.store);
-        Ok(entries)
+        Ok(())
     }
 
     pub fn entry(&self, id: NodeId) -> Result<Entry> {

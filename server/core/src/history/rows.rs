@@ -7,11 +7,11 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::Connection;
 
 use super::ancestry::Lineage;
-use super::timeline::{Entry, EntryChange};
+use super::timeline::{Entry, EntryChange, ShellCommand};
 use super::{Ancestry, damaged, head, node, subject};
 use crate::error::Result;
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, FileVersion, Here, Kind, Node, NodeId, OpId, Role,
+    BranchId, Call, Change, ChangeId, ContentId, FileVersion, Here, Kind, Node, NodeId, OpId, Role,
     Session, SessionId, Turn, TurnId,
 };
 use crate::store::tables::counted::{self, LineCounts};
@@ -42,7 +42,7 @@ impl NewCounts {
 pub(crate) struct Rows<'a> {
     conn: &'a Connection,
     here: Here,
-    /// The lineage of the current head.
+    /// The lineage of the head at which edits are checked: the current one, or that of the branch that is shown.
     head: Option<Lineage>,
     /// Lineages of other branches, filled on demand.
     heads: HashMap<BranchId, Option<Lineage>>,
@@ -59,6 +59,11 @@ pub(crate) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(crate) fn new(store: &'a Store, here: Here) -> Result<Self> {
+        Self::of_branch(store, here, here.branch)
+    }
+
+    /// The rows as this branch has them.
+    pub(crate) fn of_branch(store: &'a Store, here: Here, branch: BranchId) -> Result<Self> {
         let conn = &store.conn;
         let mut tags: HashMap<NodeId, Vec<String>> = HashMap::new();
         for tag in tag::all(conn)? {
@@ -67,7 +72,7 @@ impl<'a> Rows<'a> {
         Ok(Self {
             conn,
             here,
-            head: line_of(conn, here.branch)?,
+            head: line_of(conn, branch)?,
             heads: HashMap::new(),
             branches: branch::names(conn)?,
             tags,
@@ -96,13 +101,15 @@ impl<'a> Rows<'a> {
         let subject = subject.map(|done| subject::of_operation(conn, self.here, done));
         let branch = self.branches.get(&node.branch).cloned();
         let branch = branch.ok_or_else(|| damaged(&format!("the branch of {id}")))?;
+        let call = node.call.map(|c| call::row(conn, c)).transpose()?;
         Ok(Entry {
             branch,
             tags: self.tags.get(&id).cloned().unwrap_or_default(),
             pinned: self.pins.contains(&id),
             session: node.session.map(|s| self.session(s)).transpose()?,
             turn: node.turn.map(|t| self.turn(t)).transpose()?,
-            call: node.call.map(|c| call::row(conn, c)).transpose()?,
+            command: call.as_ref().and_then(|call| self.command(call)),
+            call,
             taken_out: self.taken_out(&node, &changes)?,
             changes: changes
                 .into_iter()
@@ -145,6 +152,11 @@ impl<'a> Rows<'a> {
         Ok(all)
     }
 
+    /// Returns the shell command of a call. A damaged input has none; `verify` reports it.
+    fn command(&mut self, call: &Call) -> Option<ShellCommand> {
+        ShellCommand::read(&self.reader.get(&call.input?).ok()?)
+    }
+
     fn session(&mut self, id: SessionId) -> Result<Session> {
         if let Some(known) = self.sessions.get(&id) {
             return Ok(known.clone());
@@ -164,7 +176,8 @@ impl<'a> Rows<'a> {
     }
 
     /// True if the node has edits and none of them is in force any more. Checked at the head, or at
-    /// the head of its own branch if the node is not an ancestor of the head.
+    /// the head of its own branch if the node is not an ancestor of the head. Edits that never were on that
+    /// line do not count: a branch that begins at a turn is without its work, and nothing was undone.
     fn taken_out(&mut self, node: &Node, changes: &[Change]) -> Result<bool> {
         let conn = self.conn;
         // a turn is undone if all edits of its steps are
@@ -190,12 +203,15 @@ impl<'a> Rows<'a> {
             }
         };
         let Some(line) = line else { return Ok(false) };
+        let mut any = false;
         for edit in edits {
-            if is_in_force(conn, line, node.branch, edit)? {
-                return Ok(false);
+            match force(conn, line, node.branch, edit)? {
+                Some(true) => return Ok(false),
+                Some(false) => any = true,
+                None => {}
             }
         }
-        Ok(true)
+        Ok(any)
     }
 
     /// Returns the lines that a change added and removed, counted on first use.
@@ -251,10 +267,23 @@ fn is_in_force(
     conn: &Connection,
     line: &Lineage,
     branch: BranchId,
-    (edit, made_at): (ChangeId, NodeId),
+    edit: (ChangeId, NodeId),
 ) -> Result<bool> {
+    Ok(force(conn, line, branch, edit)?.unwrap_or(false))
+}
+
+/// As `is_in_force`; None if the edit never was on the lineage.
+fn force(
+    conn: &Connection,
+    line: &Lineage,
+    branch: BranchId,
+    (edit, made_at): (ChangeId, NodeId),
+) -> Result<Option<bool>> {
     let newest = moved::newest_of(conn, edit, |branch, node| line.has(branch, node))?;
-    Ok(newest.map_or(line.has(branch, made_at), |moved| moved == Move::PutBack))
+    Ok(match newest {
+        Some(moved) => Some(moved == Move::PutBack),
+        None => line.has(branch, made_at).then_some(true),
+    })
 }
 
 /// Returns edits for which `is_in_force` and the whole set in force disagree. There must be none.

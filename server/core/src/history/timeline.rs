@@ -1,5 +1,7 @@
 //! The history for display: rows of the timeline, and operations.
 
+use serde_json::Value;
+
 use super::subject::Subject;
 use crate::model::{Call, Change, Node, Session, Turn};
 use crate::store::tables::node_text::Unsaved;
@@ -16,6 +18,8 @@ pub struct Entry {
     pub session: Option<Session>,
     pub turn: Option<Turn>,
     pub call: Option<Call>,
+    /// The shell command of a step.
+    pub command: Option<ShellCommand>,
     pub changes: Vec<EntryChange>,
     /// True if it has edits and none of them is in force any more. Checked at the head, or at the
     /// head of its own branch if the node is not an ancestor of the head.
@@ -28,10 +32,68 @@ pub struct Entry {
     pub unsaved: Vec<Unsaved>,
 }
 
+/// A shell command, as in the input of its tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellCommand {
+    pub text: String,
+    /// The agent's own words about it.
+    pub description: Option<String>,
+}
+
+impl ShellCommand {
+    /// Reads the input of a tool call. Agents send the command as a text, or as a list of arguments whose last one is it.
+    pub(crate) fn read(input: &[u8]) -> Option<Self> {
+        let fields: Value = serde_json::from_slice(input).ok()?;
+        let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+        let text = match fields.get("command")? {
+            Value::String(text) => filled(text),
+            Value::Array(words) => filled(words.last()?.as_str()?),
+            _ => None,
+        };
+        let description = fields.get("description").and_then(Value::as_str);
+        Some(Self {
+            text: text?,
+            description: description.and_then(filled),
+        })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct EntryChange {
     pub change: Change,
     pub added: usize,
     pub removed: usize,
     pub binary: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShellCommand;
+
+    #[test]
+    fn a_command_is_a_text_or_the_last_of_a_list() {
+        let read = |input: &str| {
+            ShellCommand::read(input.as_bytes()).map(|read| (read.text, read.description))
+        };
+        let make = || Some(("make".to_owned(), None));
+        assert_eq!(read(r#"{"command":"make"}"#), make());
+        assert_eq!(
+            read(r#"{"command":["bash","-lc","make"],"description":" "}"#),
+            make()
+        );
+        let described = read(r#"{"command":"make","description":"Build it"}"#);
+        assert_eq!(
+            described,
+            Some(("make".to_owned(), Some("Build it".to_owned())))
+        );
+        for none in [
+            r#"{"command":""}"#,
+            r#"{"command":[]}"#,
+            r#"{"path":"a"}"#,
+            "make",
+            "[1]",
+        ] {
+            assert_eq!(read(none), None, "{none}");
+        }
+    }
 }

@@ -46,7 +46,7 @@ impl ExchangeFailure {
     /// Next step for the user. A switch moves all files, so it cannot leave one out.
     fn hint(&self, is_switch: bool) -> Hint {
         match (self.by_writer, is_switch) {
-            (true, true) => "close what writes to it, and try again".into(),
+            (true, true) => "stop the program that writes to it, and try again".into(),
             (true, false) => Hint::Writer,
             (false, _) => "fix that, and try again".into(),
         }

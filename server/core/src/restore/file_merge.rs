@@ -52,7 +52,7 @@ impl FileMerge {
             (Some(ours), Some(theirs)) => Self::of_present(base.as_ref(), ours, theirs),
             (Some(ours), None) => Self::OneSide {
                 at: ours.path.clone(),
-                reason: "putting its deletion back would lose later edits",
+                reason: "deleting it again would lose later edits",
             },
             (None, Some(theirs)) => Self::OneSide {
                 at: theirs.path.clone(),
@@ -182,7 +182,7 @@ mod tests {
         let (base, edit) = (file("a", 0o644, "1"), file("a", 0o644, "2"));
         assert_eq!(
             reason(&FileMerge::decide(&base, &edit, &None)),
-            "putting its deletion back would lose later edits"
+            "deleting it again would lose later edits"
         );
         assert_eq!(
             reason(&FileMerge::decide(&base, &None, &edit)),

@@ -17,7 +17,7 @@ use crate::model::{
     SessionId,
 };
 use crate::store::tables::moved::{self, Move};
-use crate::store::tables::{node, session, turn};
+use crate::store::tables::{branch, node, session, turn};
 use crate::worktree::file_state;
 
 /// Edits of one file to take out and to put back.
@@ -270,7 +270,10 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 format!(
                     "{target} is not in the history of the current state, but on another branch"
                 ),
-                Hint::OtherLine { node: target },
+                Hint::OtherLine {
+                    node: target,
+                    branch: branch::name(conn, node.branch)?,
+                },
             ));
         }
         let authors = match (&r.session, r.exact, node.kind, node.session) {
@@ -579,7 +582,11 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             return match turn_after(ancestry, node, head)? {
                 None => Ok(op.id),
                 Some(turn) => Err(Error::refused(
-                    format!("turn t{turn} began after the newest operation, {}", op.id),
+                    format!(
+                        "turn t{turn} began after the last operation, the {} {}",
+                        op.kind.name(),
+                        op.id
+                    ),
                     Hint::UndoBefore { op: op.id, turn },
                 )),
             };

@@ -13,6 +13,7 @@ mod pending_save;
 mod plan;
 mod record;
 mod replay;
+mod returns;
 mod switch;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -14,7 +14,7 @@ use super::types::{
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Ancestry};
+use crate::history::{self, Ancestry, OpKind};
 use crate::model::{
     ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
     RelPath,
@@ -98,7 +98,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         if plan.can_write_below(r) && !plan.held.iter().any(|(_, path)| is_pending(path)) {
             return Ok(plan.written_below());
         }
-        if is_switch {
+        // a switch replaces all files or none, and an exact rewind without some of them would not be exact
+        if is_switch || r.exact {
             return Ok(plan);
         }
         // otherwise the files that other editors have not saved are skipped
@@ -274,6 +275,7 @@ impl PlanBuilder<'_> {
         self.skip_blocked();
         self.collisions()?;
         self.gaps(ancestry, target)?;
+        self.note_git_branch();
         self.actions();
         self.plan.about_files = self.fingerprint();
         self.documents()?;
@@ -348,6 +350,7 @@ impl PlanBuilder<'_> {
             merged: outcome.merged,
             new_content: outcome.content,
         };
+        self.note_written_again(&part, edits.kind)?;
         let by_hunk = !self.r.hunks.is_empty();
         let on_conflict = self.r.on_conflict;
         match FileDecision::of(
@@ -369,6 +372,34 @@ impl PlanBuilder<'_> {
             }
             FileDecision::Change(change) => self.add_change(*change),
         }
+    }
+
+    /// Adds a gap for a file that stays although the edits that made it are taken out, since it was deleted and written
+    /// again.
+    fn note_written_again(&mut self, part: &FilePlan, kind: OpKind) -> Result<()> {
+        let stays = part.before == part.after && !part.as_user;
+        let (Some(placed), Some(oldest)) = (&part.before, part.taken_out.first()) else {
+            return Ok(());
+        };
+        if !stays || kind != OpKind::Rewind || !part.put_back.is_empty() {
+            return Ok(());
+        }
+        let conn = &self.engine.store.conn;
+        let ancestry = Ancestry::new(conn);
+        for id in history::in_force(&ancestry, part.file, self.head)? {
+            if id < *oldest || part.taken_out.contains(&id) {
+                continue;
+            }
+            if history::change(conn, id)?.after.is_none() {
+                self.plan.gaps.push(Gap {
+                    path: Some(placed.path.bytes().to_vec()),
+                    kind: GapKind::Unknown,
+                    detail: "it was deleted and written again since; it stays as it is".into(),
+                });
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Builds the state of a file without the edits to take out and with those to put back.
@@ -592,6 +623,23 @@ impl PlanBuilder<'_> {
             self.note_unreadable_files()?;
         }
         Ok(())
+    }
+
+    /// Says where the work is, if there is nothing to rewind since git is on another branch.
+    fn note_git_branch(&mut self) {
+        let Some((then, now)) = &self.plan.git_moved else {
+            return;
+        };
+        let (Some(then), Some(now)) = (&then.branch, &now.branch) else {
+            return;
+        };
+        let takes_edits = self.plan.files.iter().any(|f| !f.taken_out.is_empty());
+        let is_empty = self.plan.is_empty() && self.plan.conflicts.is_empty();
+        if then != now && is_empty && takes_edits && self.plan.kind == OpKind::Rewind {
+            self.plan.nothing = Some(format!(
+                "git is on branch {now}, and the work was done on {then}; run `git switch {then}` first to rewind it"
+            ));
+        }
     }
 
     /// Adds gaps for files first captured after the target: their state at the target is unknown.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::file_merge::{FileMerge, LineMerge, TOO_LONG};
 use super::line_check::LineOrigins;
+use super::returns::without_returns;
 use super::types::{Conflict, ConflictSpan, OnConflict};
 use crate::content::is_text;
 use crate::diff::{Interner, changes, lines};
@@ -216,8 +217,8 @@ impl Replay<'_> {
         if let Some(state) = history::version(conn, self.file, SetHash::of(self.wanted))? {
             return Ok(done(state));
         }
-        let wanted: Vec<Change> = self
-            .wanted
+        let left = without_returns(conn, self.file, self.now, self.wanted)?;
+        let wanted: Vec<Change> = left
             .iter()
             .map(|id| history::change(conn, *id))
             .collect::<Result<_>>()?;

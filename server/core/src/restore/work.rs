@@ -7,12 +7,17 @@ use std::ops::Deref;
 use rusqlite::Connection;
 
 use super::Restore;
+use super::returns::without_returns;
 use super::types::{Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry, Subject, subject};
 use crate::model::{Change, ChangeId, FileId, NodeId, RelPath, Session, SessionId, Turn, TurnId};
+use crate::store;
 use crate::store::tables::{session, turn};
+
+/// Time after which an agent that reports nothing is not taken to be in a turn, in microseconds.
+const SILENCE: i64 = 10 * 60 * 1_000_000;
 
 /// A turn of an agent, or its steps that belong to no turn.
 #[derive(Clone, Debug)]
@@ -41,6 +46,8 @@ pub struct PlannedWork {
     pub brings_back: bool,
     /// True if a tool call of an agent is under way.
     pub is_agent_at_work: bool,
+    /// True if a turn has not ended, as far as is known: its agent was heard of a short time ago.
+    pub is_turn_open: bool,
 }
 
 /// The turns of agents' edits, each with its newest node.
@@ -104,6 +111,11 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             brings_back: plan.files.iter().any(|f| !f.put_back.is_empty())
                 && plan.files.iter().all(|f| f.taken_out.is_empty()),
             is_agent_at_work: self.engine.capture().open_calls()? > 0,
+            is_turn_open: session::any_in_turn(
+                conn,
+                self.engine.here.root,
+                store::now() - SILENCE,
+            )?,
             ..PlannedWork::default()
         };
         if let Goal::Rewind(target) = request.goal {
@@ -151,9 +163,17 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     let mut scopes = request.paths.iter();
                     scopes.any(|scope| placed.path.within(scope.bytes()))
                 });
-            let stay = now.difference(&then);
-            let stay = stay.filter(|id| in_scope && !planned.is_some_and(|out| out.contains(id)));
-            for id in stay {
+            let mut stay: BTreeSet<ChangeId> = match planned {
+                Some(out) => now.difference(out).copied().collect(),
+                None => now.clone(),
+            };
+            if !in_scope || stay.is_subset(&then) {
+                continue;
+            }
+            if planned.is_some() {
+                stay = without_returns(conn, file, &now, &stay)?;
+            }
+            for id in stay.difference(&then) {
                 let change = history::change(conn, *id)?;
                 if !stays.add(conn, &change)?
                     && planned.is_some()

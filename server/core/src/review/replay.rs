@@ -175,6 +175,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
 
     /// Moves a state through the changes after the first one named, until the second. A restore to a set of edits that was
     /// seen on the way has the state of that moment, so that the undo of a rewind brings unreviewed work back as unreviewed.
+    /// So has a change of the user after which the file is as it was: git took it away and brought it back.
     fn replay(
         &self,
         file: &FollowedFile,
@@ -188,12 +189,15 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
         let mut current_set = done.last().map_or(SetHash::EMPTY, |(_, set)| *set);
         let mut reviewed = start;
         let mut seen = HashMap::from([(current_set, reviewed.clone())]);
+        // since the last restore, which may have taken edits out
+        let mut states = HashMap::from([(file.state_after(after), reviewed.clone())]);
         let mut reviews = reviews.iter().peekable();
         let is_meant = |c: &Change| c.id > after && c.id <= upto;
         for (change, set) in changes.iter().filter(|(c, _)| is_meant(c)) {
             while let Some(row) = reviews.next_if(|row| row.change < change.id) {
                 reviewed = self.with_review(reviewed, row)?;
                 seen.insert(current_set, reviewed.clone());
+                states.insert(file.state_after(row.change), reviewed.clone());
             }
             current_set = *set;
             let counts = |id: &ChangeId| {
@@ -201,6 +205,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
                 moves == Moves::Restores || members.any(|c| c.id == *id && is_by_agent(&c.origin))
             };
             if change.role == Role::Restore {
+                states.clear();
                 if let Some(known) = seen.get(set) {
                     reviewed = known.clone();
                     continue;
@@ -210,9 +215,13 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
                     reviewed = self.carried(reviewed, change, moves)?;
                 }
             } else if moves == Moves::Users && !is_by_agent(&change.origin) {
-                reviewed = self.carried(reviewed, change, moves)?;
+                reviewed = match states.get(&change.after) {
+                    Some(known) => known.clone(),
+                    None => self.carried(reviewed, change, moves)?,
+                };
             }
             seen.insert(*set, reviewed.clone());
+            states.insert(change.after.clone(), reviewed.clone());
         }
         for row in reviews {
             reviewed = self.with_review(reviewed, row)?;

@@ -27,7 +27,7 @@ pub(crate) const STORE: Schema = Schema {
     name: "a Backstitch store",
     lock: "migrate.lock",
 };
-const STEPS: [&str; 15] = [
+const STEPS: [&str; 16] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -43,6 +43,7 @@ const STEPS: [&str; 15] = [
     include_str!("schema/013.sql"),
     include_str!("schema/014.sql"),
     include_str!("schema/015.sql"),
+    include_str!("schema/016.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database of another program.

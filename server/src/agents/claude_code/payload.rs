@@ -102,7 +102,10 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
         }
         "PostToolUseFailure" => EventKind::After {
             call: call(fields),
-            report: ToolReport::default(),
+            report: ToolReport {
+                exit: fields.text("error").as_deref().and_then(exit_status),
+                ..ToolReport::default()
+            },
             failed: true,
         },
         // The call was announced, but did not run.
@@ -170,7 +173,12 @@ fn tool_report(call: &ToolCall, fields: &Fields) -> ToolReport {
         Effect::Reads | Effect::Any { .. } => None,
     };
     let Some(path) = path else {
-        return ToolReport::default();
+        // a command that goes on in the background has no status yet
+        let ended = call.tool == "Bash" && call.effect == (Effect::Any { background: false });
+        return ToolReport {
+            exit: ended.then_some(0),
+            ..ToolReport::default()
+        };
     };
     let input = fields.nested("tool_input");
     let response = fields.nested("tool_response");
@@ -188,7 +196,14 @@ fn tool_report(call: &ToolCall, fields: &Fields) -> ToolReport {
     let path = path.clone();
     ToolReport {
         paths: vec![PathReport { path, found, wrote }],
+        exit: None,
     }
+}
+
+/// Reads the first line of a failure: `Exit code 2`.
+fn exit_status(error: &str) -> Option<i64> {
+    let status = error.lines().next()?.trim().strip_prefix("Exit code ")?;
+    status.parse().ok()
 }
 
 fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {

@@ -38,6 +38,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
         operation: None,
         subject: None,
         unsaved: Vec::new(),
+        command: None,
     }
 }
 
@@ -71,6 +72,9 @@ fn step(id: i64, tool: &str, changes: Vec<EntryChange>) -> Entry {
             tool: tool.into(),
             iteration: id,
             group: None,
+            failed: false,
+            exit: None,
+            input: None,
         }),
         changes,
         ..entry(id, Kind::Step)

@@ -10,7 +10,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Plain(step) => step,
         Hint::Terminal(step) => return in_a_terminal(step),
         Hint::Begin => {
-            "`backstitch.checkpoint` records the state now; in a terminal, `backstitch setup` lets an agent report"
+            "`backstitch.checkpoint` records the state now; in a terminal, `backstitch setup` sets up an agent"
         }
         Hint::First => "`backstitch.checkpoint` makes the first one",
         Hint::Revisions => {
@@ -29,13 +29,13 @@ pub fn text(hint: &Hint) -> String {
         Hint::Whole => "leave out `paths`",
         Hint::LookAgain => "check the new plan, then confirm it",
         Hint::Hunks => "`backstitch/diff` gives the ids of hunks; they change with the content",
-        Hint::Scope => "scope `code` rewinds the files alone; nothing was changed",
+        Hint::Scope => "scope `code` rewinds only the files; nothing was changed",
         Hint::Unsaved => "save or close it there, or name the files with `paths`",
         Hint::UnsavedThere => {
             "save or close it there, or rewind in that editor itself, or name the files with `paths`"
         }
         Hint::Writer => {
-            "close what writes to it, or name with `paths` the other files, and try again"
+            "stop the program that writes to it, or name the other files with `paths`, and try again"
         }
         Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} undoes it"),
         Hint::Redo => "`backstitch.redo` restores it",
@@ -45,7 +45,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::NoTurn => "`backstitch.timeline` shows the turns, undone ones included",
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch.undo` with `op` {op} undoes that operation all the same; `backstitch.rewind` with `rev` t{turn} undoes the turn"
+                "`backstitch.undo` with `op` {op} undoes that operation anyway; `backstitch.rewind` with `rev` t{turn} undoes the turn"
             );
         }
         Hint::UndoThere { op, branch } => {
@@ -53,26 +53,26 @@ pub fn text(hint: &Hint) -> String {
                 "`backstitch.switch` with `branch` {branch} first, then `backstitch.undo` with `op` {op}"
             );
         }
-        Hint::OtherLine { node } => {
+        Hint::OtherLine { node, branch } => {
             return format!(
-                "`backstitch.switch` goes to a branch; `backstitch.rewind` with `rev` {node} and `exact` makes the files equal to it here; `session` takes over the work of that session alone"
+                "`backstitch.switch` with `branch` {branch} switches to it; `backstitch.rewind` with `rev` {node} and `exact` restores its files here; `session` restores the work of that session only"
             );
         }
         Hint::BranchAgain { name, head } => {
             return format!(
-                "`backstitch.fork` with `rev` {head} and `name` {name} brings it back, then `backstitch.switch` goes there"
+                "`backstitch.fork` with `rev` {head} and `name` {name} restores it, then `backstitch.switch` switches to it"
             );
         }
         Hint::ShorterName => "a few words are enough",
         Hint::TooWide => {
-            "open a directory below it, or, in a terminal, run `backstitch init` there to record it all the same"
+            "open a directory below it, or, in a terminal, run `backstitch init` there to use it anyway"
         }
         Hint::Gone => "nothing was recorded; restore it, or open another",
         Hint::Unwritable => {
-            "the store's directory has to be there and writable; `backstitch lsp --store-dir` names another"
+            "the store's directory must exist and be writable; `backstitch lsp --store-dir` names another"
         }
         Hint::Newer => {
-            "install the newer version and start the language server anew, or start it with another store: `backstitch --store-dir DIR lsp`"
+            "install the newer version and restart the language server, or start it with another store: `backstitch --store-dir DIR lsp`"
         }
         Hint::NoHome => {
             "set HOME where the language server is started, or start it with a store: `backstitch --store-dir DIR lsp`"
@@ -113,8 +113,12 @@ pub fn offers(hint: &Hint) -> Vec<Offer> {
             let there = json!({ "branch": branch });
             vec![offer(&title, "backstitch.switch", there)]
         }
-        Hint::OtherLine { node } => vec![
-            offer("Switch Branch…", "backstitch.switch", json!({})),
+        Hint::OtherLine { node, branch } => vec![
+            offer(
+                &format!("Switch to {branch}"),
+                "backstitch.switch",
+                json!({ "branch": branch }),
+            ),
             offer(
                 "Restore That State Here",
                 "backstitch.rewind",
@@ -184,7 +188,10 @@ mod tests {
                 op: op(),
                 branch: "idea".into(),
             },
-            Hint::OtherLine { node: node() },
+            Hint::OtherLine {
+                node: node(),
+                branch: "idea".into(),
+            },
             Hint::BranchAgain {
                 name: "idea".into(),
                 head: node(),

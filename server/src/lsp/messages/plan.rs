@@ -61,7 +61,9 @@ pub fn nothing(title: &str, plan: &Plan) -> String {
             format!("{}: {why}", a.path.display())
         })
         .collect();
-    if left.is_empty() {
+    if let Some(why) = &plan.nothing {
+        format!("{title}: nothing to do: {why}.")
+    } else if left.is_empty() {
         format!("{title}: nothing to do, the files are already in that state.")
     } else {
         format!("{title}: nothing was changed. Left alone: {}.", some(&left))

@@ -78,7 +78,7 @@ pub const NO_BRANCH_HINT: &str = "a fork makes one: the lens or the action above
 pub const KEPT_CHANGING: &str =
     "the files kept changing while the plan was shown; nothing was changed";
 pub const KEPT_CHANGING_HINT: &str = "try again when the agent has stopped";
-pub const CONFLICT_HINT: &str = "`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` restores the target's exact state";
+pub const CONFLICT_HINT: &str = "`onConflict` resolves them: markers, current or target; `paths` leaves files out; `exact` restores the target's exact state";
 
 pub fn temporary(error: &std::io::Error) -> String {
     format!("a temporary file: {error}")
@@ -98,6 +98,11 @@ pub const NOTHING_AT_LINES_HINT: &str =
 /// Place where a file does not exist.
 pub fn at(rev: &str) -> String {
     format!("at {rev}")
+}
+
+/// Place where a file has no unsaved text.
+pub fn unsaved_at(rev: &str) -> String {
+    format!("among the unsaved texts at {rev}")
 }
 
 pub fn no_document(uri: &str) -> String {

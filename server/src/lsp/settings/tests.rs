@@ -36,7 +36,8 @@ fn keys_that_are_left_out_stay_unchanged() {
 fn errors_are_reported() {
     let wrong = |sent: Value| ClientSettings::default().update(&sent);
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
-                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
+                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
+                checkpoints.automatic";
     for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),

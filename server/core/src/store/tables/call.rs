@@ -88,10 +88,14 @@ pub(crate) fn row(conn: &Connection, id: CallId) -> Result<Call> {
             tool: r.get(5)?,
             iteration: r.get(6)?,
             group: r.get(7)?,
+            failed: r.get(8)?,
+            exit: r.get(9)?,
+            input: r.get(10)?,
         })
     };
     conn.prepare_cached(
-        "SELECT id, session, turn, native, subagent, tool, iteration, grp FROM call WHERE id = ?1",
+        "SELECT c.id, session, turn, native, subagent, tool, iteration, grp, outcome IS 1, exit, b.hash
+         FROM call c LEFT JOIN blob b ON b.n = c.input AND c.effect = 2 WHERE c.id = ?1",
     )?
     .query_row([id], read)
     .in_row(conn, || format!("row {} of table call", id.0))
@@ -208,6 +212,13 @@ pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: ToolOutc
         "UPDATE call SET closed = ?2, closed_seq = ?3, outcome = ?4 WHERE id = ?1",
     )?
     .execute(params![call, now(), seq, outcome])?;
+    Ok(())
+}
+
+/// Notes the exit status of a shell command.
+pub(crate) fn set_exit(conn: &Connection, call: CallId, exit: i64) -> Result<()> {
+    conn.prepare_cached("UPDATE call SET exit = ?2 WHERE id = ?1")?
+        .execute(params![call, exit])?;
     Ok(())
 }
 
@@ -436,6 +447,7 @@ mod tests {
     fn literals_in_statements_are_the_values_of_the_enums() {
         assert_eq!(CallEffect::Any.stored(), 2, "effect = 2");
         assert_eq!(CallEffect::Reads.stored(), 0, "effect > 0");
+        assert_eq!(ToolOutcome::Failed.stored(), 1, "outcome IS 1");
         assert!(CallEffect::Names.stored() > 0, "effect > 0");
     }
 

@@ -47,6 +47,20 @@ pub(crate) fn row(conn: &Connection, id: SessionId) -> Result<Session> {
         .in_row(conn, || format!("row {} of table session", id.0))
 }
 
+/// True if a session of this root with an event after `seen` is in a turn: its newest event, those of subagents aside, does not
+/// end one.
+pub(crate) fn any_in_turn(conn: &Connection, root: RootId, seen: i64) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM session s WHERE s.root = ?1 AND s.seen > ?2
+               AND EXISTS (SELECT 1 FROM turn WHERE session = s.id)
+               AND (SELECT name FROM event WHERE session = s.id AND subagent IS NULL
+                    ORDER BY seq DESC LIMIT 1)
+                   NOT IN ('Stop', 'StopFailure', 'SessionStart', 'SessionEnd', 'turnEnd')",
+        )?
+        .exists(params![root, seen])?)
+}
+
 /// Finds a session by the agent's own id.
 pub(crate) fn id_of(conn: &Connection, agent: &str, native: &str) -> Result<Option<SessionId>> {
     Ok(conn
@@ -99,6 +113,45 @@ pub(crate) fn set_background(conn: &Connection, id: SessionId, running: bool) ->
     conn.prepare_cached("UPDATE session SET background = ?2 WHERE id = ?1")?
         .execute(params![id, running])?;
     Ok(())
+}
+
+/// Notes that the session works on a prompt since now, or that its turn has ended.
+pub(crate) fn set_working(conn: &Connection, id: SessionId, works: bool) -> Result<()> {
+    conn.prepare_cached("UPDATE session SET working = ?2 WHERE id = ?1")?
+        .execute(params![id, works.then(now)])?;
+    Ok(())
+}
+
+/// A session whose turn has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkingSession {
+    pub id: SessionId,
+    pub agent: String,
+    /// Time of the prompt.
+    pub since: i64,
+    /// Time of its last event.
+    pub seen: i64,
+    /// Time at which its newest open call began.
+    pub opened: Option<i64>,
+}
+
+/// Returns the sessions of a root that work on a prompt.
+pub(crate) fn working(conn: &Connection, root: RootId) -> Result<Vec<WorkingSession>> {
+    let mut select = conn.prepare_cached(
+        "SELECT s.id, s.agent, s.working, s.seen,
+           (SELECT MAX(c.opened) FROM call c WHERE c.session = s.id AND c.closed IS NULL)
+         FROM session s WHERE s.working IS NOT NULL AND s.root = ?1 ORDER BY s.id",
+    )?;
+    let rows = select.query([root])?;
+    read_all(conn, "session", rows, |r| {
+        Ok(WorkingSession {
+            id: r.get(0)?,
+            agent: r.get(1)?,
+            since: r.get(2)?,
+            seen: r.get(3)?,
+            opened: r.get(4)?,
+        })
+    })
 }
 
 /// Returns the sessions of a root with shell commands in the background and an event after `seen`.

@@ -119,6 +119,22 @@ fn background_commands_are_detected() {
 }
 
 #[test]
+fn commands_report_their_exit_status() {
+    let of = |event: &str, more: &str| {
+        let text = format!(
+            r#"{{"session_id":"s","hook_event_name":"{event}","tool_name":"Bash","tool_input":{{"command":"make"}}{more}}}"#
+        );
+        after(parse(text.as_bytes()).unwrap()).1.exit
+    };
+    assert_eq!(after(recorded!("PostToolUse-Bash")).1.exit, Some(0));
+    let failure = r#","error":"Exit code 2\nmake: no rule""#;
+    assert_eq!(of("PostToolUseFailure", failure), Some(2));
+    assert_eq!(of("PostToolUseFailure", r#","error":"interrupted""#), None);
+    let background = r#","tool_response":{"backgroundTaskId":"b1"}"#;
+    assert_eq!(of("PostToolUse", background), None, "it goes on");
+}
+
+#[test]
 fn edit_reports_old_and_new_text() {
     for event in [
         recorded!("PostToolUse-Edit"),

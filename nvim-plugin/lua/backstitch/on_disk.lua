@@ -1,0 +1,171 @@
+--- Files that an agent changed or renamed while they are open: the user is told about conflicts with unsaved text, merges both
+--- with `:Backstitch merge`, and a buffer follows its renamed file.
+local notice = require('backstitch.notice')
+local reload = require('backstitch.reload')
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+--- Buffers with a conflict that the user knows about: it is said once until it is merged or saved.
+---@type table<integer, true>
+local told = {}
+
+---@param path string
+local function short(path)
+  return vim.fn.fnamemodify(path, ':~:.')
+end
+
+--- Time in which a reload merges by itself, in milliseconds.
+local RELOAD = 150
+
+--- Ways to decide conflicts.
+---@type { how: backstitch.OnConflict, label: string }[]
+local WAYS = {
+  { how = 'markers', label = 'Write conflict markers' },
+  { how = 'current', label = 'Keep my lines' },
+  { how = 'target', label = 'Take the lines on disk' },
+}
+
+--- Merges the file on disk into the unsaved text of a buffer. Asks about conflicts.
+---@async
+---@param buf integer
+---@param is_quiet? boolean Reports nothing, and leaves conflicts to the user.
+function M.merge(buf, is_quiet)
+  if vim.bo[buf].buftype ~= '' or vim.api.nvim_buf_get_name(buf) == '' then
+    task.fail({ message = 'This buffer is not a file' })
+  end
+  local client = server.client(buf)
+  local path = vim.api.nvim_buf_get_name(buf)
+  local arguments = { uri = vim.uri_from_bufnr(buf) }
+  local before = reload.stat(path)
+  local ok, result = pcall(server.execute, client, 'backstitch.merge', arguments)
+  if not ok then
+    if is_quiet or type(result) ~= 'table' or result.kind ~= 'conflict' then
+      error(result, 0)
+    end
+    local way = task.select(WAYS, {
+      prompt = result.message .. ':',
+      kind = 'backstitch.conflict',
+      format_item = function(way)
+        return way.label
+      end,
+    })
+    arguments.onConflict = way.how
+    before = reload.stat(path)
+    result = server.execute(client, 'backstitch.merge', arguments)
+  end
+  if not result.merged and is_quiet then
+    return
+  elseif not result.merged then
+    return notice.say(('backstitch: %s: nothing to merge'):format(short(path)))
+  end
+  told[buf] = nil
+  reload.merged(buf, before)
+  if is_quiet then
+    return
+  end
+  local conflicts = result.conflicts > 0 and ', ' .. words.count(result.conflicts, 'conflict') or ''
+  notice.say(('backstitch: %s: merged%s; :write saves it'):format(short(path), conflicts))
+  if arguments.onConflict == 'markers' and vim.api.nvim_get_current_buf() == buf then
+    vim.fn.cursor(1, 1)
+    vim.fn.search([[^<<<<<<< ]], 'cW')
+  end
+end
+
+--- Gives a buffer the new name of its file, and reads it. Undo reaches the text before.
+---@param buf integer
+---@param path string
+local function follow(buf, path)
+  local window = vim.fn.win_findbuf(buf)[1]
+  local is_shown = window ~= nil and not vim.wo[window].winfixbuf
+  -- a name that another buffer has cannot be given
+  if vim.fn.bufloaded(path) == 1 or not is_shown then
+    return false
+  end
+  -- closed by its old name
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
+    vim.lsp.buf_detach_client(buf, client.id)
+  end
+  vim.api.nvim_win_call(window, function()
+    local view, lines = vim.fn.winsaveview(), vim.o.undoreload
+    vim.o.undoreload = -1
+    local ok = pcall(vim.cmd, 'silent keepalt file ' .. vim.fn.fnameescape(short(path)))
+    ok = ok and pcall(vim.cmd, 'silent keepalt keepjumps edit!')
+    vim.o.undoreload = lines
+    if ok then
+      vim.fn.winrestview(view)
+    end
+  end)
+  return true
+end
+
+--- Calls a function now, or after Insert mode: a message would be overwritten there, and nothing moves while the user types.
+---@param act fun()
+local function after_typing(act)
+  if not vim.api.nvim_get_mode().mode:match('^[iR]') then
+    return act()
+  end
+  vim.api.nvim_create_autocmd('InsertLeave', {
+    once = true,
+    callback = vim.schedule_wrap(act),
+  })
+end
+
+---@param params backstitch.ChangedOnDisk
+local function changed(params)
+  local path = vim.uri_to_fname(params.uri)
+  local buf = vim.fn.bufnr(vim.fn.fnameescape(path))
+  if buf < 0 or not vim.api.nvim_buf_is_loaded(buf) then
+    return
+  end
+  local agent = words.given(params.agent) or 'An agent'
+  local moved = words.given(params.renamedTo)
+  if moved then
+    local to = vim.uri_to_fname(moved)
+    local said = ('backstitch: %s renamed %s to %s'):format(agent, short(path), short(to))
+    if vim.bo[buf].modified then
+      said = said .. '; your unsaved text stays here'
+    else
+      follow(buf, to)
+    end
+    return notice.say(said, vim.log.levels.WARN)
+  end
+  if params.deleted or not params.unsaved then
+    return
+  elseif params.conflicts == 0 then
+    -- lines next to one another are left by the reload, and merged by the server
+    return vim.defer_fn(function()
+      after_typing(function()
+        if vim.api.nvim_buf_is_loaded(buf) and reload.is_behind(buf) then
+          task.run(function()
+            M.merge(buf, true)
+          end, function() end) -- the next change, or `:Backstitch merge`, tries again
+        end
+      end)
+    end, RELOAD)
+  elseif not told[buf] then
+    told[buf] = true
+    notice.say(
+      ('backstitch: %s conflicts with your unsaved text. :Backstitch merge'):format(short(path)),
+      vim.log.levels.WARN
+    )
+  end
+end
+
+function M.enable()
+  server.on('backstitch/changedOnDisk', function(params)
+    after_typing(function()
+      changed(params)
+    end)
+  end)
+  vim.api.nvim_create_autocmd({ 'BufWritePost', 'BufReadPost', 'BufUnload' }, {
+    group = vim.api.nvim_create_augroup('backstitch.on_disk', {}),
+    callback = function(event)
+      told[event.buf] = nil
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,62 @@
+// Tooltip of a checkpoint. The prompt and all names are text, never markup.
+
+import * as vscode from "vscode";
+
+import { type Checkpoint, rev } from "../server/protocol.ts";
+import { type Say, about, ago, counts } from "./words.ts";
+
+/** Maximum number of characters of a prompt or a command. */
+const MAX_TEXT = 600;
+
+/** `changed`: the changes of the checkpoint and of its steps. */
+export function tooltip(
+  checkpoint: Checkpoint,
+  changed: Checkpoint["changes"],
+  now: number,
+): vscode.MarkdownString {
+  const say: Say = vscode.l10n.t;
+  // without icons: a prompt may have their syntax
+  const text = new vscode.MarkdownString("", false);
+  const paragraph = (plain: string) => text.appendMarkdown(`${escaped(plain)}\n\n`);
+  const named = checkpoint.kind === "turn" ? checkpoint.prompt : checkpoint.label;
+  paragraph(cut((named ?? "").trim() || about(checkpoint, say)));
+  if (checkpoint.command !== undefined) text.appendCodeblock(cut(checkpoint.command), "shellscript");
+  const id = rev(checkpoint) === checkpoint.id ? checkpoint.id : `${rev(checkpoint)} (${checkpoint.id})`;
+  const session = checkpoint.letter === null ? "" : say("session {0}", checkpoint.letter);
+  const facts = [
+    [ago(checkpoint.time, now, say), local(checkpoint.time)],
+    [checkpoint.agent ?? "", session, checkpoint.tool ?? "", outcome(checkpoint, say)],
+    [counts(changed), checkpoint.git.branch === null ? "" : say("git branch {0}", checkpoint.git.branch)],
+    [id],
+  ];
+  const lines = facts.map((line) => line.filter(Boolean).join(" · ")).filter(Boolean);
+  text.appendMarkdown(lines.map(escaped).join("  \n"));
+  if (checkpoint.description !== undefined) {
+    text.appendMarkdown("\n\n");
+    paragraph(cut(checkpoint.description));
+  }
+  return text;
+}
+
+/** `exit 2`, or `failed` where the status is not known; empty for success. */
+export function outcome({ exit, failed }: Checkpoint, say: Say): string {
+  if (exit !== undefined && exit !== 0) return say("exit {0}", exit);
+  return failed === true ? say("failed") : "";
+}
+
+function local(time: string | null): string {
+  return time === null ? "" : new Date(time).toLocaleString();
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT).trimEnd()}…`;
+}
+
+/** Escapes markup, and keeps line breaks. `appendText` makes each blank one that does not break. */
+function escaped(text: string): string {
+  return text
+    .replace(/[\\`*_{}[\]()#+\-.!|~$&<>]/g, (mark) =>
+      mark === "<" ? "&lt;" : mark === "&" ? "&amp;" : `\\${mark}`,
+    )
+    .replace(/\r?\n/g, "  \n");
+}
