@@ -262,7 +262,8 @@ impl CallLookup for Lookup<'_> {
         let prediction = self.prediction();
         let lines = |file: &PredictedFile| {
             let path = relative(&self.at.workspace.root, &file.path);
-            let side = |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
+            let side =
+                |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
             ChangedLines::between(&path, &side(&file.before), &side(&file.after))
         };
         let predicted: Vec<ChangedLines> = will_write(&prediction).map(lines).collect();

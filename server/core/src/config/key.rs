@@ -281,14 +281,13 @@ impl Key {
                 "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
                  --exact"
             }
-            Self::MaxFileSize | Self::Automatic => {
             Self::PauseTimeout | Self::PauseOnTimeout | Self::PauseUnattended => {
                 "a file in a workspace may have more calls held, never fewer; set it in your own config.toml"
             }
             Self::AllowControl => {
                 "a file in a workspace cannot let agents decide on their own calls; set it in your own config.toml"
             }
-            Self::MaxFileSize => {
+            Self::MaxFileSize | Self::Automatic => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
             }
             _ => {
@@ -457,7 +456,6 @@ impl Setting {
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
-            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
             Self::Flag(on) => Value::from(*on),
             Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) | Self::Seconds(n) => {
                 Value::from(*n)
@@ -476,7 +474,6 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
-            Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
             Self::Flag(on) => write!(f, "{on}"),
             Self::Days(n) | Self::Count(n) | Self::Seconds(n) => write!(f, "{n}"),
             Self::OnTimeout(outcome) => write!(f, "{}", outcome.name()),
