@@ -110,7 +110,20 @@ fn log_lists_all_checkpoints() {
             assert_eq!(checkpoint["changes"], json!([]));
         }
     }
-    assert!(!log.to_string().contains("no newline"), "no contents");
+    let mut without_commands = log.clone();
+    for checkpoint in without_commands["checkpoints"]
+        .as_array_mut()
+        .expect("checkpoints")
+    {
+        // a command is the agent's own text, which may hold what it wrote
+        for field in ["command", "summary"] {
+            checkpoint.as_object_mut().expect("an object").remove(field);
+        }
+    }
+    assert!(
+        !without_commands.to_string().contains("no newline"),
+        "no contents"
+    );
     let kinds: Vec<_> = checkpoints
         .iter()
         .rev()

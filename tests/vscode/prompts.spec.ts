@@ -231,11 +231,15 @@ test('text that was not saved can be shown and compared', async ({ world, agent,
   const tree = window.tree('Timeline');
   await expect(tree.row('make it two')).toBeVisible();
   await window.editor.focus();
-  await window.page.keyboard.type('typed ');
+  await window.page.keyboard.insertText('typed ');
   await expect.poll(() => JSON.stringify(world.json('status'))).toContain('a.txt');
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   await tree.expand('make it four');
-  const kept = tree.rows.filter({ hasText: 'unsaved in' });
+  const changed = 'claude-code changed a.txt, which is not saved here. Your text is kept.';
+  await expect(window.notifications.action(changed, 'Compare')).toBeVisible();
+  await expect(window.notifications.action(changed, 'Merge')).toBeVisible();
+  await tree.expand('Edit · a.txt');
+  const kept = tree.rows.and(window.page.locator('[aria-level="3"]')).filter({ hasText: 'unsaved in' });
   await kept.click();
   await window.editor.expectText(`typed ${TEXT.replace('two', '2')}`);
   await expect(window.page.locator('.tab.active')).toContainText('unsaved text at');

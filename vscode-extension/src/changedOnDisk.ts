@@ -12,7 +12,7 @@ type Offer = { title: string; command: string; argument: object };
 /** Tells the user, with the ways to their text: it is kept at the checkpoint of the change. */
 export function reportChangesOnDisk(ctx: Ctx): vscode.Disposable {
   return ctx.on("backstitch/changedOnDisk", (changed) => {
-    if (!changed.unsaved) return;
+    if (!changed.unsaved || !isDirty(changed.uri)) return;
     const offers = offersFor(changed);
     void vscode.window
       .showWarningMessage(sentence(changed), ...offers.map(({ title }) => title))
@@ -23,6 +23,12 @@ export function reportChangesOnDisk(ctx: Ctx): vscode.Disposable {
         return withErrors(run, shown(changed.workspace));
       });
   });
+}
+
+/** The server has the text of a document that VS Code has yet to reload; VS Code knows if anything was typed. */
+function isDirty(uri: string): boolean {
+  const name = vscode.Uri.parse(uri).toString();
+  return vscode.workspace.textDocuments.some((open) => open.uri.toString() === name && open.isDirty);
 }
 
 function sentence(changed: Changed): string {

@@ -73,8 +73,7 @@ M.OPTIONS = {
     key = 'codelens',
     type = 'boolean',
     default = true,
-    desc = 'Draw lenses. Neovim then draws those of other servers in the same buffers, too. `settings.codeLens` selects'
-      .. ' the lines.',
+    desc = 'Draw lenses, without those of other servers. `settings.codeLens` selects the lines.',
   },
   {
     key = 'reload',

@@ -39,7 +39,7 @@ fn conflict_hints_name_the_options_of_each_interface() {
     client.open("a.txt");
     let arguments = json!({ "rev": "t1", "confirm": false });
     let said = in_editor(&mut client, "conflict", "backstitch.rewind", &arguments);
-    assert!(said.starts_with("`onConflict` decides them"), "{said}");
+    assert!(said.starts_with("`onConflict` resolves them"), "{said}");
     assert!(said.contains("`paths`"), "{said}");
     client.leave();
 }
@@ -156,7 +156,7 @@ fn newer_store_hints_fit_each_interface() {
     assert_eq!(error["data"]["kind"], "store", "{error}");
     let said = error["data"]["hint"].as_str().expect("a hint");
     assert!(
-        said.starts_with("install the newer version and start the language server anew"),
+        said.starts_with("install the newer version and restart the language server"),
         "{said}"
     );
     client.leave();

@@ -31,7 +31,7 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.screen.is_like("opened", "“make it two”");
     // unfolds the first turn, then its shell call
     nvim.screen.keys("/make\r\t");
-    nvim.screen.shows("Bash 2 files");
+    nvim.screen.shows("Bash run a command");
     nvim.screen.keys("j\t");
     nvim.screen.is_like("unfolded", "A new.txt");
     nvim.screen.keys("p");

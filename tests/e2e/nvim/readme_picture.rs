@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::rig::{Neovim, configure, plugin, world};
 use crate::editors::picture::svg;
 
@@ -40,7 +42,12 @@ fn the_readme_shows_the_timeline_and_a_diff() {
         "def price(plan, seats):\n    \"\"\"The price of a month, in euros.\"\"\"\n    rate = RATES[plan]\n    return rate * seats\n",
         "def price(plan, seats, months=1):\n    \"\"\"The price of some months, in euros.\"\"\"\n    rate = RATES[plan]\n    if months >= 12:\n        months -= 2\n    return rate * seats * months\n",
     );
-    agent.bash("rm legacy.py; echo 'def test_year(): ...' > test_prices.py");
+    let command = "rm legacy.py; echo 'def test_year(): ...' > test_prices.py";
+    let input = json!({ "command": command, "description": "Replace the old tests" });
+    let call = agent.pre("Bash", input);
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    agent.batch(&[&call]);
     agent.stop();
     agent.prompt("Log totals, do not print them");
     agent.edit(
@@ -59,7 +66,7 @@ fn the_readme_shows_the_timeline_and_a_diff() {
     nvim.ex("Backstitch");
     nvim.screen.shows("● Edit prices.py");
     nvim.screen.keys("/Yearly\r\t");
-    nvim.screen.shows("Bash 2 files");
+    nvim.screen.shows("Bash Replace the old tests");
     nvim.screen.keys("j\t");
     nvim.screen.shows("A test_prices.py");
     nvim.screen.keys("gg:nohlsearch | echo ''\r");

@@ -42,9 +42,13 @@ export class MultiDiffEditor {
     this.entries = this.root.locator('.multiDiffEntry:visible');
   }
 
-  /** The names of the files in view. */
+  /** The names of the files in view, from above. */
   async files(): Promise<string[]> {
-    return this.entries.locator('.file-path .title:not(.original)').allInnerTexts();
+    // VS Code uses the elements again, in any order
+    return this.entries.locator('.file-path .title:not(.original)').evaluateAll((titles) => {
+      const top = (title: Element) => title.getBoundingClientRect().top;
+      return titles.sort((a, b) => top(a) - top(b)).map((title) => (title as HTMLElement).innerText);
+    });
   }
 
   async expectFiles(...files: (string | RegExp)[]): Promise<void> {

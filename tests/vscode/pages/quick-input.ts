@@ -39,7 +39,9 @@ export class QuickInput {
 
   /** The labels of the items in view. */
   async labels(): Promise<string[]> {
-    const labels = await this.items.locator('.quick-input-list-label .label-name').allInnerTexts();
+    // the second line of a row has a detail
+    const name = '.quick-input-list-row:first-child .label-name';
+    const labels = await this.items.locator(name).allInnerTexts();
     // an icon leaves a leading space
     return labels.map((label) => label.trim());
   }

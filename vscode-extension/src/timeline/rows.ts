@@ -75,7 +75,7 @@ export class EntryRow extends Row {
   /** Adjacent edits of the user that the row stands for, newest first. */
   readonly saves: readonly Checkpoint[];
 
-  constructor(place: Place, entry: FoldedEntry & { before?: Checkpoint | undefined }, isPart = false) {
+  constructor(place: Place, entry: FoldedEntry, isPart = false) {
     const { checkpoint, saves } = entry;
     const say = vscode.l10n.t;
     const title = about(checkpoint, say);
@@ -126,31 +126,19 @@ export class EntryRow extends Row {
   }
 }
 
-type Unsaved = Checkpoint["unsaved"][number];
-
-/** True if the checkpoint before has the same text, which is shown there. */
-function isShownBefore(text: Unsaved, before: Checkpoint | undefined): boolean {
-  const facts = ({ path, editor, added, removed }: Unsaved) =>
-    JSON.stringify([shown(path), editor, added, removed]);
-  return (before?.unsaved ?? []).some((other) => facts(other) === facts(text));
-}
-
-function below(place: Place, entry: FoldedEntry & { before?: Checkpoint | undefined }): Row[] {
+function below(place: Place, entry: FoldedEntry): Row[] {
   const { checkpoint, steps, saves, operations } = entry;
-  const single = (each: Checkpoint, at: number, all: readonly Checkpoint[]) => {
+  const single = (each: Checkpoint) => {
     const state = each.taken_out ? ("undone" as const) : ("in force" as const);
     const alone = { checkpoint: each, steps: [], saves: [], operations: [], undoneBy: undefined, state };
-    // newest first; the turn is before its first step
-    const before = all === steps ? (all[at + 1] ?? checkpoint) : undefined;
-    return new EntryRow(place, { ...alone, before }, saves.length > 0);
+    return new EntryRow(place, alone, saves.length > 0);
   };
   if (saves.length > 0) return saves.map(single);
   return [
     ...operations.map(single),
     ...steps.map(single),
     ...checkpoint.changes.map((change) => new FileRow(place.root, checkpoint, change, place.branch)),
-    ...checkpoint.unsaved.flatMap((text, at) => {
-      if (isShownBefore(text, entry.before)) return [];
+    ...checkpoint.unsaved.map((text, at) => {
       const path = shown(text.path);
       const earlier = checkpoint.unsaved.slice(0, at).filter((other) => shown(other.path) === path);
       return new KeptRow(place, checkpoint, text, earlier.length + 1);

@@ -12,7 +12,9 @@ use super::types::{Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry, Subject, subject};
-use crate::model::{Change, ChangeId, FileId, NodeId, RelPath, Session, SessionId, Turn, TurnId};
+use crate::model::{
+    Change, ChangeId, FileId, Kind, NodeId, RelPath, Session, SessionId, Turn, TurnId,
+};
 use crate::store;
 use crate::store::tables::{session, turn};
 
@@ -93,9 +95,20 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let _moment = self.engine.store.reading()?;
         let conn = &self.engine.store.conn;
         let (mut takes, mut own_go) = (TurnsOfEdits::default(), BTreeSet::new());
+        let (mut returns, mut goes) = (false, false);
         for file in &plan.files {
-            for id in file.taken_out.iter().chain(&file.put_back) {
+            let put_back = file.put_back.iter().map(|id| (id, true));
+            let moved = file.taken_out.iter().map(|id| (id, false)).chain(put_back);
+            for (id, is_put_back) in moved {
                 let change = history::change(conn, *id)?;
+                // an edit that a restore of some lines made: without it, the lines are back
+                let by_restore = history::node(conn, change.node)?.kind == Kind::Rewind;
+                let is_return = is_put_back != by_restore;
+                returns |= is_return;
+                goes |= !is_return;
+                if by_restore {
+                    continue;
+                }
                 let placed = file.before.as_ref().or(file.after.as_ref());
                 if !takes.add(conn, &change)?
                     && !change.origin.is_uncertain()
@@ -108,8 +121,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let mut work = PlannedWork {
             takes: takes.turns(conn)?,
             own_go: own_go.into_iter().collect(),
-            brings_back: plan.files.iter().any(|f| !f.put_back.is_empty())
-                && plan.files.iter().all(|f| f.taken_out.is_empty()),
+            brings_back: returns && !goes,
             is_agent_at_work: self.engine.capture().open_calls()? > 0,
             is_turn_open: session::any_in_turn(
                 conn,
