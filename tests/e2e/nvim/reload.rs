@@ -163,8 +163,12 @@ fn random_keys_and_edits_never_meet_in_a_wrong_line() {
         nvim.is_attached();
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/nvim/random_edits.lua");
         nvim.ex(&format!("lua _G.seed = {seed}; dofile('{script}')"));
+        for step in (50..=500).step_by(50) {
+            nvim.waits(&format!("_G.outcome ~= nil or (_G.step or 0) >= {step}"));
+        }
         nvim.waits("_G.outcome ~= nil");
         assert_eq!(nvim.lua("_G.outcome"), "500 steps agree", "seed {seed}");
+        assert!(nvim.lua("_G.conflicts").as_u64() > Some(0), "seed {seed}");
         world.ok(["verify"]);
     }
 }
