@@ -35,8 +35,7 @@ test('another program is named as that, and none is taken', async ({ world, code
   await expect(window.tree('Timeline').welcome).toContainText('Choose It…');
   await look(window.page, 'wrong-program');
   await window.notifications.action(toast, 'Choose it…').click();
-  await window.quick.type('/bin/cat');
-  await window.quick.accept();
+  await window.quick.path('/bin/cat');
   await expect(window.notifications.toast('/bin/cat is not Backstitch. Nothing was changed.')).toBeVisible();
   // one message for one mistake
   await expect(window.notifications.toasts).toHaveCount(1);

@@ -4,6 +4,8 @@ import { chromium } from './rig/places.ts';
 
 export default defineConfig({
   testDir: '.',
+  // the rig's own test is for those who change the rig: all that it tries, the other tests use
+  testIgnore: process.env['BACKSTITCH_LONG'] ? [] : ['smoke.spec.ts'],
   outputDir: '.out/results',
   snapshotPathTemplate: '{testDir}/screens/{testFileName}/{arg}{ext}',
   fullyParallel: true,
@@ -13,14 +15,14 @@ export default defineConfig({
   forbidOnly: !!process.env['CI'],
   // limits for what hangs, not for what is slow: every wait ends with what it waits for
   timeout: 300_000,
-  expect: { timeout: 90_000 },
+  expect: { timeout: 60_000 },
   reporter: [['list']],
   use: {
     viewport: { width: 1280, height: 800 },
-    actionTimeout: 90_000,
+    actionTimeout: 60_000,
     screenshot: 'only-on-failure',
-    // without a video, which costs more than the test
-    trace: { mode: 'retain-on-failure', screenshots: false },
+    // a trace costs as much as the test: only what failed once has one
+    trace: { mode: 'on-first-retry', screenshots: false },
     permissions: ['clipboard-read', 'clipboard-write'],
     launchOptions: {
       executablePath: chromium,

@@ -231,7 +231,7 @@ test('text that was not saved can be shown and compared', async ({ world, agent,
   const tree = window.tree('Timeline');
   await expect(tree.row('make it two')).toBeVisible();
   await window.editor.focus();
-  await window.page.keyboard.insertText('typed ');
+  await window.editor.type(1, 'typed ');
   await expect.poll(() => JSON.stringify(world.json('status'))).toContain('a.txt');
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   await tree.expand('make it four');
@@ -248,4 +248,23 @@ test('text that was not saved can be shown and compared', async ({ world, agent,
   await expect(window.page.locator('.tab.active')).toContainText('and now');
   await window.diff.original.expectText(`typed ${TEXT.replace('two', '2')}`);
   await look(window.page, 'kept');
+});
+
+// V32, V34, V35 of a day of use: a file as it was is told from the file, text is no icon, and a turn has one name.
+test('a prompt is text, a turn is copied by its name, and a file as it was says so', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make $(zap) of two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  await expect(window.editor.lens('make $(zap) of two')).toBeVisible();
+  await window.activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await tree.menu('make $(zap) of two', 'Copy Checkpoint ID');
+  await expect.poll(() => window.page.evaluate('navigator.clipboard.readText()')).toBe('t1');
+  await tree.expand('make $(zap) of two');
+  await tree.expand('Edit · a.txt');
+  await tree.menu('a.txt', 'Open as It Was');
+  await expect(window.page.locator('.tab.active')).toContainText(/a\.txt \([ct]\d+\)/);
+  await window.editor.expectText(TEXT.replace('two', '2'));
 });

@@ -260,8 +260,9 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   await notifications.action('Restoring files', 'Cancel').click();
   await expect(notifications.toast('Restoring files')).toHaveCount(0);
   // a restore that has begun is completed: all or nothing
-  const left = Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
-  expect([0, many]).toContain(left);
+  const files = () => Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
+  await expect.poll(() => [0, many].includes(files())).toBe(true);
+  const left = files();
   expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));
 });
 

@@ -51,8 +51,21 @@ export class QuickInput {
     await this.input.fill(text);
   }
 
+  /** Picks an item, and waits until the list with it is gone: what is typed before is lost. */
   async pick(label: string | RegExp): Promise<void> {
     await this.item(label).first().click();
+    await expect(this.item(label).filter({ visible: true })).toHaveCount(0);
+  }
+
+  /** Gives VS Code's own box for files this path. */
+  async path(path: string): Promise<void> {
+    // first it writes the folder that it begins with
+    await expect(this.input).toHaveValue(/\/$/);
+    await expect(async () => {
+      await this.type(path);
+      await this.accept();
+      await expect(this.root).toBeHidden({ timeout: 3_000 });
+    }).toPass();
   }
 
   /** Ticks an item of a pick of many. */

@@ -1,5 +1,5 @@
 // The tree of one view, in the side bar or the panel.
-import type { Locator, Page } from '@playwright/test';
+import { expect, type Locator, type Page } from '@playwright/test';
 import { chosen } from './menu.ts';
 
 export class Tree {
@@ -70,9 +70,13 @@ export class Tree {
     await this.pane.locator('.pane-header').getByRole('button', { name: button }).click();
   }
 
-  /** An entry of the row's menu. */
+  /** An entry of the row's menu. Rows that are drawn anew close a menu. */
   async menu(label: string | RegExp, entry: string): Promise<void> {
-    await this.row(label).first().click({ button: 'right' });
+    const item = this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).first();
+    await expect(async () => {
+      await this.row(label).first().click({ button: 'right', timeout: 10_000 });
+      await item.waitFor({ timeout: 3_000 });
+    }).toPass();
     await chosen(this.page, entry);
   }
 }

@@ -2,7 +2,7 @@
 // it has started: a test that wants the same extensions, trust and search path as one before it gets the same server.
 //
 // The start settings of VS Code are given by `test.use({ vscode: { theme: 'light' } })`.
-import { expect, test as base } from '@playwright/test';
+import { expect, test as base, type BrowserContext } from '@playwright/test';
 import { Agent } from './agent.ts';
 import { extension } from './places.ts';
 import { Server, type ServerOptions } from './server.ts';
@@ -50,7 +50,7 @@ class Servers {
   }
 }
 
-export const test = base.extend<Fixtures, { servers: Servers }>({
+export const test = base.extend<Fixtures, { servers: Servers; browserProfile: BrowserContext }>({
   vscode: [{}, { option: true }],
   extension: [extension, { option: true }],
   beside: [[], { option: true }],
@@ -64,6 +64,29 @@ export const test = base.extend<Fixtures, { servers: Servers }>({
     },
     { scope: 'worker' },
   ],
+
+  // VS Code's scripts are fetched and compiled once per worker, not once per window
+  browserProfile: [
+    async ({ playwright, servers, launchOptions }, use) => {
+      const context = await playwright.chromium.launchPersistentContext(servers.place.dir('browser'), {
+        ...launchOptions,
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
+      await use(context);
+      await context.close();
+    },
+    { scope: 'worker' },
+  ],
+
+  context: async ({ browserProfile }, use) => use(browserProfile),
+
+  page: async ({ context, viewport }, use) => {
+    // beside an empty one, without which the browser would end
+    const page = await context.newPage();
+    if (viewport) await page.setViewportSize(viewport);
+    await use(page);
+    await page.close();
+  },
 
   world: async ({ servers }, use) => {
     const world = new World(servers.place);

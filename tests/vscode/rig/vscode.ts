@@ -52,6 +52,8 @@ const defaults = {
   'git.autofetch': false,
   'editor.minimap.enabled': false,
   'editor.cursorBlinking': 'solid',
+  // a word that VS Code proposes would take the next Enter
+  'editor.quickSuggestions': { other: 'off', comments: 'off', strings: 'off' },
   'workbench.reduceMotion': 'on',
 };
 
@@ -63,6 +65,7 @@ export class Code {
   private readonly server: Server;
   private readonly chosen: Record<string, unknown> = {};
   private readonly began = Date.now();
+  private opened = false;
 
   constructor(world: World, page: Page, server: Server, options: CodeOptions) {
     this.world = world;
@@ -87,19 +90,28 @@ export class Code {
 
   /** Opens the world's workspace in the page, by another name where one is given, and a file of it. */
   async open(file?: string, folder = this.world.root): Promise<Workbench> {
-    const { address } = this.server;
-    const host = new URL(await address).host;
+    const address = await this.server.address;
+    const host = new URL(address).host;
+    if (!this.opened) await this.forget(address);
+    this.opened = true;
     const query = new URLSearchParams(folder.endsWith('.code-workspace') ? { workspace: folder } : { folder });
     if (file !== undefined) {
       const uri = `vscode-remote://${host}${path.join(folder, file)}`;
       query.set('payload', JSON.stringify([['openFile', uri]]));
     }
-    await this.page.goto(`${await address}/?${query}`);
+    await this.page.goto(`${address}/?${query}`);
     const workbench = new Workbench(this.page);
     await workbench.ready();
     if (file !== undefined) await workbench.editor.ready(path.basename(file));
     await this.watches();
     return workbench;
+  }
+
+  /** Empties the browser's storage for this server, but not its cache: VS Code keeps the state of a user there. */
+  private async forget(origin: string): Promise<void> {
+    const session = await this.page.context().newCDPSession(this.page);
+    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,indexeddb,local_storage' });
+    await session.detach();
   }
 
   /** Waits until VS Code watches the workspace: it never hears of what is written before. */
@@ -123,6 +135,8 @@ export class Code {
     const { page } = window;
     await window.run('Preferences: Open User Settings (JSON)');
     await window.editor.ready('settings.json');
+    // the keys go to it from now on
+    await window.editor.goto(1);
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(this.choose(some));
     await window.editor.expectDirty(true);

@@ -1,0 +1,56 @@
+// First use, from a new clone to the first rewind of an agent's turn, as the README says it; only the time of the
+// compiler is left out, since it says more of the machine.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { expect, test } from './rig/test.ts';
+
+const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-measure-'));
+const vsix = path.join(dir, 'backstitch.vsix');
+const TEXT = 'one\ntwo\nthree\n';
+const steps: [what: string, ms: number][] = [];
+let last = Date.now();
+const step = (what: string) => {
+  steps.push([what, Date.now() - last]);
+  last = Date.now();
+};
+
+test.use({ extension: vsix });
+
+test.beforeAll(() => {
+  last = Date.now();
+  const run = (program: string, args: string[], cwd: string) => execFileSync(program, args, { cwd, stdio: 'pipe' });
+  run('git', ['clone', '-q', path.resolve(import.meta.dirname, '../..'), 'clone'], dir);
+  step('clone');
+  const extension = path.join(dir, 'clone/vscode-extension');
+  run('npm', ['ci', '--no-audit', '--no-fund'], extension);
+  step('npm ci');
+  run(process.execPath, ['package.mjs', '--out', vsix], extension);
+  step('package');
+});
+
+test('first use', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  const window = await code.open('a.txt');
+  step('install, and open a folder');
+  await window.run('Backstitch: Set Up Agents…');
+  await window.quick.accept();
+  await expect.poll(() => world.exists(world.claudeSettings)).toBe(true);
+  step('set up the agent');
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  step('the agent’s turn, until its lens');
+  await window.editor.lens('rewind to here').click();
+  await window.plan.ready();
+  step('plan');
+  await window.plan.run('Rewind');
+  await window.editor.expectText(TEXT);
+  step('rewind');
+});
+
+test.afterAll(() => {
+  fs.rmSync(dir, { recursive: true });
+  for (const [what, ms] of steps) console.log(`${(ms / 1000).toFixed(1).padStart(6)} s  ${what}`);
+});
