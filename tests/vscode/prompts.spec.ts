@@ -50,7 +50,7 @@ test('prompts are the rows: saves are one row, operations are below the turns th
       .locator('.label-name')
       .first()
       .evaluate((label) => getComputedStyle(label).color);
-  expect(await color('make it five')).not.toBe(await color('make it two'));
+  await expect.poll(async () => (await color('make it five')) === (await color('make it two'))).toBe(false);
   expect(await titles()).toEqual(['make it five', 'make it four', 'Your edits', 'make it two', 'before Backstitch']);
   await look(window.page, 'prompts');
   await tree.expand('make it four');

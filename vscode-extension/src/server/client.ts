@@ -66,14 +66,6 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
         const { runs } = await ctx.request("backstitch/blame", { uri: document.uri.toString() }, token);
         return withLinks(hover, document, position.line, runs);
       },
-      // a prompt may have the syntax of icons
-      provideCodeLenses: async (document, token, next) => {
-        const lenses = (await next(document, token)) ?? [];
-        for (const { command } of lenses) {
-          if (command !== undefined) command.title = command.title.replaceAll("$(", "\\$(");
-        }
-        return lenses;
-      },
       workspace: {
         configuration: (params) =>
           params.items.map(({ scopeUri }) =>
