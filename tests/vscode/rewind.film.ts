@@ -28,6 +28,7 @@ test.use({
 });
 
 test('the film', async ({ world, agent, code }) => {
+  world.run('setup', 'claude-code');
   world.commit({ 'auth.py': BEFORE, 'store.py': 'users = {}\n' });
   const window = await code.open('auth.py');
   const { editor, notifications, activity } = window;
