@@ -32,9 +32,12 @@ test.beforeAll(() => {
 
 test('first use', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
+  // Claude Code has been used here
+  fs.mkdirSync(path.join(world.home, '.claude'), { recursive: true });
   const window = await code.open('a.txt');
   step('install, and open a folder');
   await window.run('Backstitch: Set Up Agents…');
+  await expect(window.quick.item('claude-code')).toBeVisible();
   await window.quick.accept();
   await expect.poll(() => world.exists(world.claudeSettings)).toBe(true);
   step('set up the agent');
