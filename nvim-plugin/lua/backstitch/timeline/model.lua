@@ -368,8 +368,7 @@ end
 ---@param depth integer
 ---@return backstitch.Row
 local function empty(timeline, id, depth)
-  local text = timeline.filter and 'No checkpoint matches.'
-    or "No checkpoints yet: an agent's work appears here."
+  local text = timeline.filter and 'No checkpoint matches.' or "No checkpoints yet: an agent's work appears here."
   return { id = id, depth = depth, left = { { text, 'BackstitchDim' } }, right = {} }
 end
 
