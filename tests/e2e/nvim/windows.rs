@@ -64,6 +64,26 @@ fn the_timeline_belongs_to_its_tab_and_its_session() {
     assert_eq!(nvim.lua("#vim.api.nvim_list_bufs()"), 3);
 }
 
+/// A plan that is longer than a small screen: its keys are in the border.
+#[test]
+fn the_keys_of_a_plan_are_in_sight_on_a_small_screen() {
+    let world = two_turns_in_neovim();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-small", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("set lines=15 columns=60");
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen
+        .shows("<CR> rewind · d changes · e everything · q cancel");
+    nvim.screen.keys("q");
+    nvim.ex("set lines=30 columns=110");
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("change nothing");
+    nvim.screen
+        .until("no footer", |screen| !screen.contains("q cancel"));
+}
+
 /// A workspace without a history.
 #[test]
 fn an_empty_timeline_says_when_checkpoints_appear() {
