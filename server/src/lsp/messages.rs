@@ -253,7 +253,9 @@ fn has_meaning(chars: &[char], at: usize) -> bool {
         '*' => is_twice() && !(is_alone(before) && is_alone(after)),
         // within a word it is no emphasis
         '_' => is_twice() && !(is_word(before) && is_word(after)),
-        '~' | '$' => is_twice(),
+        '~' => is_twice(),
+        // VS Code reads `$(name)` as an icon
+        '$' => is_twice() || after == Some('('),
         '<' => after.is_some_and(|c| c.is_alphabetic() || "/!?".contains(c)),
         '&' => after.is_some_and(|c| c.is_alphabetic() || c == '#'),
         _ => false,

@@ -347,7 +347,7 @@ fn a_prompt_is_shown_as_it_was_typed() {
         );
         let text = hover["contents"]["value"].as_str().expect("text");
         assert!(
-            text.starts_with("**turn 1** “say `done` in my_name - \\$(zap) \\[x\\](y)”"),
+            text.starts_with("**turn 1** “say `done` in my_name - \\$(zap) \\[x](y)”"),
             "{text}"
         );
         client.leave();
