@@ -28,8 +28,6 @@ for name, command in pairs({
   Redo = 'redo',
   Diff = 'diff',
   DiffSplit = 'diffsplit',
-  NextHunk = 'next',
-  PrevHunk = 'prev',
   TakeBack = 'takeback',
   Keep = 'keep',
   Blame = 'blame',
@@ -39,11 +37,23 @@ for name, command in pairs({
   local mode = (name == 'TakeBack' or name == 'Keep') and { 'n', 'x' } or 'n'
   vim.keymap.set(mode, ('<Plug>(Backstitch%s)'):format(name), ':Backstitch ' .. command .. '<CR>', { silent = true })
 end
+-- a count before these is a number of changes, not a range of lines
+for name, command in pairs({ NextHunk = 'next', PrevHunk = 'prev' }) do
+  vim.keymap.set('n', ('<Plug>(Backstitch%s)'):format(name), function()
+    vim.cmd.Backstitch({ command, tostring(vim.v.count1) })
+  end)
+end
+
+local has_started = false
 
 -- Scheduled: the first screen does not wait for the server.
 local function start()
   vim.schedule(function()
     require('backstitch').start()
+    has_started = true
+    if vim.v.this_session ~= '' then
+      require('backstitch.timeline').restore()
+    end
   end)
 end
 if vim.v.vim_did_enter == 1 then
@@ -51,3 +61,23 @@ if vim.v.vim_did_enter == 1 then
 else
   vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = start })
 end
+
+-- A session stores the timeline as a window with this name.
+local group = vim.api.nvim_create_augroup('backstitch.session', {})
+vim.api.nvim_create_autocmd('BufFilePost', {
+  group = group,
+  pattern = 'backstitch-timeline://*',
+  callback = function(event)
+    if vim.g.SessionLoad == 1 then
+      require('backstitch.timeline').reserve(event.buf)
+    end
+  end,
+})
+vim.api.nvim_create_autocmd('SessionLoadPost', {
+  group = group,
+  callback = function()
+    if has_started then
+      require('backstitch.timeline').restore()
+    end
+  end,
+})

@@ -79,7 +79,7 @@ function M.tag(client, arguments)
   end
   ---@type backstitch.TagResult
   local tagged = server.execute(client, 'backstitch.tag', arguments)
-  require('backstitch.notice').say(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
+  require('backstitch.notice').say(('backstitch: tagged %s as %s'):format(tagged.checkpoint, tagged.tag))
 end
 
 --- Pins or unpins a checkpoint.
@@ -233,7 +233,7 @@ M.SUBCOMMANDS = {
   {
     name = 'next',
     usage = '[{count}]',
-    desc = 'In an inline diff: goes to the next change. In a review it goes on in the next file.',
+    desc = 'In an inline diff: goes to the next change. In a review it continues in the next file.',
     max_args = 1,
     run = function(typed)
       require('backstitch.review').jump(true, tonumber(typed.args[1]))
@@ -242,7 +242,7 @@ M.SUBCOMMANDS = {
   {
     name = 'prev',
     usage = '[{count}]',
-    desc = 'In an inline diff: goes to the previous change. In a review it goes on in the previous file.',
+    desc = 'In an inline diff: goes to the previous change. In a review it continues in the previous file.',
     max_args = 1,
     run = function(typed)
       require('backstitch.review').jump(false, tonumber(typed.args[1]))
@@ -287,9 +287,9 @@ M.SUBCOMMANDS = {
   {
     name = 'keep',
     usage = '',
-    desc = 'In an inline diff: keeps the change in this line, or those in a range of lines. A kept change is not marked'
-      .. ' until it changes again, in other editors and in `backstitch review`, either. Lines that are not saved cannot be'
-      .. ' kept. With a bang all kept changes of the file are marked again.',
+    desc = 'In an inline diff: keeps the change in this line, or those in a range of lines. Neovim, other editors and'
+      .. ' `backstitch review` do not mark a kept change until it changes again. Lines that are not saved cannot be kept.'
+      .. ' With a bang all kept changes of the file are marked again.',
     max_args = 0,
     run = function(typed)
       local review = require('backstitch.review')
@@ -302,8 +302,8 @@ M.SUBCOMMANDS = {
   {
     name = 'merge',
     usage = '',
-    desc = 'Merges the change of the file on disk into the unsaved text of the current buffer. Lines that both changed are'
-      .. ' your choice.',
+    desc = 'Merges the change of the file on disk into the unsaved text of the current buffer. You choose between lines'
+      .. ' that both changed.',
     max_args = 0,
     run = function(typed)
       require('backstitch.on_disk').merge(typed.buf)
@@ -395,7 +395,8 @@ M.SUBCOMMANDS = {
     max_args = 0,
     ask = function(client, at)
       local session = pick.session(client, at)
-      require('backstitch.timeline').open(client, at, { session = session.session })
+      local name = ('session %s of %s'):format(session.letter, session.agent)
+      require('backstitch.timeline').open(client, at, { session = session.session }, name)
     end,
   },
   {
@@ -428,13 +429,13 @@ function M.run(typed)
   task.run(function()
     if not subcommand then
       task.fail({
-        message = ("there is no :Backstitch '%s'"):format(name),
-        hint = ':help :Backstitch lists what there is',
+        message = ("unknown subcommand '%s'"):format(name),
+        hint = ':help :Backstitch lists them all',
       })
     end
     if subcommand.max_args and #args > subcommand.max_args then
       task.fail({
-        message = (":Backstitch %s: '%s' is one word too many"):format(name, args[subcommand.max_args + 1]),
+        message = (":Backstitch %s: unexpected argument '%s'"):format(name, args[subcommand.max_args + 1]),
         hint = (':Backstitch %s %s'):format(name, subcommand.usage),
       })
     end

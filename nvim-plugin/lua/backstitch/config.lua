@@ -73,21 +73,21 @@ M.OPTIONS = {
     key = 'codelens',
     type = 'boolean',
     default = true,
-    desc = 'Draw lenses, without those of other servers. `settings.codeLens` selects the lines.',
+    desc = "Draw Backstitch's lenses; those of other servers are not affected. `settings.codeLens` selects the lines.",
   },
   {
     key = 'reload',
     type = 'boolean',
     default = true,
-    desc = 'Reload buffers without changes of your own when an agent or a rewind wrote their file, without a question.'
-      .. ' |undo| reaches the text before the reload.',
+    desc = 'When an agent or a rewind writes a file, reload its buffer without a question if it has no changes of your own.'
+      .. ' |undo| goes back to the text before the reload.',
   },
   {
     key = 'settings',
     type = 'table',
     default = vim.empty_dict(),
     desc = "The server's settings: `codeLens`, `capture`, `restore`, `store`, as in its `settings.md`. A"
-      .. ' `.backstitch.toml` in the workspace may have less recorded, and more kept.',
+      .. ' `.backstitch.toml` in the workspace can only limit recording or extend retention.',
   },
   {
     key = 'diff.signs',
@@ -118,7 +118,7 @@ M.OPTIONS = {
     key = 'blame.enabled',
     type = 'boolean',
     default = false,
-    desc = 'Show the author at the end of the current line from the start. |:Backstitch-blame| toggles it.',
+    desc = 'Show the author at the end of the current line as soon as Neovim starts. |:Backstitch-blame| toggles it.',
   },
   {
     key = 'blame.delay',
@@ -130,7 +130,7 @@ M.OPTIONS = {
     key = 'timeline.position',
     type = { 'left', 'right', 'below', 'tab' },
     default = 'right',
-    desc = 'Position of the timeline window. In a narrow screen it is always below.',
+    desc = 'Position of the timeline window. On a narrow screen it is always below.',
   },
   {
     key = 'timeline.size',
@@ -149,7 +149,7 @@ M.OPTIONS = {
     key = 'timeline.keys',
     type = 'table',
     default = keys,
-    desc = 'Keys of the timeline by action; `false` sets none. |backstitch-timeline| lists them.',
+    desc = 'Keys of the timeline by action; `false` maps none. |backstitch-timeline| lists them.',
   },
   {
     key = 'agents.avante',

@@ -57,6 +57,11 @@ end
 
 local namespace = vim.api.nvim_create_namespace('backstitch.float')
 
+--- Returns the number of lines that fit into a float; the others are reached by scrolling.
+function M.max_height()
+  return vim.o.lines - 6
+end
+
 --- Opens a float. `closed` is called when it is closed without one of its keys.
 ---@param float backstitch.Float
 ---@param closed? fun()
@@ -68,12 +73,12 @@ function M.open(float, closed)
   if float.filetype then
     vim.bo[buf].filetype = float.filetype
   end
-  local width = vim.fn.strdisplaywidth(float.title .. (float.footer or '')) + 2
+  local width = 2 + math.max(vim.fn.strdisplaywidth(float.title), vim.fn.strdisplaywidth(float.footer or ''))
   for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
     width = math.max(width, vim.fn.strdisplaywidth(line) + 1)
   end
   width = math.max(20, math.min(width, vim.o.columns - 4))
-  local height = math.max(1, math.min(#float.lines, vim.o.lines - 6))
+  local height = math.max(1, math.min(#float.lines, M.max_height()))
   local window = vim.api.nvim_open_win(buf, true, {
     relative = 'editor',
     width = width,

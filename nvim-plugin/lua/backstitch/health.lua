@@ -1,6 +1,7 @@
 --- `:checkhealth backstitch`: requirements, their state, and how to fix what is missing.
 local config = require('backstitch.config')
 local server = require('backstitch.server')
+local words = require('backstitch.words')
 
 local M = {}
 
@@ -11,7 +12,7 @@ function M.check()
   if vim.fn.has('nvim-0.12') == 1 then
     health.ok('version ' .. version)
   elseif vim.fn.has('nvim-0.11') == 1 then
-    health.ok(('version %s: all but lenses that follow by themselves, which need 0.12'):format(version))
+    health.ok(('version %s: everything works, except that lenses refresh by themselves only in 0.12'):format(version))
   else
     health.error(('version %s is too old'):format(version), 'Install 0.11 or newer')
   end
@@ -37,7 +38,7 @@ function M.check()
   local said = vim.system({ binary, '--version' }, { text = true, timeout = 5000 }):wait()
   local its = (said.stdout or ''):match('%d+%.%d+%.%d+%S*')
   if not its then
-    health.error(('%s does not say its version: %s'):format(binary, vim.trim(said.stderr or '')))
+    health.error(('%s reports no version: %s'):format(binary, vim.trim(said.stderr or '')))
     return
   elseif vim.version.lt(its, server.NEEDS) then
     health.error(
@@ -50,17 +51,17 @@ function M.check()
   local clients = vim.lsp.get_clients({ name = 'backstitch' })
   for _, client in ipairs(clients) do
     local where = client.root_dir or 'files outside of repositories'
-    health.ok(('runs for %s, with %d buffers'):format(where, vim.tbl_count(client.attached_buffers)))
+    health.ok(('running for %s, with %s'):format(where, words.count(vim.tbl_count(client.attached_buffers), 'buffer')))
   end
   if #clients == 0 then
-    health.info('does not run: it starts with the first file')
+    health.info('not running: it starts with the first file')
   end
 
   health.start('Recording')
   local recordings = vim.system({ binary, '--json', 'setup', '--status' }, { text = true, timeout = 10000 }):wait()
   local ok, answer = pcall(vim.json.decode, recordings.stdout or '', { luanil = { object = true } })
   if recordings.code ~= 0 or not ok then
-    health.warn('it is not known: ' .. vim.trim(recordings.stderr or ''))
+    health.warn('unknown: ' .. vim.trim(recordings.stderr or ''))
   elseif #answer.agents == 0 then
     health.info('no agent was found on this machine')
   else

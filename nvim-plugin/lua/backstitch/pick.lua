@@ -174,7 +174,8 @@ function M.session(client, where)
     format_item = function(session)
       local newest = session.turns[1]
       local about = newest and ('“%s” · %s'):format(words.line(newest.prompt), words.ago(newest.time, now)) or ''
-      return ('%s · %s · %s'):format(session.agent, words.count(#session.turns, 'turn'), about)
+      local letter = #all > 1 and session.letter .. ' · ' or ''
+      return ('%s%s · %s · %s'):format(letter, session.agent, words.count(#session.turns, 'turn'), about)
     end,
   })
 end

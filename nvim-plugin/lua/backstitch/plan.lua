@@ -8,6 +8,7 @@ local M = {}
 ---@class backstitch.Way Alternative to the plan.
 ---@field key string
 ---@field label string
+---@field short string The label in one or two words.
 ---@field instead table Changed arguments of the plan.
 
 ---@class backstitch.Decision
@@ -135,6 +136,22 @@ function M.diff(plan)
   return lines
 end
 
+--- Returns the footer of a plan that does not fit into its float: the keys in short. Pure.
+---@param keys { [1]: string, [2]: string }[] Keys with their short labels; the last one is always named.
+---@param columns integer
+---@return string
+function M.footer(keys, columns)
+  local all = vim.tbl_map(function(each)
+    return each[1] .. ' ' .. each[2]
+  end, keys)
+  local last = table.remove(all)
+  while #all > 0 and vim.fn.strdisplaywidth(table.concat(all, ' · ') .. ' · ' .. last) > columns do
+    table.remove(all)
+  end
+  table.insert(all, last)
+  return table.concat(all, ' · ')
+end
+
 --- Shows a plan and waits for the user's decision. Closing the float cancels the task.
 ---@async
 ---@param plan backstitch.PlanResult
@@ -148,9 +165,10 @@ function M.decide(plan, ways)
   local decision = task.await(function(back)
     local function show()
       local lines = M.lines(plan, is_long and most or nil)
-      local keys, hints = {}, {}
-      local function offer(key, label, act)
+      local keys, hints, shorts = {}, {}, {}
+      local function offer(key, label, short, act)
         keys[key] = act
+        table.insert(shorts, { key, short })
         table.insert(hints, { { ('   %-5s'):format(key), 'BackstitchKey' }, { label } })
       end
       local function decide(on_conflict)
@@ -159,14 +177,14 @@ function M.decide(plan, ways)
         end
       end
       if #plan.conflicts == 0 then
-        offer('<CR>', verb, decide('fail'))
+        offer('<CR>', verb, verb, decide('fail'))
       else
-        offer('m', verb .. ', with conflict markers', decide('markers'))
-        offer('c', verb .. ', and keep your lines in conflicts', decide('current'))
-        offer('o', verb .. ', and take the older lines in conflicts', decide('target'))
+        offer('m', verb .. ', with conflict markers', 'markers', decide('markers'))
+        offer('c', verb .. ', and keep your lines in conflicts', 'keep yours', decide('current'))
+        offer('o', verb .. ', and take the older lines in conflicts', 'take older', decide('target'))
       end
       if #(plan.texts or {}) > 0 then
-        offer('d', 'show all changes', function()
+        offer('d', 'show all changes', 'changes', function()
           local diff = vim.tbl_map(function(line)
             return { { line } }
           end, M.diff(plan))
@@ -177,19 +195,25 @@ function M.decide(plan, ways)
         end)
       end
       if is_long then
-        offer('f', 'list all files', function()
+        offer('f', 'list all files', 'files', function()
           local all = M.lines(plan)
           float.open({ title = words.line(plan.title), lines = all, keys = {}, footer = 'q back' }, show)
         end)
       end
       for _, way in ipairs(ways) do
-        offer(way.key, way.label, function()
+        offer(way.key, way.label, way.short, function()
           back({ instead = way.instead })
         end)
       end
       table.insert(hints, { { '   q    ', 'BackstitchKey' }, { 'change nothing' } })
       section(lines, 'Keys', hints)
-      float.open({ title = words.line(plan.title, vim.o.columns - 8), lines = lines, keys = keys }, function()
+      table.insert(shorts, { 'q', 'cancel' })
+      float.open({
+        title = words.line(plan.title, vim.o.columns - 8),
+        lines = lines,
+        keys = keys,
+        footer = #lines > float.max_height() and M.footer(shorts, vim.o.columns - 8) or nil,
+      }, function()
         back(nil)
       end)
     end

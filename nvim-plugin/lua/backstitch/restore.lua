@@ -33,29 +33,37 @@ end
 local function ways(verb, arguments, planned)
   local all = {}
   if verb == 'rewind' and not planned.exact then
+    table.insert(all, {
+      key = 'e',
+      label = 'restore everything: also discards your own edits',
+      short = 'everything',
+      instead = { exact = true },
+    })
+  elseif verb == 'rewind' then
     table.insert(
       all,
-      { key = 'e', label = 'restore everything: also discards your own edits', instead = { exact = true } }
+      { key = 'e', label = 'leave your own edits in place', short = 'keep your edits', instead = { exact = false } }
     )
-  elseif verb == 'rewind' then
-    table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
   end
   if verb == 'rewind' and #planned.stays > 0 and not arguments.session then
     local instead = { allSessions = true }
-    table.insert(all, { key = 'a', label = "undo the other sessions' later work, too", instead = instead })
+    local label = "undo the other sessions' later work, too"
+    table.insert(all, { key = 'a', label = label, short = 'all sessions', instead = instead })
   end
   local is_uncertain = false
   for _, gap in ipairs(planned.gaps) do
     is_uncertain = is_uncertain or gap.kind == 'uncertain'
   end
   if is_uncertain and arguments.uncertain ~= 'take' then
-    table.insert(
-      all,
-      { key = 'u', label = 'include changes whose author is uncertain', instead = { uncertain = 'take' } }
-    )
+    table.insert(all, {
+      key = 'u',
+      label = 'include changes whose author is uncertain',
+      short = 'uncertain',
+      instead = { uncertain = 'take' },
+    })
   end
   if verb == 'switch' and not arguments.carry and #(planned.uncarried or {}) > 0 then
-    table.insert(all, { key = 'y', label = 'take your own edits along', instead = { carry = true } })
+    table.insert(all, { key = 'y', label = 'take your own edits along', short = 'carry', instead = { carry = true } })
   end
   return all
 end

@@ -25,6 +25,7 @@ local PRIORITY = 1000
 ---@field id string The checkpoint.
 ---@field hunks backstitch.Hunk[] Marked changes.
 ---@field hidden integer Number of kept changes, which are not marked.
+---@field is_binary boolean True if the file has changed, and its lines cannot be compared.
 ---@field shown? string The server's name for the recorded state of the file at the comparison.
 ---@field tick? integer The buffer's changedtick at the comparison.
 ---@field style backstitch.Style
@@ -341,6 +342,7 @@ local function compare(review)
     return not hunk.kept
   end, all)
   review.hidden = #all - #hunks
+  review.is_binary = file ~= nil and file.binary
   review.shown = file and file.shown
   -- after a change of the timeline alone the same marks stay
   local is_drawn = review.tick == tick and vim.deep_equal(review.hunks, hunks)
@@ -391,6 +393,11 @@ end
 
 ---@param review backstitch.Review
 local function report(review)
+  if review.is_binary then
+    local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(review.buf), ':~:.')
+    local text = 'backstitch: %s has changed since %s. It is binary or too large, so no lines are marked'
+    return require('backstitch.notice').say(text:format(name, review.rev))
+  end
   local hidden = review.hidden > 0 and (', %d more kept'):format(review.hidden) or ''
   local count = #review.hunks == 0 and 'No differences' or words.count(#review.hunks, 'change')
   require('backstitch.notice').say(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
@@ -444,6 +451,7 @@ function M.start(buf, rev, style, is_quiet)
     id = checkpoint.id,
     hunks = {},
     hidden = 0,
+    is_binary = false,
     style = style or 'inline',
     debounce = assert(vim.uv.new_timer()),
     tops = {},

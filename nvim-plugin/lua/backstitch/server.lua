@@ -109,7 +109,8 @@ local function file_of(buf)
   if vim.bo[buf].buftype ~= '' or name == '' or name:match('^%a[%w+.-]+://') then
     return nil
   end
-  return name
+  -- netrw lists a directory in an ordinary buffer
+  return vim.fn.isdirectory(name) == 0 and name or nil
 end
 
 ---@param from integer|string a buffer or a path

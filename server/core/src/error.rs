@@ -36,6 +36,8 @@ pub enum Error {
     Conflicts { open: usize },
     #[error("{path} does not exist {place}")]
     NoFile { path: String, place: String },
+    #[error("`{0}` is in no checkpoint")]
+    NoPath(String),
     /// A switch was requested for some paths only.
     #[error("{target} switches to {branch} as a whole: it cannot be limited to some paths")]
     Whole { target: String, branch: String },
@@ -72,7 +74,8 @@ impl Error {
             | Self::NoRevision(_)
             | Self::Squashed(_)
             | Self::NotFound { .. }
-            | Self::NoFile { .. } => ErrorKind::NotFound,
+            | Self::NoFile { .. }
+            | Self::NoPath(_) => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
             Self::Sqlite(source) if is_damage(source) => ErrorKind::Store,
             Self::Sqlite(source) => match source.sqlite_error_code() {
@@ -97,6 +100,7 @@ impl Error {
             Self::NoRevision(_) | Self::Squashed(_) => Hint::Revisions,
             Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),
             Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
+            Self::NoPath(_) => "check how it is spelled".into(),
             Self::TooNew { .. } => Hint::Newer,
             Self::Damaged { .. } | Self::Blob { .. } => unreadable(),
             Self::Sqlite(source) if is_damage(source) => unreadable(),

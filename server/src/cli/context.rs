@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
-use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace};
+use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
 use super::error::{CliError, CliResult, ExitKind};
@@ -122,26 +122,7 @@ impl<'a> CommandContext<'a> {
 
     /// True if a file or directory has this path now, or had it at any checkpoint.
     pub fn exists(&self, path: &RelPath) -> CliResult<bool> {
-        if self.root.join(path.to_path()).symlink_metadata().is_ok() {
-            return Ok(true);
-        }
-        if let Some(head) = self.engine.history().head()?
-            && self
-                .engine
-                .history()
-                .paths_at(head)?
-                .iter()
-                .any(|p| p.within(path.bytes()))
-        {
-            return Ok(true);
-        }
-        let ever = self.engine.history().log(&LogFilter {
-            limit: Some(1),
-            path: Some(path.clone()),
-            all_branches: true,
-            ..LogFilter::default()
-        })?;
-        Ok(!ever.is_empty())
+        Ok(self.engine.history().has_path(&self.root, path)?)
     }
 
     /// Returns an error if nothing has or had this path.
@@ -149,9 +130,8 @@ impl<'a> CommandContext<'a> {
         if self.exists(path)? {
             return Ok(());
         }
-        let path = render::path(path.bytes());
-        Err(CliError::not_found(format!("`{path}` is in no checkpoint"))
-            .hint("`backstitch log --all` shows the files that changed"))
+        let unknown = backstitch_core::Error::NoPath(render::path(path.bytes()));
+        Err(CliError::from(unknown).hint("`backstitch log --all` shows the files that changed"))
     }
 
     /// Converts typed paths. Returns an empty list, which means all paths, if one of them is the root.

@@ -66,13 +66,6 @@ pub struct Document {
     pub huge: bool,
 }
 
-/// Reason why a document is ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IgnoreReason {
-    TooLarge,
-    Binary,
-}
-
 /// A file of a workspace.
 #[derive(Clone, Debug)]
 pub struct DocumentPath {
@@ -227,15 +220,6 @@ impl Document {
 
     pub fn is_too_large(&self) -> bool {
         self.huge || self.text.len_bytes() > MAX_BYTES
-    }
-
-    /// Returns the reason why it is ignored, if it is.
-    pub fn ignore_reason(&self) -> Option<IgnoreReason> {
-        if self.is_too_large() {
-            return Some(IgnoreReason::TooLarge);
-        }
-        let is_binary = self.text.chunks().any(|chunk| chunk.contains('\0'));
-        is_binary.then_some(IgnoreReason::Binary)
     }
 
     /// True if its lines can be blamed.

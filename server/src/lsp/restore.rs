@@ -122,6 +122,13 @@ impl RestoreCommand {
         request.editor = Some(lease.id());
         request.open = open.documents(engine.root());
         request.unreadable = open.unreadable(engine.root());
+        let is_empty = engine.history().head()?.is_none();
+        for path in request.paths.iter().filter(|_| !is_empty) {
+            let is_open = request.open.iter().any(|document| document.path == *path);
+            if !is_open && !engine.history().has_path(engine.root(), path)? {
+                return Err(backstitch_core::Error::NoPath(path.display()));
+            }
+        }
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
             (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.history().resolve(rev)?),

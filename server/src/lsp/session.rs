@@ -236,11 +236,12 @@ impl ServerState {
         self.refresh_after_reload(uri);
         self.send_event(DocumentEvent::Changed(uri.to_owned()));
         if let Some(document) = self.documents.get(uri)
-            && let (Some(place), Some(why)) = (&document.place, document.ignore_reason())
+            && let Some(place) = &document.place
+            && document.is_too_large()
             && self.ignored.insert(uri.to_owned())
         {
             let path = place.path.display();
-            self.say(MessageType::Info, messages::notice::ignored(&path, why));
+            self.say(MessageType::Info, messages::notice::too_large(&path));
         }
     }
 

@@ -91,6 +91,8 @@ fn every_key_of_the_timeline() {
     nvim.ex("edit src/a.txt");
     nvim.screen.keys("ggOmine\x1b");
     nvim.ex("Backstitch log src/a.txt");
+    nvim.screen.shows("Only src/a.txt");
+    nvim.screen.shows("t1 “make it two”");
     nvim.screen.shows("▸ Edit src/a.txt");
     nvim.screen.keys("zR/M src.a.txt\r\r");
     nvim.screen.shows("changes since c");

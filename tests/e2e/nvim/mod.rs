@@ -12,6 +12,7 @@ mod reload;
 mod review;
 pub mod rig;
 mod servers;
+mod windows;
 
 use rig::Neovim;
 
@@ -157,11 +158,28 @@ fn conflicts_are_the_users_choice() {
     nvim.is_attached();
     nvim.ex("Backstitch rewind t2");
     nvim.screen.is_like("plan", "Conflicts with your edits");
+    // the file in conflict is among the changes, too
+    nvim.screen.keys("d");
+    nvim.screen.shows("-mine");
+    nvim.screen.shows("+five");
+    nvim.screen.keys("q");
+    nvim.screen.shows("Conflicts with your edits");
     nvim.screen.keys("m");
-    // the positions of the markers are listed
+    // the positions of the markers are listed; the cursor stays in the text
     nvim.screen.shows("Quickfix");
     assert!(world.read("src/a.txt").contains("<<<<<<< "));
     assert_eq!(nvim.lua("vim.fn.getqflist()[1].lnum"), 5);
+    let height = "vim.api.nvim_win_get_height(vim.fn.getqflist({ winid = 0 }).winid)";
+    assert_eq!(nvim.lua(height), 1);
+    assert_eq!(nvim.lua("vim.fn.expand('%:t')"), "a.txt");
+    // the list goes with the markers
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("<CR> undo");
+    nvim.screen.keys("\r");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("Quickfix"));
+    assert_eq!(nvim.lua("#vim.fn.getqflist()"), 0);
+    assert!(world.read("src/a.txt").contains("mine"));
 }
 
 /// U-19: the same after a decided rewind was undone, which leaves several edits that conflict with the same line.
@@ -205,7 +223,7 @@ fn commands_and_their_completions_work() {
     nvim.screen.shows("backstitch: checkpoint c");
     assert!(world.ok(["log"]).stdout.contains("by hand"));
     nvim.ex("Backstitch tag good t1");
-    nvim.screen.shows("backstitch: good is c");
+    nvim.screen.shows("backstitch: tagged c");
     nvim.ex("Backstitch pin t1");
     nvim.screen.shows("is pinned");
     nvim.ex("Backstitch unpin t1");
@@ -250,18 +268,25 @@ fn commands_and_their_completions_work() {
     nvim.ex("Backstitch sessions");
     nvim.screen.shows("claude-code · 2 turns");
     nvim.screen.keys("1\r");
-    nvim.screen.shows("g?: keys");
+    nvim.screen.shows("Only session A of claude-code");
     nvim.screen.keys("q");
     nvim.ex("Backstitch changes t1 t1");
     nvim.screen.shows("-gone");
     nvim.screen.keys("q");
     nvim.ex("Backstitch frobnicate");
-    nvim.screen.shows("there is no :Backstitch 'frobnicate'");
+    nvim.screen.shows("unknown subcommand 'frobnicate'");
     nvim.ex("Backstitch undo op1 op2");
-    nvim.screen.shows("'op2' is one word too many");
+    nvim.screen.shows("unexpected argument 'op2'");
     nvim.ex("Backstitch rewind t99");
     nvim.screen
         .shows("no checkpoint `t99`. :Backstitch log lists the checkpoints");
+    nvim.ex("Backstitch rewind t1 nofile");
+    nvim.screen
+        .shows("backstitch: `nofile` is in no checkpoint");
+    // messages of the server have the same form as the plugin's own
+    nvim.ex("Backstitch changes @");
+    nvim.screen
+        .shows("backstitch: Nothing changed between @ and disk.");
 }
 
 /// S3-043, S3-056: a rewind in one Neovim is shown by another, which takes no part in it.

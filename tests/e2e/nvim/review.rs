@@ -15,7 +15,10 @@ fn changes_are_marked_undone_and_kept() {
     nvim.is_attached();
     nvim.ex("Backstitch diff t1");
     nvim.screen.is_like("marked", "2 changes since t1");
-    nvim.ex("Backstitch next");
+    // a count before a mapping
+    nvim.ex("execute \"normal 2\\<Plug>(BackstitchNextHunk)\"");
+    nvim.screen.shows("change 2 of 2");
+    nvim.ex("execute \"normal \\<Plug>(BackstitchPrevHunk)\"");
     nvim.screen.shows("change 1 of 2");
     nvim.ex("Backstitch keep");
     nvim.screen

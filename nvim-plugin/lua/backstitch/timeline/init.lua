@@ -125,7 +125,7 @@ local function refresh(view, done)
     local page = server.request(client, 'backstitch/timeline', params_of(view, { limit = 1 }))
     local timeline = view.timeline
     timeline.branches, timeline.current = page.branches, page.branch
-    timeline.head = words.given(page.head)
+    timeline.head, timeline.is_loaded = words.given(page.head), true
     for _, branch in ipairs(page.branches) do
       local open = timeline.open['branch:' .. branch.name]
       if not branch.deleted and (open or (open == nil and branch.current)) then
@@ -582,10 +582,10 @@ local SPLITS = {
   tab = 'tab split',
 }
 
+--- Shows a timeline in the current window.
 ---@param buf integer
-local function open_window(buf)
-  local position, size = place()
-  vim.cmd(SPLITS[position]:format(size))
+---@param position string
+local function show_here(buf, position)
   -- a split takes the options of the window
   vim.wo.winfixbuf = false
   vim.api.nvim_win_set_buf(0, buf)
@@ -602,10 +602,18 @@ local function open_window(buf)
   options.winfixbuf = true
 end
 
+---@param buf integer
+local function open_window(buf)
+  local position, size = place()
+  vim.cmd(SPLITS[position]:format(size))
+  show_here(buf, position)
+end
+
 ---@param root string
 ---@param filter table
+---@param session_name? string
 ---@return backstitch.View
-local function create(root, filter)
+local function create(root, filter, session_name)
   local buf = vim.api.nvim_create_buf(false, true)
   -- Neovim shortens the directories of a name in the label of a tab
   local name = ('backstitch-timeline://%s timeline'):format(vim.fs.basename(root))
@@ -621,6 +629,7 @@ local function create(root, filter)
     buf = buf,
     root = root,
     filter = filter,
+    session_name = session_name,
     timeline = { branches = {}, current = '', pages = {}, open = {} },
     rows = {},
     debounce = assert(vim.uv.new_timer()),
@@ -701,7 +710,8 @@ end
 ---@param client vim.lsp.Client
 ---@param where table uri or workspace
 ---@param filter table
-function M.open(client, where, filter)
+---@param session_name? string The session of the filter, for people.
+function M.open(client, where, filter, session_name)
   listen()
   local page = server.request(client, 'backstitch/timeline', vim.tbl_extend('force', { limit = 1 }, where))
   local root = words.shown(page.workspace)
@@ -717,12 +727,12 @@ function M.open(client, where, filter)
       else
         open_window(view.buf)
       end
-      view.filter, view.timeline.pages = filter, {}
+      view.filter, view.timeline.pages, view.session_name = filter, {}, session_name
       name_filter(view)
       return refresh(view)
     end
   end
-  local view = create(root, filter)
+  local view = create(root, filter, session_name)
   open_window(view.buf)
   task.await(function(back)
     refresh(view, back)
@@ -731,6 +741,50 @@ function M.open(client, where, filter)
   if vim.api.nvim_get_current_buf() == view.buf and #view.rows > 1 then
     vim.api.nvim_win_set_cursor(0, { math.min(#view.rows, view.timeline.filter and 3 or 2), 0 })
   end
+end
+
+--- Makes room for the timeline in a window of a session that is being restored: the buffer gets no name, since a session
+--- gives the same name to each of these windows.
+---@param buf integer
+function M.reserve(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  vim.b[buf].backstitch_reserved = true
+  vim.bo[buf].buftype, vim.bo[buf].bufhidden = 'nofile', 'wipe'
+  vim.cmd('silent 0file')
+  -- Neovim leaves a buffer with the old name
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(other) == name then
+      vim.api.nvim_buf_delete(other, { force = true })
+    end
+  end
+end
+
+--- Shows the timeline of the current directory in the windows of a restored session that had one.
+function M.restore()
+  local windows = vim.tbl_filter(function(window)
+    return vim.b[vim.api.nvim_win_get_buf(window)].backstitch_reserved
+  end, vim.api.nvim_list_wins())
+  local root = server.root(vim.uv.cwd() or '.') or vim.uv.cwd()
+  if #windows == 0 or not root then
+    return
+  end
+  task.run(function()
+    local client = server.client(nil, root)
+    local page = server.request(client, 'backstitch/timeline', { workspace = root, limit = 1 })
+    root = words.shown(page.workspace)
+    server.serves(root, client)
+    listen()
+    local view = create(root, {})
+    for _, window in ipairs(windows) do
+      if vim.api.nvim_win_is_valid(window) then
+        vim.api.nvim_win_call(window, function()
+          local columns = vim.api.nvim_win_get_width(window)
+          show_here(view.buf, columns < vim.o.columns and 'left' or 'below')
+        end)
+      end
+    end
+    refresh(view)
+  end)
 end
 
 return M

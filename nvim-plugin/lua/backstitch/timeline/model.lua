@@ -11,6 +11,7 @@ local M = {}
 ---@field branches backstitch.Branch[]
 ---@field current string The current branch.
 ---@field head? string
+---@field is_loaded? boolean
 ---@field pages table<string, backstitch.Page> Keyed by branch.
 ---@field open table<string, boolean> Fold state by row id; rows without an entry have their default.
 ---@field filter? string The filter, for people.
@@ -361,6 +362,16 @@ local function entry_rows(timeline, rows, entry, at)
   end
 end
 
+--- Returns the row of a list without checkpoints.
+---@param timeline backstitch.Timeline
+---@param id string
+---@param depth integer
+---@return backstitch.Row
+local function empty(timeline, id, depth)
+  local text = timeline.filter and 'No checkpoint matches.' or "No checkpoints yet: an agent's work appears here."
+  return { id = id, depth = depth, left = { { text, 'BackstitchDim' } }, right = {} }
+end
+
 ---@param timeline backstitch.Timeline
 ---@param now integer seconds since 1970
 ---@return backstitch.Row[]
@@ -395,6 +406,9 @@ function M.rows(timeline, now)
     end
     return one.name < other.name
   end)
+  if timeline.is_loaded and #branches == 0 then
+    table.insert(rows, empty(timeline, 'none', 0))
+  end
   for _, branch in ipairs(branches) do
     local id = 'branch:' .. branch.name
     local is_open = timeline.open[id]
@@ -448,18 +462,7 @@ function M.rows(timeline, now)
           more = branch.name,
         })
       elseif #page.checkpoints == 0 then
-        table.insert(rows, {
-          id = id .. ':none',
-          depth = 1,
-          left = {
-            {
-              timeline.filter and 'No checkpoint matches.'
-                or 'No checkpoints yet: they appear once an agent works here.',
-              'BackstitchDim',
-            },
-          },
-          right = {},
-        })
+        table.insert(rows, empty(timeline, id .. ':none', 1))
       end
     end
   end

@@ -1,10 +1,12 @@
 //! Questions about the history of the current root and branch.
 
+use std::path::Path;
+
 use super::{BranchInfo, Entry, LogFilter, Operation, Subject, subject};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::history;
-use crate::model::{Here, NodeId, OpId};
+use crate::model::{Here, NodeId, OpId, RelPath};
 use crate::store::Store;
 use crate::store::tables::{branch, node};
 
@@ -50,6 +52,25 @@ impl History<'_> {
 
     pub fn branches(&self) -> Result<Vec<BranchInfo>> {
         history::branches::list(&self.store.conn, self.here)
+    }
+
+    /// True if a file or directory has this path now, or had it at any checkpoint.
+    pub fn has_path(&self, root: &Path, path: &RelPath) -> Result<bool> {
+        if root.join(path.to_path()).symlink_metadata().is_ok() {
+            return Ok(true);
+        }
+        if let Some(head) = self.head()?
+            && self.paths_at(head)?.iter().any(|p| p.within(path.bytes()))
+        {
+            return Ok(true);
+        }
+        let ever = self.log(&LogFilter {
+            limit: Some(1),
+            path: Some(path.clone()),
+            all_branches: true,
+            ..LogFilter::default()
+        })?;
+        Ok(!ever.is_empty())
     }
 
     /// The timeline, newest first.

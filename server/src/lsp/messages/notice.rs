@@ -6,7 +6,6 @@ use backstitch_core::model::{Change, NodeId, RelPath};
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Orphan, PendingSave};
 
-use crate::lsp::document::IgnoreReason;
 use crate::render;
 
 /// Name of a client that does not send its name.
@@ -15,15 +14,8 @@ pub const SOME_EDITOR: &str = "an editor";
 pub const LEFT_TEXT: &str = "what was not saved";
 
 /// A document that Backstitch ignores.
-pub fn ignored(path: &str, why: IgnoreReason) -> String {
-    match why {
-        IgnoreReason::TooLarge => {
-            format!(
-                "{path} is above 10 MiB: it has no lenses, and unsaved text in it is not recorded."
-            )
-        }
-        IgnoreReason::Binary => format!("{path} is binary: it has no lenses."),
-    }
+pub fn too_large(path: &str) -> String {
+    format!("{path} is above 10 MiB: it has no lenses, and unsaved text in it is not recorded.")
 }
 
 /// Unsaved text could not be recorded.
