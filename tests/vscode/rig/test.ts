@@ -50,7 +50,31 @@ class Servers {
   }
 }
 
-export const test = base.extend<Fixtures, { servers: Servers; browserProfile: BrowserContext }>({
+/** How many windows a browser opens: it keeps something of each. */
+const WINDOWS = 8;
+
+/** The browsers of a worker, one after the other. They share a cache: VS Code's scripts are fetched and compiled once. */
+class Browsers {
+  private readonly launch: () => Promise<BrowserContext>;
+  private context: BrowserContext | undefined;
+  private windows = 0;
+
+  constructor(launch: () => Promise<BrowserContext>) {
+    this.launch = launch;
+  }
+
+  async get(): Promise<BrowserContext> {
+    if (this.windows++ % WINDOWS === 0) await this.end();
+    return (this.context ??= await this.launch());
+  }
+
+  async end(): Promise<void> {
+    await this.context?.close();
+    this.context = undefined;
+  }
+}
+
+export const test = base.extend<Fixtures, { servers: Servers; browsers: Browsers }>({
   vscode: [{}, { option: true }],
   extension: [extension, { option: true }],
   beside: [[], { option: true }],
@@ -65,20 +89,21 @@ export const test = base.extend<Fixtures, { servers: Servers; browserProfile: Br
     { scope: 'worker' },
   ],
 
-  // VS Code's scripts are fetched and compiled once per worker, not once per window
-  browserProfile: [
+  browsers: [
     async ({ playwright, servers, launchOptions }, use) => {
-      const context = await playwright.chromium.launchPersistentContext(servers.place.dir('browser'), {
-        ...launchOptions,
-        permissions: ['clipboard-read', 'clipboard-write'],
-      });
-      await use(context);
-      await context.close();
+      const browsers = new Browsers(() =>
+        playwright.chromium.launchPersistentContext(servers.place.dir('browser'), {
+          ...launchOptions,
+          permissions: ['clipboard-read', 'clipboard-write'],
+        }),
+      );
+      await use(browsers);
+      await browsers.end();
     },
     { scope: 'worker' },
   ],
 
-  context: async ({ browserProfile }, use) => use(browserProfile),
+  context: async ({ browsers }, use) => use(await browsers.get()),
 
   page: async ({ context, viewport }, use) => {
     // beside an empty one, without which the browser would end
