@@ -569,6 +569,8 @@ export type Lenses = "all" | "session" | "latestTurn" | "off";
 export interface MergeParams {
   /** The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk. */
   onConflict?: OnConflict | null;
+  /** Text of the file that the client has already merged into the document itself. It becomes the base of the unsaved text, and nothing else is done. */
+  merged?: string | null;
   /** A document of the workspace. */
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */

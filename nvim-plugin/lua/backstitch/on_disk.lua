@@ -11,6 +11,9 @@ local M = {}
 --- Buffers with a conflict that the user knows about: it is said once until it is merged or saved.
 ---@type table<integer, true>
 local told = {}
+--- Buffers that the server is to merge soon.
+---@type table<integer, true>
+local queued = {}
 
 ---@param path string
 local function short(path)
@@ -28,6 +31,26 @@ local WAYS = {
   { how = 'target', label = 'Take the lines on disk' },
 }
 
+local after_typing, catch_up
+
+--- Lets the server merge.
+---@async
+---@param buf integer
+---@param client vim.lsp.Client
+---@param arguments backstitch.MergeParams
+---@return backstitch.MergeResult
+local function merge_once(buf, client, arguments)
+  return reload.alone(buf, function()
+    local before = reload.stat(vim.api.nvim_buf_get_name(buf))
+    local result = server.execute(client, 'backstitch.merge', arguments, buf)
+    local is_unsaved = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
+    if is_unsaved and not reload.merged(buf, before) then
+      catch_up(buf)
+    end
+    return result
+  end)
+end
+
 --- Merges the file on disk into the unsaved text of a buffer. Asks about conflicts.
 ---@async
 ---@param buf integer
@@ -39,8 +62,7 @@ function M.merge(buf, is_quiet)
   local client = server.client(buf)
   local path = vim.api.nvim_buf_get_name(buf)
   local arguments = { uri = vim.uri_from_bufnr(buf) }
-  local before = reload.stat(path)
-  local ok, result = pcall(server.execute, client, 'backstitch.merge', arguments)
+  local ok, result = pcall(merge_once, buf, client, arguments)
   if not ok then
     if is_quiet or type(result) ~= 'table' or result.kind ~= 'conflict' then
       error(result, 0)
@@ -53,8 +75,7 @@ function M.merge(buf, is_quiet)
       end,
     })
     arguments.onConflict = way.how
-    before = reload.stat(path)
-    result = server.execute(client, 'backstitch.merge', arguments)
+    result = merge_once(buf, client, arguments)
   end
   if not result.merged and is_quiet then
     return
@@ -62,7 +83,6 @@ function M.merge(buf, is_quiet)
     return notice.say(('backstitch: %s: nothing to merge'):format(short(path)))
   end
   told[buf] = nil
-  reload.merged(buf, before)
   if is_quiet then
     return
   end
@@ -103,7 +123,7 @@ end
 
 --- Calls a function now, or after Insert mode: a message would be overwritten there, and nothing moves while the user types.
 ---@param act fun()
-local function after_typing(act)
+function after_typing(act)
   if not vim.api.nvim_get_mode().mode:match('^[iR]') then
     return act()
   end
@@ -111,6 +131,25 @@ local function after_typing(act)
     once = true,
     callback = vim.schedule_wrap(act),
   })
+end
+
+--- Merges a buffer soon, unless the reload has done it by then.
+---@param buf integer
+function catch_up(buf)
+  if queued[buf] then
+    return
+  end
+  queued[buf] = true
+  vim.defer_fn(function()
+    after_typing(function()
+      queued[buf] = nil
+      if vim.api.nvim_buf_is_loaded(buf) and reload.is_behind(buf) then
+        task.run(function()
+          M.merge(buf, true)
+        end, function() end) -- the next change, or `:Backstitch merge`, tries again
+      end
+    end)
+  end, RELOAD)
 end
 
 ---@param params backstitch.ChangedOnDisk
@@ -132,19 +171,12 @@ local function changed(params)
     end
     return notice.say(said, vim.log.levels.WARN)
   end
-  if params.deleted or not params.unsaved then
+  -- the server has the text of a buffer that is yet to be reloaded; Neovim knows if anything was typed
+  if params.deleted or not params.unsaved or not vim.bo[buf].modified then
     return
   elseif params.conflicts == 0 then
     -- lines next to one another are left by the reload, and merged by the server
-    return vim.defer_fn(function()
-      after_typing(function()
-        if vim.api.nvim_buf_is_loaded(buf) and reload.is_behind(buf) then
-          task.run(function()
-            M.merge(buf, true)
-          end, function() end) -- the next change, or `:Backstitch merge`, tries again
-        end
-      end)
-    end, RELOAD)
+    return catch_up(buf)
   elseif not told[buf] then
     told[buf] = true
     notice.say(

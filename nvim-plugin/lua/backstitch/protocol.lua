@@ -402,6 +402,7 @@
 ---The default of `uri` is the only document with unsaved text whose file changed on disk.
 ---@class backstitch.MergeParams
 ---@field onConflict? backstitch.OnConflict|nil The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk.
+---@field merged? string|nil Text of the file that the client has already merged into the document itself. It becomes the base of the unsaved text, and nothing else is done.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 

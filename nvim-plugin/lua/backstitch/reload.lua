@@ -3,6 +3,7 @@
 local config = require('backstitch.config')
 local hunks = require('backstitch.hunks')
 local server = require('backstitch.server')
+local task = require('backstitch.task')
 
 local M = {}
 
@@ -19,16 +20,23 @@ local MAX_BASE = 1024 * 1024
 
 ---@class backstitch.Reloads
 ---@field known? string State of the file with which the buffer agrees.
----@field base? string[] The file's lines that unsaved text began with.
+---@field base? string[] The file's lines that unsaved text began with; nil if only the server knows them.
 ---@field empty_since? number When the file was first found empty.
 ---@field gone_since? number When the file was first missing.
 ---@field is_gone? boolean True if the user knows that the file was deleted.
+
+---@class backstitch.Merging
+---@field after fun()[] Merges that wait for the end of this one.
+---@field root? string Workspace of a reload that waits for it.
 
 ---@type table<integer, backstitch.Reloads>
 local states = {}
 --- Workspaces with changes that wait until the user is in Normal mode.
 ---@type table<string, true>
 local waiting = {}
+--- Buffers whose unsaved text and file are being merged.
+---@type table<integer, backstitch.Merging>
+local merging = {}
 
 ---@param root string
 ---@param buf integer
@@ -85,7 +93,7 @@ end
 --- Returns a file's lines as the buffer would have them; nil where only Neovim itself knows how to read it.
 ---@param buf integer
 ---@param path string
----@return string[]? lines, boolean? has_end
+---@return string[]? lines, boolean? has_end, string? text
 local function lines_of(buf, path)
   local options = vim.bo[buf]
   local encoding, format = options.fileencoding, options.fileformat
@@ -121,7 +129,7 @@ local function lines_of(buf, path)
       lines[i] = lines[i]:sub(1, -2)
     end
   end
-  return lines, has_end
+  return lines, has_end, text
 end
 
 --- True if another plugin writes this file.
@@ -164,6 +172,51 @@ local function agree(buf)
   return ok
 end
 
+--- Runs a merge of a buffer and its file. There is one at a time, and no reload of the buffer meanwhile: each begins with
+--- the base that the one before has set.
+---@async
+---@generic T
+---@param buf integer
+---@param merge async fun(): T
+---@return T
+function M.alone(buf, merge)
+  while merging[buf] do
+    task.await(function(back)
+      table.insert(merging[buf].after, back)
+    end)
+  end
+  local own = { after = {} } ---@type backstitch.Merging
+  merging[buf] = own
+  local ok, result = pcall(merge)
+  merging[buf] = nil
+  for _, back in ipairs(own.after) do
+    vim.schedule(back)
+  end
+  if own.root then
+    M.below(own.root)
+  end
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+--- Tells the server which text of the file the unsaved text of a buffer has by now.
+---@param buf integer
+---@param text string
+local function tell_base(buf, text)
+  local client = vim.lsp.get_clients({ name = 'backstitch', bufnr = buf })[1]
+  if not client then
+    return
+  end
+  local arguments = { uri = vim.uri_from_bufnr(buf), merged = text }
+  task.run(function()
+    M.alone(buf, function()
+      server.execute(client, 'backstitch.merge', arguments, buf)
+    end)
+  end, function() end) -- a server that starts anew reads the file
+end
+
 --- Reloads one buffer by its hunks. Returns false where Neovim is to reload it, or the user is to decide.
 ---@param buf integer
 ---@param path string
@@ -178,7 +231,7 @@ local function reload(buf, path)
   if not vim.o.write or has_own_writer(buf, path) then
     return false
   end
-  local lines, has_end = lines_of(buf, path)
+  local lines, has_end, text = lines_of(buf, path)
   local now = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   if not lines or (#lines == 1 and lines[1] == '') or (#now == 1 and now[1] == '') then
     return false
@@ -204,11 +257,7 @@ local function reload(buf, path)
   state.known, state.base = before, lines
   if modified then
     vim.bo[buf].modified = true
-    -- opened anew, the server takes the file as what the unsaved text is based on
-    for _, client in ipairs(vim.lsp.get_clients({ name = 'backstitch', bufnr = buf })) do
-      vim.lsp.buf_detach_client(buf, client.id)
-      vim.lsp.buf_attach_client(buf, client.id)
-    end
+    tell_base(buf, text or '')
   end
   if #changes > 0 then
     require('backstitch.lenses').refresh(buf)
@@ -217,31 +266,45 @@ local function reload(buf, path)
   return true
 end
 
---- Notes that a file was merged into the unsaved text of its buffer, which is still to be saved.
+--- Notes that the server has merged a file into the unsaved text of its buffer, which is still to be saved.
 ---@param buf integer
----@param merged string? State of the file that was merged.
-function M.merged(buf, merged)
+---@param before string? State of the file before the merge.
+---@return boolean is_current False if the file was written again meanwhile. Only the server then knows what it merged.
+function M.merged(buf, before)
   local path = vim.api.nvim_buf_get_name(buf)
   local lines = lines_of(buf, path)
-  if not merged or M.stat(path) ~= merged or not agree(buf) then
-    return
+  if not before or M.stat(path) ~= before then
+    states[buf] = {}
+    return false
   end
-  states[buf] = { known = merged, base = lines }
+  if lines and vim.deep_equal(lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true)) then
+    -- nothing is unsaved: the next reload notes it
+    return true
+  end
+  states[buf] = { known = agree(buf) and before or nil, base = lines }
   vim.bo[buf].modified = true
+  return true
 end
 
 --- True if a file changed in a way that is not merged into the unsaved text of its buffer yet.
 ---@param buf integer
 ---@return boolean
 function M.is_behind(buf)
+  local lines = vim.bo[buf].modified and lines_of(buf, vim.api.nvim_buf_get_name(buf))
+  if not lines then
+    return false
+  end
   local base = (states[buf] or {}).base
-  local lines = vim.bo[buf].modified and base and lines_of(buf, vim.api.nvim_buf_get_name(buf))
-  return lines ~= nil and lines ~= false and not vim.deep_equal(lines, base)
+  return not base or not vim.deep_equal(lines, base)
 end
 
 ---@param buf integer
 ---@param root string
 local function bring_up_to_date(buf, root)
+  if merging[buf] then
+    merging[buf].root = root
+    return
+  end
   local path = vim.api.nvim_buf_get_name(buf)
   local state = states[buf] or {}
   states[buf] = state

@@ -598,8 +598,9 @@ end
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
+---@param buf? integer Buffer whose changes the server is to have before; the default is the current one.
 ---@return any
-function M.request(client, method, params)
+function M.request(client, method, params, buf)
   local err, result = task.await(function(back)
     ---@type backstitch.Callbacks
     local all = pending[client.id] or {}
@@ -614,7 +615,7 @@ function M.request(client, method, params)
     end
     all[once] = true
     ---@diagnostic disable-next-line: param-type-mismatch
-    if not client:request(method, params, once) then
+    if not client:request(method, params, once, buf) then
       once({ message = 'the server is not running', data = { hint = ':Backstitch restart starts it' } })
     end
   end)
@@ -632,10 +633,11 @@ end
 ---@param client vim.lsp.Client
 ---@param command string
 ---@param arguments table
+---@param buf? integer Buffer whose changes the server is to have before; the default is the current one.
 ---@return any
-function M.execute(client, command, arguments)
+function M.execute(client, command, arguments, buf)
   local params = { command = command, arguments = { vim.tbl_isempty(arguments) and vim.empty_dict() or arguments } }
-  return M.request(client, 'workspace/executeCommand', params)
+  return M.request(client, 'workspace/executeCommand', params, buf)
 end
 
 return M

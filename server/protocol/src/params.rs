@@ -250,6 +250,9 @@ params! {
         /// The default is `fail`. `current` keeps the lines of the document, `target` takes those on disk.
         #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
         pub on_conflict: Option<Name>,
+        /// Text of the file that the client has already merged into the document itself. It becomes the base of the
+        /// unsaved text, and nothing else is done.
+        pub merged: Option<String>,
     }
 
     pub struct ForkParams in workspace [] {

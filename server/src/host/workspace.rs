@@ -23,6 +23,8 @@ pub struct WorkspaceHandle {
     /// Held during a restore of this server, until its documents have their texts. A holder of `serving` never waits
     /// for it.
     pub restoring: tokio::sync::Mutex<()>,
+    /// Held while a change on disk is merged into a document.
+    pub merging: tokio::sync::Mutex<()>,
     asks: Sender<EngineJob>,
     acts: Sender<EngineJob>,
     /// Keeps watching the files as long as the workspace is open.
@@ -66,6 +68,7 @@ impl WorkspaceHandle {
             workspace,
             serving: tokio::sync::Mutex::default(),
             restoring: tokio::sync::Mutex::default(),
+            merging: tokio::sync::Mutex::default(),
             asks,
             acts,
         })

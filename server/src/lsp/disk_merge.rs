@@ -15,7 +15,7 @@ use super::document::{self, Document};
 use super::editing::{self, EditFate, EditWait, NewText};
 use super::failure::{Failure, Reply};
 use super::messages::{choice, notice, refusal};
-use super::session::ServerState;
+use super::session::{DocumentEvent, ServerState};
 use super::targets;
 use crate::host::workspace::WorkspaceHandle;
 use crate::to_protocol;
@@ -63,10 +63,22 @@ pub async fn run(
     typed: MergeParams,
 ) -> Reply<MergeResult> {
     let on_conflict = targets::on_conflict(typed.on_conflict.as_deref())?;
-    let uri = match typed.uri {
+    let uri: String = match typed.uri {
         Some(uri) => uri.into(),
         None => the_changed_document(server, handle)?,
     };
+    if let Some(disk) = typed.merged {
+        let known = server
+            .documents
+            .with(&uri, |document| document.rebase(disk.as_bytes()));
+        known.ok_or_else(|| Failure::usage(refusal::merge::not_open(&uri)))?;
+        server.send_event(DocumentEvent::Changed(uri.clone()));
+        return Ok(MergeResult {
+            uri,
+            merged: true,
+            conflicts: 0,
+        });
+    }
     merge(server, &uri, on_conflict).await
 }
 
@@ -102,10 +114,12 @@ async fn merge(
     };
     let mut name = uri.to_owned();
     for _ in 0..TRIES {
-        let document = server.documents.get(uri);
-        let Some((document, place)) = document.and_then(|d| d.place.clone().map(|p| (d, p))) else {
-            return Err(Failure::usage(refusal::merge::not_open(uri)));
-        };
+        let not_open = || Failure::usage(refusal::merge::not_open(uri));
+        let document = server.documents.get(uri).ok_or_else(not_open)?;
+        let place = document.place.ok_or_else(not_open)?;
+        // one at a time: each begins with the base that the one before has set
+        let alone = place.handle.merging.lock().await;
+        let document = server.documents.get(uri).ok_or_else(not_open)?;
         name = place.path.display();
         let Some(disk) = read_file(&document) else {
             let message = refusal::merge::no_file(&name);
@@ -129,6 +143,7 @@ async fn merge(
         let merge = DiskMerge::of(&document, &disk, favor).ok_or_else(unreadable)?;
         let count = merge.conflicts.len();
         if count > 0 && on_conflict == OnConflict::Fail {
+            drop(alone);
             on_conflict = decide(server, &place.path, &merge.conflicts).await?;
             // the text may have changed while the question was open
             continue;
@@ -140,17 +155,12 @@ async fn merge(
             from: ContentId::of(&document.as_saved().unwrap_or_else(|| document.bytes())),
             content,
             base: None,
+            disk: Some(disk.into()),
         };
         match editing::put_text(server, &place.handle, &new, EditWait::Command).await {
-            EditFate::Arrived(uri) => set_merged(server, &uri, &disk),
-            EditFate::Unconfirmed(uri, version) => {
-                let (server, disk) = (server.clone(), disk.clone());
-                tokio::spawn(async move {
-                    if editing::changes_from(&server, &uri, version).await {
-                        set_merged(&server, &uri, &disk);
-                    }
-                });
-            }
+            EditFate::Arrived(uri) => server.send_event(DocumentEvent::Changed(uri)),
+            // the base is set when it arrives
+            EditFate::Unconfirmed(..) => {}
             EditFate::NotTaken => continue,
         }
         if count > 0 {
@@ -164,12 +174,6 @@ async fn merge(
         Failure::new(FailureKind::Refused, refusal::merge::not_taken(&name))
             .hint(refusal::merge::NOT_TAKEN_HINT),
     )
-}
-
-/// Sets the content on disk as the base of a document's unsaved text.
-fn set_merged(server: &ServerState, uri: &str, disk: &[u8]) {
-    server.documents.with(uri, |document| document.rebase(disk));
-    server.send_event(super::session::DocumentEvent::Changed(uri.to_owned()));
 }
 
 /// Asks the user how conflicts are decided. A client of our own asks itself: it gets them as a failure.

@@ -64,7 +64,23 @@ pub struct Document {
     pub out_of_sync: bool,
     /// It is too large to be kept at all; `out_of_sync` is set, too.
     pub huge: bool,
+    /// Edits of the server that the client was asked to apply.
+    pub expected: Vec<ExpectedEdit>,
 }
+
+/// An edit of the server that the client may not have sent back yet.
+#[derive(Clone, Debug)]
+pub struct ExpectedEdit {
+    pub id: u64,
+    /// Text of the document right after the edit. The client may send it together with keys that were typed since.
+    pub target: Rope,
+    /// Content on disk that this text includes. It becomes the base when the edit arrives.
+    pub disk: Option<Arc<[u8]>>,
+    pub has_arrived: bool,
+}
+
+/// Maximum number of edits that a document waits for.
+const MAX_EXPECTED: usize = 8;
 
 /// A file of a workspace.
 #[derive(Clone, Debug)]
@@ -89,6 +105,7 @@ impl Document {
             format: TextFormat::default(),
             out_of_sync: huge,
             huge,
+            expected: Vec::new(),
         }
     }
 
@@ -240,10 +257,52 @@ impl Document {
             }
             if !self.out_of_sync {
                 edit(&mut self.text, change, encoding);
+                self.note_arrivals();
             }
         }
         self.version = version;
         self.edition = next_edition();
+    }
+
+    /// Registers an edit before the client is asked to apply it, and returns its id.
+    pub fn expect(&mut self, target: Rope, disk: Option<Arc<[u8]>>) -> u64 {
+        let id = next_edition();
+        if self.expected.len() == MAX_EXPECTED {
+            self.expected.remove(0);
+        }
+        self.expected.push(ExpectedEdit {
+            id,
+            target,
+            disk,
+            has_arrived: false,
+        });
+        id
+    }
+
+    /// Notes the edits whose text the document has right now.
+    fn note_arrivals(&mut self) {
+        let mut disk = None;
+        for edit in &mut self.expected {
+            if !edit.has_arrived && edit.target == self.text {
+                edit.has_arrived = true;
+                disk.clone_from(&edit.disk);
+            }
+        }
+        if let Some(disk) = disk {
+            self.rebase(&disk);
+        }
+    }
+
+    /// True if the client has applied this edit.
+    pub fn has_arrived(&self, id: u64) -> bool {
+        self.expected
+            .iter()
+            .any(|edit| edit.id == id && edit.has_arrived)
+    }
+
+    /// Forgets an edit.
+    pub fn forget_edit(&mut self, id: u64) {
+        self.expected.retain(|edit| edit.id != id);
     }
 
     /// Detects a reload: if the text equals the file now, the client has read the file again, and the file is the new

@@ -8,6 +8,7 @@ use std::time::Duration;
 use backstitch_core::PendingSave;
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::restore::OpenDoc;
+use ropey::Rope;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{MessageType, TextEdit, WorkspaceEdit};
 
@@ -43,6 +44,8 @@ pub struct NewText {
     pub content: Vec<u8>,
     /// The document's new base.
     pub base: Option<ContentId>,
+    /// Content on disk that becomes the base, instead, as soon as the text arrives.
+    pub disk: Option<Arc<[u8]>>,
 }
 
 impl OpenDocuments {
@@ -180,6 +183,7 @@ pub async fn follow_disk(
             from,
             content,
             base,
+            disk: None,
         };
         apply(server, handle, vec![new], EditWait::Another).await;
     }
@@ -244,16 +248,35 @@ pub async fn put_text(
         let Some(target) = document.text_of(&new.content) else {
             return EditFate::NotTaken;
         };
-        if document.text == target.as_str() {
-            return EditFate::Arrived(uri);
-        }
+        let after = Rope::from_str(&target);
+        let expecting = server.documents.with(&uri, |document| {
+            if document.text == after {
+                if let Some(disk) = &new.disk {
+                    document.rebase(disk);
+                }
+                return None;
+            }
+            Some(document.expect(after.clone(), new.disk.clone()))
+        });
+        let id = match expecting {
+            Some(Some(id)) => id,
+            Some(None) => return EditFate::Arrived(uri),
+            None => return EditFate::NotTaken,
+        };
+        let forget = || {
+            server
+                .documents
+                .with(&uri, |document| document.forget_edit(id))
+        };
         if !document.is(new.from) {
             // typed since it was planned
+            forget();
             return EditFate::NotTaken;
         }
         let edits = edits::between(&document.text, &target, server.features().encoding);
         let edit = change(server.features(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
+            forget();
             return EditFate::NotTaken;
         };
         let asked = tokio::time::timeout(ANSWER, server.client.apply_edit(edit));
@@ -269,8 +292,9 @@ pub async fn put_text(
             }
         };
         let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
-        let is_target = |document: &Document| document.text == target.as_str();
-        if server.wait_for(&uri, timeout, is_target).await {
+        let has_arrived = |document: &Document| document.has_arrived(id) || document.text == after;
+        if server.wait_for(&uri, timeout, has_arrived).await {
+            forget();
             return EditFate::Arrived(uri);
         }
         let now = server.documents.get(&uri);
@@ -279,6 +303,7 @@ pub async fn put_text(
             // The edit may be applied and not sent yet: a second one would then hit other text.
             return EditFate::Unconfirmed(uri, document.version);
         }
+        forget();
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
     EditFate::NotTaken

@@ -157,6 +157,7 @@ pub async fn follow(
                 path: open.path,
                 content,
                 base: Some(base),
+                disk: None,
             }),
             Followed::Collides => collide.push(open.path),
             Followed::Stays => {}

@@ -324,6 +324,7 @@ pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewTex
                 from: edit.from,
                 content: engine.restore().text_of(plan, &edit.to)?,
                 base: edit.base,
+                disk: None,
             })
         })
         .collect()

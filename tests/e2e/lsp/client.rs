@@ -74,6 +74,8 @@ pub struct Client<'w> {
     pub edits: Edits,
     /// Text typed when the next edit of the server arrives, before it is applied: document, old text, new text.
     pub types_meanwhile: Option<(String, String, String)>,
+    /// Text typed right after the next edit of the server, and sent together with it: old text, new text.
+    pub types_after: Option<(String, String)>,
     /// Changes that are made but not sent yet.
     late: Vec<Value>,
     /// Number of edits that the server requested.
@@ -178,6 +180,7 @@ impl<'w> Client<'w> {
                 _ => Edits::Taken,
             },
             types_meanwhile: None,
+            types_after: None,
             late: Vec::new(),
             edited: 0,
             progress: Vec::new(),
@@ -416,16 +419,15 @@ impl<'w> Client<'w> {
     /// Replaces the first occurrence, as a user who types.
     pub fn type_over(&mut self, path: &str, old: &str, new: &str) {
         let uri = self.uri(path);
-        let open = &self.documents[&uri];
-        let at = open
-            .text
-            .find(old)
-            .unwrap_or_else(|| panic!("no {old} in {path}"));
-        let range = json!({
-            "start": self.position(&open.text, at),
-            "end": self.position(&open.text, at + old.len()),
-        });
+        let range = self.range(&uri, old);
         self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// Range of the first such text in a document.
+    fn range(&self, uri: &str, of: &str) -> Value {
+        let text = &self.documents[uri].text;
+        let at = text.find(of).unwrap_or_else(|| panic!("no {of} in {uri}"));
+        json!({ "start": self.position(text, at), "end": self.position(text, at + of.len()) })
     }
 
     /// Replaces some bytes of a document, as one key does.
@@ -446,6 +448,12 @@ impl<'w> Client<'w> {
 
     /// Applies edits of one version, the last in the text first, and sends the changes.
     fn change(&mut self, uri: &str, edits: &[Value]) {
+        let changes = self.edit(uri, edits);
+        self.send_changes(uri, &changes);
+    }
+
+    /// Applies edits that refer to one text, and returns them as changes.
+    fn edit(&mut self, uri: &str, edits: &[Value]) -> Vec<Value> {
         let mut text = self.documents[uri].text.clone();
         let mut changes = Vec::new();
         let mut sorted: Vec<&Value> = edits.iter().collect();
@@ -459,6 +467,12 @@ impl<'w> Client<'w> {
         }
         let open = self.documents.get_mut(uri).expect("open");
         open.text = text;
+        changes
+    }
+
+    /// Sends changes as the next version of a document.
+    fn send_changes(&mut self, uri: &str, changes: &[Value]) {
+        let open = self.documents.get_mut(uri).expect("open");
         open.version += 1;
         let document = json!({ "uri": uri, "version": open.version });
         let change = json!({ "textDocument": document, "contentChanges": changes });
@@ -509,7 +523,12 @@ impl<'w> Client<'w> {
             all.push((uri.clone(), edits.as_array().expect("edits").clone()));
         }
         for (uri, edits) in all {
-            self.change(&uri, &edits);
+            let mut changes = self.edit(&uri, &edits);
+            if let Some((old, new)) = self.types_after.take() {
+                let range = self.range(&uri, &old);
+                changes.extend(self.edit(&uri, &[json!({ "range": range, "newText": new })]));
+            }
+            self.send_changes(&uri, &changes);
         }
     }
 

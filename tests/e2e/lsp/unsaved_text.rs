@@ -550,6 +550,75 @@ fn a_change_on_disk_is_merged_into_unsaved_text() {
     world.ok(["verify"]);
 }
 
+/// Neovim sends a merge together with a key that was typed right after it. The merge has arrived all the same: the key is
+/// not taken for a conflict, and the next merge begins where this one ended.
+#[test]
+fn a_key_right_after_a_merge_is_no_conflict_with_it() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open("a.txt");
+    let merge = json!({ "uri": client.uri("a.txt") });
+    client.type_over("a.txt", "six", "mine");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n2b\n");
+    until_changed_on_disk(&mut client);
+    client.types_after = Some(("2b".into(), "2b of mine".into()));
+    let merged = client.command("backstitch.merge", &merge);
+    assert_eq!(
+        (&merged["merged"], &merged["conflicts"]),
+        (&json!(true), &json!(0))
+    );
+    assert_eq!(client.edited, 1);
+    let both = SEVEN_LINES
+        .replace("two", "2\n2b of mine")
+        .replace("six", "mine");
+    assert_eq!(client.text("a.txt"), both);
+    assert_eq!(client.command("backstitch.merge", &merge)["merged"], false);
+    agent.edit("a.txt", "four\n", "4\n");
+    agent.stop();
+    client.notified.clear();
+    assert_eq!(until_changed_on_disk(&mut client)["conflicts"], 0);
+    assert_eq!(client.command("backstitch.merge", &merge)["merged"], true);
+    assert_eq!(client.text("a.txt"), both.replace("four", "4"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// A client merges the file by itself, and the agent writes it once more before the client says so: only what the client has
+/// merged is the new base, and the second change is still to be merged.
+#[test]
+fn a_merge_of_the_client_is_the_new_base() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    let first = world.read("a.txt");
+    client.type_over("a.txt", "two", "2");
+    agent.edit("a.txt", "three\n", "");
+    agent.stop();
+    let told = client.command("backstitch.merge", json!({ "uri": uri, "merged": first }));
+    assert_eq!(told, json!({ "uri": uri, "merged": true, "conflicts": 0 }));
+    assert_eq!(client.edited, 0);
+    let merged = client.command("backstitch.merge", json!({ "uri": uri }));
+    assert_eq!(
+        merged,
+        json!({ "uri": uri, "merged": true, "conflicts": 0 })
+    );
+    let both = SEVEN_LINES
+        .replace("two\nthree\n", "2\n")
+        .replace("six", "mine");
+    assert_eq!(client.text("a.txt"), both);
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// Both changed one line: nothing is decided without being asked for.
 #[test]
 fn conflicts_with_a_change_on_disk_are_decided_as_requested() {
