@@ -8,6 +8,8 @@ const from = (variable: string, otherwise: string) => path.resolve(process.env[v
 const editors = from('BACKSTITCH_TEST_EDITORS', path.join(tests, '.cache/editors'));
 
 export const codeServer = path.join(editors, 'bin/code-server');
+/** VS Code's own extensions. */
+export const builtin = path.join(editors, 'code-server/node_modules/code-server/lib/vscode/extensions');
 export const chromium = path.join(editors, 'bin/chromium');
 /** The extension, built. */
 export const extension = from('BACKSTITCH_TEST_EXTENSION', path.join(tests, '../vscode-extension'));

@@ -3,7 +3,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { backstitch, codeServer, searchPath } from './places.ts';
+import { backstitch, builtin, codeServer, searchPath } from './places.ts';
 import type { CodeOptions } from './vscode.ts';
 import type { Place } from './world.ts';
 
@@ -36,6 +36,7 @@ export class Server {
         ...['--user-data-dir', this.user, '--extensions-dir', this.extensions],
         ...['--disable-telemetry', '--disable-update-check', '--disable-proxy', '--ignore-last-opened'],
         '--disable-getting-started-override',
+        ...['--builtin-extensions-dir', needed(place.dir('builtin'))],
         // a window that is closed does not come back
         ...['--reconnection-grace-time', '5'],
         ...(trusted ? ['--disable-workspace-trust'] : []),
@@ -150,6 +151,33 @@ export class Server {
       // nothing of the group is left
     }
   }
+}
+
+/** VS Code's own extensions that a test needs: each of the others costs every window some of its start. */
+const NEEDED = [
+  'configuration-editing',
+  'git',
+  'git-base',
+  'ipynb',
+  'json',
+  'markdown-basics',
+  'markdown-language-features',
+  'merge-conflict',
+  'node_modules',
+  'notebook-renderers',
+  'python',
+  'search-result',
+  'theme-defaults',
+  'theme-seti',
+];
+
+/** The folder, in which they are then alone. */
+function needed(dir: string): string {
+  for (const name of NEEDED) {
+    const link = path.join(dir, name);
+    if (!fs.existsSync(link)) fs.symlinkSync(path.join(builtin, name), link);
+  }
+  return dir;
 }
 
 /** The folder, in which the binary is then alone, for the search path. */

@@ -65,7 +65,6 @@ export class Code {
   private readonly server: Server;
   private readonly chosen: Record<string, unknown> = {};
   private readonly began = Date.now();
-  private opened = false;
 
   constructor(world: World, page: Page, server: Server, options: CodeOptions) {
     this.world = world;
@@ -92,8 +91,6 @@ export class Code {
   async open(file?: string, folder = this.world.root): Promise<Workbench> {
     const address = await this.server.address;
     const host = new URL(address).host;
-    if (!this.opened) await this.forget(address);
-    this.opened = true;
     const query = new URLSearchParams(folder.endsWith('.code-workspace') ? { workspace: folder } : { folder });
     if (file !== undefined) {
       const uri = `vscode-remote://${host}${path.join(folder, file)}`;
@@ -105,13 +102,6 @@ export class Code {
     if (file !== undefined) await workbench.editor.ready(path.basename(file));
     await this.watches();
     return workbench;
-  }
-
-  /** Empties the browser's storage for this server, but not its cache: VS Code keeps the state of a user there. */
-  private async forget(origin: string): Promise<void> {
-    const session = await this.page.context().newCDPSession(this.page);
-    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,indexeddb,local_storage' });
-    await session.detach();
   }
 
   /** Waits until VS Code watches the workspace: it never hears of what is written before. */
@@ -167,5 +157,16 @@ export class Code {
   async end(): Promise<void> {
     await this.page.close();
     this.server.endWindow();
+    await this.forget();
+  }
+
+  /** Empties the browser's storage for this server, but not its cache: VS Code keeps the state of a user there. */
+  private async forget(): Promise<void> {
+    const context = this.page.context();
+    const page = context.pages()[0] ?? (await context.newPage());
+    const session = await context.newCDPSession(page);
+    const origin = new URL(await this.server.address).origin;
+    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,indexeddb,local_storage' });
+    await session.detach();
   }
 }
