@@ -11,8 +11,8 @@ local M = {}
 --- Buffers with a conflict that the user knows about: it is said once until it is merged or saved.
 ---@type table<integer, true>
 local told = {}
---- Buffers that the server is to merge soon.
----@type table<integer, true>
+--- Buffers that the server is to merge soon; `conflict` where it has found one.
+---@type table<integer, 'change'|'conflict'>
 local queued = {}
 
 ---@param path string
@@ -22,6 +22,8 @@ end
 
 --- Time in which a reload merges by itself, in milliseconds.
 local RELOAD = 150
+--- Number of merges until one is given up that the server could not bring into the buffer.
+local TRIES = 5
 
 --- Ways to decide conflicts.
 ---@type { how: backstitch.OnConflict, label: string }[]
@@ -45,7 +47,7 @@ local function merge_once(buf, client, arguments)
     local result = server.execute(client, 'backstitch.merge', arguments, buf)
     local is_unsaved = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
     if is_unsaved and not reload.merged(buf, before) then
-      catch_up(buf)
+      catch_up(buf, 'change')
     end
     return result
   end)
@@ -133,22 +135,46 @@ function after_typing(act)
   })
 end
 
---- Merges a buffer soon, unless the reload has done it by then.
 ---@param buf integer
-function catch_up(buf)
+local function tell_conflict(buf)
+  if not told[buf] then
+    told[buf] = true
+    local path = short(vim.api.nvim_buf_get_name(buf))
+    notice.say(('backstitch: %s conflicts with your unsaved text. :Backstitch merge'):format(path), vim.log.levels.WARN)
+  end
+end
+
+--- Merges a buffer soon, unless the reload has done it by then. Conflicts are told.
+---@param buf integer
+---@param found 'change'|'conflict'
+---@param tries? integer
+function catch_up(buf, found, tries)
   if queued[buf] then
+    queued[buf] = found == 'conflict' and found or queued[buf]
     return
   end
-  queued[buf] = true
-  vim.defer_fn(function()
-    after_typing(function()
-      queued[buf] = nil
-      if vim.api.nvim_buf_is_loaded(buf) and reload.is_behind(buf) then
-        task.run(function()
-          M.merge(buf, true)
-        end, function() end) -- the next change, or `:Backstitch merge`, tries again
+  queued[buf] = found
+  local function merge()
+    local is_conflict = queued[buf] == 'conflict'
+    queued[buf] = nil
+    local is_unsaved = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
+    -- the server may have compared the file with a text that the reload has merged since
+    if not is_unsaved or not (is_conflict or reload.is_behind(buf)) then
+      return
+    end
+    task.run(function()
+      M.merge(buf, true)
+    end, function(failure)
+      local kind = type(failure) == 'table' and failure.kind
+      if kind == 'conflict' then
+        tell_conflict(buf)
+      elseif kind == 'refused' and (tries or TRIES) > 1 then
+        catch_up(buf, found, (tries or TRIES) - 1)
       end
     end)
+  end
+  vim.defer_fn(function()
+    after_typing(merge)
   end, RELOAD)
 end
 
@@ -174,16 +200,9 @@ local function changed(params)
   -- the server has the text of a buffer that is yet to be reloaded; Neovim knows if anything was typed
   if params.deleted or not params.unsaved or not vim.bo[buf].modified then
     return
-  elseif params.conflicts == 0 then
-    -- lines next to one another are left by the reload, and merged by the server
-    return catch_up(buf)
-  elseif not told[buf] then
-    told[buf] = true
-    notice.say(
-      ('backstitch: %s conflicts with your unsaved text. :Backstitch merge'):format(short(path)),
-      vim.log.levels.WARN
-    )
   end
+  -- lines next to one another are left by the reload, and merged by the server
+  catch_up(buf, params.conflicts > 0 and 'conflict' or 'change')
 end
 
 function M.enable()

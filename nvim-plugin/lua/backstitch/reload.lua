@@ -201,7 +201,8 @@ function M.alone(buf, merge)
   return result
 end
 
---- Tells the server which text of the file the unsaved text of a buffer has by now.
+--- Tells the server which text of the file a buffer has by now. It cannot know that from the changes alone: they may come
+--- together with typed keys, or when the file has been written again.
 ---@param buf integer
 ---@param text string
 local function tell_base(buf, text)
@@ -257,6 +258,8 @@ local function reload(buf, path)
   state.known, state.base = before, lines
   if modified then
     vim.bo[buf].modified = true
+  end
+  if modified or #changes > 0 then
     tell_base(buf, text or '')
   end
   if #changes > 0 then

@@ -53,8 +53,15 @@ pub trait View {
     /// Performs an action. Returns when it took effect, or was triggered.
     fn act(&mut self, action: Action<'_>) -> SystemTime;
 
-    /// Waits until the shown lenses are these. Returns when they became so.
-    fn settle(&mut self, event: &str, expected: &[Lens]) -> SystemTime;
+    /// Waits until the shown lenses are these. Returns when they became so, or none if the editor has saved a restored text
+    /// meanwhile: then others are expected.
+    fn settle(&mut self, event: &str, expected: &[Lens]) -> Option<SystemTime>;
+
+    /// Runs the command line, while the editor answers the server.
+    #[track_caller]
+    fn command_line(&mut self, world: &World, args: &[&str]) {
+        world.ok(args);
+    }
 }
 
 /// The story so far.
@@ -86,6 +93,13 @@ impl<'w, V: View> Story<'w, V> {
         self.check(event, SystemTime::now());
     }
 
+    /// A command line, and the lenses after it.
+    #[track_caller]
+    pub fn command(&mut self, event: &str, args: &[&str]) {
+        self.view.command_line(self.world, args);
+        self.check(&format!("command line: {event}"), SystemTime::now());
+    }
+
     /// Actions of the user in the editor, and the lenses after them.
     #[track_caller]
     pub fn user(&mut self, event: &str, actions: &[Action<'_>]) {
@@ -98,8 +112,12 @@ impl<'w, V: View> Story<'w, V> {
 
     #[track_caller]
     fn check(&mut self, event: &str, at: SystemTime) {
-        let expected = self.expected();
-        let right = self.view.settle(event, &expected);
+        let right = loop {
+            let expected = self.expected();
+            if let Some(right) = self.view.settle(event, &expected) {
+                break right;
+            }
+        };
         let took = right.duration_since(at).unwrap_or_default();
         self.times.push((event.to_owned(), took));
     }

@@ -213,28 +213,20 @@ fn the_command_line<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {
         } else {
             &[]
         };
-        story.then(&format!("command line: {event}"), |world| {
-            world.ok(args.iter().chain(decided));
-        });
+        story.command(event, &[args, decided].concat());
     }
 }
 
 fn branches<V: View>(story: &mut Story<'_, V>) {
-    story.then("command line: fork", |world| {
-        world.ok(["fork", "t6", "idea"]);
-    });
-    story.then("command line: switch", |world| {
-        world.ok(["switch", "idea", "--yes"]);
-    });
+    story.command("fork", &["fork", "t6", "idea"]);
+    story.command("switch", &["switch", "idea", "--yes"]);
     story.then("an agent edits on the branch", |world| {
         let mut agent = world.agent();
         agent.turn("on a branch", |agent| {
             agent.edit("a.txt", "6\n", "six on a branch\n");
         });
     });
-    story.then("command line: switch back", |world| {
-        world.ok(["switch", "main", "--yes"]);
-    });
+    story.command("switch back", &["switch", "main", "--yes"]);
 }
 
 fn the_editor<V: View>(story: &mut Story<'_, V>, agent: &mut Agent<'_>) {

@@ -74,22 +74,28 @@ impl<'w> Shown<'w> {
         self.ask();
     }
 
-    /// Reloads or saves a document without typed text, if its file differs.
-    fn follow_disk(&mut self) {
+    /// Reloads or saves a document without typed text, if its file differs. Returns true if it was saved.
+    fn follow_disk(&mut self) -> bool {
         let path = self.path.clone();
+        let mut is_saved = false;
         if self.is_typed {
-            return;
+            return false;
         }
         if self.client.text(&path) != self.world.read(&path) {
             // an edit of the server is the user's to save
             if self.client.text(&path) == self.saved {
-                self.client.reload(&path);
+                // a change, not a new document: an edit of the server for the text before must not fit
+                let all = 0..self.saved.len();
+                let disk = self.world.read(&path);
+                self.client.replace(&path, all, &disk);
             } else {
                 self.client.save(&path);
+                is_saved = true;
             }
             self.ask();
         }
         self.saved = self.world.read(&path);
+        is_saved
     }
 
     fn command(&mut self, name: &str, arguments: &Value) {
@@ -130,7 +136,9 @@ impl View for Shown<'_> {
             }
             // the last typed line
             Action::UndoKey => self.types("zero\n", ""),
-            Action::CheckDisk => self.follow_disk(),
+            Action::CheckDisk => {
+                self.follow_disk();
+            }
             Action::Restore(verb, rev) => {
                 let mut arguments = json!({ "confirm": false });
                 let key = if verb == "revert" { "turn" } else { "rev" };
@@ -167,12 +175,14 @@ impl View for Shown<'_> {
     }
 
     #[track_caller]
-    fn settle(&mut self, event: &str, expected: &[Lens]) -> SystemTime {
+    fn settle(&mut self, event: &str, expected: &[Lens]) -> Option<SystemTime> {
         let start = std::time::Instant::now();
         loop {
-            self.follow_disk();
+            if self.follow_disk() {
+                return None;
+            }
             if self.lenses == expected {
-                return SystemTime::now();
+                return Some(SystemTime::now());
             }
             let limit = crate::support::limits::EVENT_TIMEOUT;
             assert!(
@@ -187,6 +197,16 @@ impl View for Shown<'_> {
             }
             self.ask();
         }
+    }
+
+    fn command_line(&mut self, world: &World, args: &[&str]) {
+        std::thread::scope(|scope| {
+            let command = scope.spawn(|| world.ok(args));
+            while !command.is_finished() {
+                self.client.ok("backstitch/sessions", json!({}));
+            }
+            command.join().expect("done");
+        });
     }
 }
 
@@ -208,4 +228,12 @@ fn lenses_are_true_for_a_client_that_is_told() {
 #[test]
 fn lenses_are_true_for_a_client_that_is_not_told() {
     tell(Editor::Helix, json!({ "reloadsFromDisk": true }));
+}
+
+/// S3-046: the same in editors that do not reload files: the server brings the texts of restores into their documents for the
+/// user to save, and the user reads all other files again.
+#[test]
+fn lenses_are_true_in_editors_that_do_not_reload() {
+    tell(Editor::Helix, json!({}));
+    tell(Editor::Eglot, json!({}));
 }

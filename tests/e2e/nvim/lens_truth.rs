@@ -148,7 +148,7 @@ impl View for Drawn<'_> {
     }
 
     #[track_caller]
-    fn settle(&mut self, event: &str, expected: &[Lens]) -> SystemTime {
+    fn settle(&mut self, event: &str, expected: &[Lens]) -> Option<SystemTime> {
         let rows: Vec<String> = expected
             .iter()
             .map(|(line, turn)| format!("{line}:{turn}"))
@@ -160,7 +160,7 @@ impl View for Drawn<'_> {
         let start = Instant::now();
         loop {
             if let Some(since) = self.nvim.lua(&wait).as_f64() {
-                return SystemTime::UNIX_EPOCH + Duration::from_secs_f64(since / 1e6);
+                return Some(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(since / 1e6));
             }
             if start.elapsed() > SETTLE_TIMEOUT {
                 let shown = self.nvim.lua("{ lenses = drawn_lenses(), text = vim.api.nvim_buf_get_lines(0, 0, -1, false), modified = vim.bo.modified, mode = vim.api.nvim_get_mode() }");
