@@ -64,7 +64,8 @@ test.describe(() => {
 });
 
 for (const way of ['toast', 'view'] as const) {
-  test(`hooks that run a missing program are named, and repaired from the ${way}`, async ({ world, code }) => {
+  const tag = way === 'toast' ? [] : '@long';
+  test(`hooks that run a missing program are named, and repaired from the ${way}`, { tag }, async ({ world, code }) => {
     world.commit({ 'a.txt': TEXT });
     world.hookProgram("'/my tools/backstitch'");
     const window = await code.open('a.txt');
@@ -163,7 +164,8 @@ for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
   test.describe(() => {
     test.use({ vscode: { theme } });
 
-    test(`all of it in the theme ${theme}`, async ({ world, agent, code }) => {
+    const tag = ['dark', 'contrast light'].includes(theme) ? [] : '@long';
+    test(`all of it in the theme ${theme}`, { tag }, async ({ world, agent, code }) => {
       world.commit({ 'a.txt': TEXT });
       agent.start();
       agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));

@@ -53,7 +53,7 @@ test.describe(() => {
 test.describe(() => {
   test.use({ extension: whole, vscode: { server: 'missing' } });
 
-  test('with the program in it nothing else is needed', async ({ world, agent, code }) => {
+  test('with the program in it nothing else is needed', { tag: '@long' }, async ({ world, agent, code }) => {
     await rewinds({ world, agent, code });
   });
 });

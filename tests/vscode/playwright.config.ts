@@ -4,8 +4,10 @@ import { chromium } from './rig/places.ts';
 
 export default defineConfig({
   testDir: '.',
-  // the rig's own test is for those who change the rig: all that it tries, the other tests use
+  // left out of the ordinary run: the rig's own test, since the others use all that it tries, and repetitions of a test
+  // with another theme or another button
   testIgnore: process.env['BACKSTITCH_LONG'] ? [] : ['smoke.spec.ts'],
+  grepInvert: process.env['BACKSTITCH_LONG'] ? [] : /@long/,
   outputDir: '.out/results',
   snapshotPathTemplate: '{testDir}/screens/{testFileName}/{arg}{ext}',
   fullyParallel: true,

@@ -141,7 +141,8 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
 });
 
 for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take the older lines in conflicts']) {
-  test(`U-19: what collides is decided a second time: ${how}`, async ({ world, agent, code }) => {
+  const tag = how === 'take the older lines in conflicts' ? '@long' : [];
+  test(`U-19: what collides is decided a second time: ${how}`, { tag }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));

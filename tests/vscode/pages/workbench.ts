@@ -18,6 +18,8 @@ export class Workbench {
   readonly notifications: Notifications;
   readonly dialog: Dialog;
   readonly status: StatusBar;
+  /** Folders and files of the explorer. */
+  readonly files: Locator;
   /** The text editor of the group that has the focus. */
   readonly editor: TextEditor;
   readonly diff: DiffEditor;
@@ -29,6 +31,7 @@ export class Workbench {
   constructor(page: Page) {
     this.page = page;
     const group = page.locator('.editor-group-container.active');
+    this.files = page.locator('.explorer-folders-view .monaco-list-row');
     this.activity = new ActivityBar(page);
     this.quick = new QuickInput(page);
     this.notifications = new Notifications(page);

@@ -96,9 +96,20 @@ export class Code {
       const uri = `vscode-remote://${host}${path.join(folder, file)}`;
       query.set('payload', JSON.stringify([['openFile', uri]]));
     }
-    await this.page.goto(`${address}/?${query}`);
     const workbench = new Workbench(this.page);
-    await workbench.ready();
+    const load = async () => {
+      await this.page.goto(`${address}/?${query}`);
+      await workbench.ready();
+    };
+    if (query.has('workspace')) {
+      // VS Code may read the list of folders before it is connected, and then has none
+      await expect(async () => {
+        await load();
+        await expect(workbench.files.first()).toBeVisible({ timeout: 15_000 });
+      }).toPass({ timeout: 120_000 });
+    } else {
+      await load();
+    }
     if (file !== undefined) await workbench.editor.ready(path.basename(file));
     await this.watches();
     return workbench;
