@@ -201,8 +201,14 @@ local function changed(params)
   if params.deleted or not params.unsaved or not vim.bo[buf].modified then
     return
   end
-  -- lines next to one another are left by the reload, and merged by the server
   catch_up(buf, params.conflicts > 0 and 'conflict' or 'change')
+end
+
+--- Lets the server merge a buffer soon, where a reload cannot: lines next to one another, or a base that only the server
+--- knows. The server does not tell of a change below a text that is typed and not sent yet.
+---@param buf integer
+function M.catch_up(buf)
+  catch_up(buf, 'change')
 end
 
 function M.enable()

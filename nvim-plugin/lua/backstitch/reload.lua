@@ -338,7 +338,9 @@ local function bring_up_to_date(buf, root)
   end
   state.empty_since = nil
   if not reload(buf, path) then
-    if not modified then
+    if modified then
+      require('backstitch.on_disk').catch_up(buf)
+    else
       check(buf)
       state.known = nil
     end
