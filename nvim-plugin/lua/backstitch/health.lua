@@ -63,11 +63,8 @@ function M.check()
   if recordings.code ~= 0 or not ok then
     health.warn('unknown: ' .. vim.trim(recordings.stderr or ''))
   elseif #answer.agents == 0 then
-    health.warn('no agent was found on this machine', 'backstitch setup claude-code')
+    health.info('no agent was found on this machine')
   else
-    local is_recorded = vim.iter(answer.agents):any(function(agent)
-      return agent.recording
-    end)
     for _, agent in ipairs(answer.agents) do
       local said = ('%s: recording is %s'):format(agent.agent, agent.recording and 'on' or 'off')
       if not agent.reason then
@@ -78,10 +75,8 @@ function M.check()
           health.warn(text, agent.fix)
         elseif #agent.hooks > 0 then
           health.error(text, agent.fix)
-        elseif not is_recorded then
-          health.warn(text, agent.fix)
         else
-          -- beside others, an agent without hooks is a choice
+          -- an agent without hooks is a choice
           health.info(agent.fix and text .. '; ' .. agent.fix or text)
         end
       end
