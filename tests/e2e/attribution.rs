@@ -216,10 +216,14 @@ fn a_rewind_of_one_session_keeps_the_others_work() {
         all.iter().map(|c| c["session"].clone()).collect()
     };
     assert_eq!(only, vec![json!(two.session()); 3]);
+    // its letter means the same
+    let by_letter = world.json(["log", "--session", "B"]);
+    assert_eq!(by_letter["checkpoints"].as_array().map(Vec::len), Some(3));
+    assert_eq!(by_letter["checkpoints"][0]["session"], two.session());
     world.ok(["rewind", "t1"]);
     assert_eq!(world.read("a.txt"), "one\ntwo\nthree\nfour\nfive\nsix\n7\n");
     assert!(world.exists("x.txt") && !world.exists("y.txt"));
-    world.ok(["rewind", "t1", "--session", &two.session()]);
+    world.ok(["rewind", "t1", "--session", "B"]);
     assert!(!world.exists("x.txt"));
     assert_eq!(
         world.read("a.txt"),

@@ -76,7 +76,7 @@ fn hunks_are_kept_and_undone_one_by_one() {
         "(1/3) a.txt:1  t1 shout the first",
         "(2/3) a.txt:9  t2 shout the last",
         "(1/2) a.txt:9",
-        "Undone in a.txt (op1). To redo: backstitch undo",
+        "Undone in a.txt (op1). To bring it back: backstitch undo",
         "(1/1) b.txt:2",
         "Kept 1 change, undid 1 change; 1 change is left to review.",
     ] {

@@ -69,6 +69,19 @@ impl SessionId {
         }
         letters.iter().rev().collect()
     }
+
+    /// Reads a letter: `None` for other texts.
+    #[must_use]
+    pub fn from_letter(text: &str) -> Option<Self> {
+        let mut number: i64 = 0;
+        for byte in text.bytes() {
+            let place = byte
+                .is_ascii_uppercase()
+                .then(|| i64::from(byte - b'A') + 1)?;
+            number = number.checked_mul(26)?.checked_add(place)?;
+        }
+        (number > 0).then_some(Self(number))
+    }
 }
 
 impl fmt::Display for NodeId {

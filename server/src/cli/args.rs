@@ -577,7 +577,7 @@ pub struct LogArgs {
     /// Draw the history as a graph
     #[arg(long)]
     pub graph: bool,
-    /// Show only this session (its id or a unique prefix)
+    /// Show only this session (its letter, its id or a unique prefix)
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
     /// Show only the work of this agent
@@ -807,7 +807,7 @@ pub struct SelectionArgs {
     /// Rewind files, the conversation, or both
     #[arg(long, default_value = "code")]
     pub scope: RestoreScope,
-    /// Undo only the work of this session (its id or a unique prefix)
+    /// Undo only the work of this session (its letter, its id or a unique prefix)
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
     /// Undo only this hunk, by its id in `diff --json` (can be repeated)

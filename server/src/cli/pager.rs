@@ -132,7 +132,7 @@ impl Screen {
     }
 }
 
-/// Returns the command of the pager, as git chooses its own.
+/// Returns the command of the pager, from the variables that git reads, without git's configuration.
 fn choose(
     variable: impl Fn(&str) -> Option<String>,
     is_program: impl Fn(&str) -> bool,
@@ -140,7 +140,8 @@ fn choose(
     if variable("TERM").is_none_or(|term| term == "dumb") {
         return None;
     }
-    let named = variable("BACKSTITCH_PAGER").or_else(|| variable("PAGER"));
+    let names = ["BACKSTITCH_PAGER", "GIT_PAGER", "PAGER"];
+    let named = names.into_iter().find_map(&variable);
     let command = match named {
         Some(named) => named,
         None => "less".to_owned(),
@@ -211,6 +212,8 @@ mod tests {
         assert_eq!(of(&[("PAGER", "more -s")], all).as_deref(), Some("more -s"));
         let both = &[("PAGER", "more"), ("BACKSTITCH_PAGER", "bat -p")];
         assert_eq!(of(both, all).as_deref(), Some("bat -p"));
+        let gits = &[("PAGER", "more"), ("GIT_PAGER", "bat -p")];
+        assert_eq!(of(gits, all).as_deref(), Some("bat -p"));
         assert_eq!(of(&[("PAGER", "cat")], all), None);
         assert_eq!(of(&[("PAGER", "")], all), None);
         assert_eq!(of(&[("PAGER", "gone")], all), None);

@@ -204,7 +204,7 @@ fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionI
         Ok(Some(found))
     };
     let by_id = matching("session", &filter.session, &|prefix| {
-        let found = session::with_prefix(conn, prefix)?;
+        let found = session::named(conn, prefix)?;
         Ok(found.into_iter().map(|(id, _)| id).collect())
     })?;
     let by_agent = matching("agent", &filter.agent, &|agent| {

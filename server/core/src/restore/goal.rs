@@ -656,9 +656,9 @@ fn uncertain(change: &Change) -> Gap {
     }
 }
 
-/// Finds a session by the agent's own id or a unique prefix of it.
+/// Finds a session by its letter, by the agent's own id or a unique prefix of it.
 fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
-    let found = session::with_prefix(conn, name)?;
+    let found = session::named(conn, name)?;
     match found.as_slice() {
         [] => Err(Error::NotFound {
             what: "session",

@@ -167,7 +167,7 @@ fn undo(
     drop(progress);
     let operation = applied.operation.map(|op| format!(" ({op})"));
     context.out.remark(&format!(
-        "Undone in {name}{}. To redo: backstitch undo\n",
+        "Undone in {name}{}. To bring it back: backstitch undo\n",
         operation.unwrap_or_default()
     ))
 }

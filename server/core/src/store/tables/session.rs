@@ -69,13 +69,21 @@ pub(crate) fn id_of(conn: &Connection, agent: &str, native: &str) -> Result<Opti
         .optional()?)
 }
 
-/// Returns the sessions whose own id begins with this text, an exact match first.
-pub(crate) fn with_prefix(conn: &Connection, native: &str) -> Result<Vec<(SessionId, String)>> {
+/// Returns the sessions that a name may mean: the one with this letter, else those whose own id begins with this text, an
+/// exact match first.
+pub(crate) fn named(conn: &Connection, name: &str) -> Result<Vec<(SessionId, String)>> {
     let mut select = conn.prepare_cached(
-        "SELECT id, native FROM session WHERE substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
+        "SELECT id, native FROM session WHERE substr(native, 1, length(?1)) = ?1 OR id = ?2
+         ORDER BY native = ?1 DESC, id = ?2 DESC",
     )?;
-    let rows = select.query([native])?;
-    read_all(conn, "session", rows, |r| Ok((r.get(0)?, r.get(1)?)))
+    let letter = SessionId::from_letter(name);
+    let rows = select.query(params![name, letter])?;
+    let mut found: Vec<(SessionId, String)> =
+        read_all(conn, "session", rows, |r| Ok((r.get(0)?, r.get(1)?)))?;
+    if found.first().is_some_and(|(id, _)| Some(*id) == letter) {
+        found.truncate(1);
+    }
+    Ok(found)
 }
 
 pub(crate) fn of_agent(conn: &Connection, agent: &str) -> Result<Vec<SessionId>> {
