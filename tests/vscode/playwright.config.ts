@@ -17,7 +17,7 @@ export default defineConfig({
   forbidOnly: !!process.env['CI'],
   // limits for what hangs, not for what is slow: every wait ends with what it waits for
   timeout: 300_000,
-  expect: { timeout: 60_000 },
+  expect: { timeout: 60_000, toPass: { timeout: 60_000 } },
   reporter: [['list']],
   use: {
     viewport: { width: 1280, height: 800 },

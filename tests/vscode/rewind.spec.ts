@@ -261,10 +261,8 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   await notifications.action('Restoring files', 'Cancel').click();
   await expect(notifications.toast('Restoring files')).toHaveCount(0);
   // a restore that has begun is completed: all or nothing
-  const files = () => Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
-  await expect.poll(() => [0, many].includes(files())).toBe(true);
-  const left = files();
-  expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));
+  const state = () => [Number(world.sh('ls many 2>/dev/null | wc -l').stdout), world.read('a.txt')].join(' ');
+  await expect.poll(() => [`0 ${TEXT}`, `${many} ${TEXT.replace('two', '2')}`].includes(state())).toBe(true);
 });
 
 test('a code action takes these lines back, and redo does it again', async ({ world, agent, code }) => {

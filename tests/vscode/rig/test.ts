@@ -53,7 +53,7 @@ class Servers {
 /** How many windows a browser opens: it keeps something of each. */
 const WINDOWS = 8;
 
-/** The browsers of a worker, one after the other. They share a cache: VS Code's scripts are fetched and compiled once. */
+/** The browsers of a worker, one after the other. They share a cache: VS Code's scripts are fetched once. */
 class Browsers {
   private readonly launch: () => Promise<BrowserContext>;
   private context: BrowserContext | undefined;
