@@ -69,9 +69,9 @@ test.describe(() => {
     const { editor } = window;
     await expect.poll(() => editor.marked()).toEqual([4]);
     await expect(editor.lenses).toHaveCount(0);
-    await code.settings(window, { 'backstitch.gutter': 'all' });
+    await code.settings({ 'backstitch.gutter': 'all' });
     await expect.poll(() => editor.marked()).toEqual([2, 4]);
-    await code.settings(window, { 'backstitch.gutter': 'off' });
+    await code.settings({ 'backstitch.gutter': 'off' });
     await expect.poll(() => editor.marked()).toEqual([]);
   });
 });

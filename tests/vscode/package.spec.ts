@@ -58,7 +58,7 @@ test.describe(() => {
   });
 });
 
-test('hooks go on after an update of the extension', async ({ world, page, context }) => {
+test('hooks go on after an update of the extension', async ({ world, windows }) => {
   // servers of its own: the update removes an extension
   const start = (name: string, extension: string) =>
     new Server(world.place, name, { extensions: [extension], trusted: true, server: 'missing' });
@@ -67,7 +67,7 @@ test('hooks go on after an update of the extension', async ({ world, page, conte
   fs.mkdirSync(path.join(world.home, '.claude'), { recursive: true });
 
   const before = start('before-the-update', whole);
-  const old = new Code(world, page, before, options);
+  const old = new Code(world, windows, before, options);
   const window = await old.open('a.txt');
   await window.run('Backstitch: Set Up Agents…');
   await expect(window.quick.item('claude-code')).toBeVisible();
@@ -81,7 +81,7 @@ test('hooks go on after an update of the extension', async ({ world, page, conte
   fs.rmSync(before.extensions, { recursive: true, force: true });
 
   const after = start('after-the-update', newer);
-  const next = new Code(world, await context.newPage(), after, options);
+  const next = new Code(world, windows, after, options);
   try {
     const updated = await next.open('a.txt');
     const folders = fs.readdirSync(after.extensions).filter((name) => name.startsWith('backstitch.'));

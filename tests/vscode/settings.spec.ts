@@ -15,7 +15,7 @@ test.describe(() => {
     const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
     await expect(item).toHaveAttribute('aria-label', /1 turn/);
     await expect(window.editor.lens('rewind to here')).toHaveCount(0);
-    await code.settings(window, { 'backstitch.codeLens': undefined });
+    await code.settings({ 'backstitch.codeLens': undefined });
     await expect(window.editor.lens('rewind to here')).toBeVisible();
   });
 });
@@ -26,9 +26,9 @@ test('lenses are switched off and on', async ({ world, agent, code }) => {
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
   const window = await code.open('a.txt');
   await expect(window.editor.lens('rewind to here')).toBeVisible();
-  await code.settings(window, { 'backstitch.codeLens': 'off' });
+  await code.settings({ 'backstitch.codeLens': 'off' });
   await expect(window.editor.lens('rewind to here')).toHaveCount(0);
-  await code.settings(window, { 'backstitch.codeLens': 'latestTurn' });
+  await code.settings({ 'backstitch.codeLens': 'latestTurn' });
   await expect(window.editor.lens('rewind to here')).toBeVisible();
 });
 
@@ -126,7 +126,7 @@ test.describe(() => {
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
     const window = await code.open('a.txt');
     await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(1);
-    await code.settings(window, { 'backstitch.lensForm': 'full' });
+    await code.settings({ 'backstitch.lensForm': 'full' });
     await expect(window.editor.lens('rewind to here')).toBeVisible();
     await expect(window.editor.lens(/^Undo turn$/)).toHaveCount(0);
   });

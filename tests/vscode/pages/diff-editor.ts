@@ -10,7 +10,8 @@ export class DiffEditor {
   readonly removedInline: Locator;
 
   constructor(page: Page, group: Locator) {
-    this.root = group.locator('.monaco-diff-editor').first();
+    // a multi-diff editor keeps some that it does not show
+    this.root = group.locator('.monaco-diff-editor').filter({ visible: true }).first();
     this.original = new TextEditor(page, this.root.locator('.editor.original .monaco-editor').first(), group);
     this.modified = new TextEditor(page, this.root.locator('.editor.modified .monaco-editor').first(), group);
     this.removedInline = this.root.locator('.editor.modified .view-lines.line-delete .view-line');

@@ -79,7 +79,16 @@ export class TextEditor {
   /** Types at the beginning of a line, from 1. */
   async type(line: number, text: string): Promise<void> {
     await this.goto(line);
-    await this.page.keyboard.type(text);
+    for (const [at, part] of text.split('\n').entries()) {
+      // an Enter right after a word is lost at times
+      if (at > 0) {
+        const before = await this.lines();
+        await this.page.keyboard.press('Enter');
+        await expect.poll(() => this.lines()).not.toEqual(before);
+      }
+      await this.page.keyboard.type(part);
+      await expect.poll(async () => (await this.lines()).join('\n')).toContain(part);
+    }
   }
 
   async isDirty(): Promise<boolean> {

@@ -75,6 +75,18 @@ export class Workbench {
     return this.editor;
   }
 
+  /** Opens a file from the explorer, which must be in view: no extension takes part in that. */
+  async openFromExplorer(file: string): Promise<void> {
+    const names = file.split('/');
+    const row = (name: string) =>
+      this.files.filter({ has: this.page.locator('.label-name', { hasText: new RegExp(`^${RegExp.escape(name)}$`) }) }).first();
+    for (const folder of names.slice(0, -1)) {
+      if ((await row(folder).getAttribute('aria-expanded')) === 'false') await row(folder).click();
+      await expect(row(folder)).toHaveAttribute('aria-expanded', 'true');
+    }
+    await row(names.at(-1)!).dblclick();
+  }
+
   /** The tree of a view by its title, as in the side bar: `Outline`. */
   tree(view: string): Tree {
     return new Tree(this.page, view);

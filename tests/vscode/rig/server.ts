@@ -72,13 +72,23 @@ export class Server {
     this.address.catch(() => {}); // said by `open`
   }
 
-  /** Prepares for a window: as if nobody had used it before, with these settings of the user. */
-  configure(settings: string): void {
+  /** Prepares for a window: as if nobody had used it before, with these settings and keys of the user. */
+  configure(settings: string, keys: unknown): void {
     const folder = path.join(this.user, 'User');
     fs.rmSync(folder, { recursive: true, force: true });
     fs.mkdirSync(folder, { recursive: true });
-    fs.writeFileSync(path.join(folder, 'settings.json'), settings);
+    this.writeSettings(settings);
+    fs.writeFileSync(path.join(folder, 'keybindings.json'), JSON.stringify(keys));
     this.log = '';
+  }
+
+  writeSettings(text: string): void {
+    fs.writeFileSync(path.join(this.user, 'User/settings.json'), text);
+  }
+
+  /** Processes that run the extensions of a window. */
+  extensionHosts(): number[] {
+    return this.group().flatMap(({ pid, words }) => (words.includes('--type=extensionHost') ? [pid] : []));
   }
 
   /** The inodes that the processes of the file watcher watch. */
@@ -100,11 +110,20 @@ export class Server {
 
   /** Ends the window's extension host, and all that this has started. */
   endWindow(): void {
+    this.signalWindow('SIGKILL');
+  }
+
+  /** Stops the same where they are, until they are ended. */
+  freeze(): void {
+    this.signalWindow('SIGSTOP');
+  }
+
+  private signalWindow(signal: NodeJS.Signals): void {
     for (const { pid, words } of this.group()) {
       // these serve all windows, or end by themselves
       if (this.own.has(pid) || /--type=(ptyHost|fileWatcher)/.test(words)) continue;
       try {
-        process.kill(pid, 'SIGKILL');
+        process.kill(pid, signal);
       } catch {
         // it has ended
       }

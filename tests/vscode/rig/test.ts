@@ -1,12 +1,14 @@
 // The tests' own `test`: a world, an agent at work in it, and a window of VS Code on it. Each worker keeps the servers that
-// it has started: a test that wants the same extensions, trust and search path as one before it gets the same server.
+// it has started, and its last window: a test that wants the same extensions, trust and search path as one before it gets
+// the same server, and one that wants the same settings, too, the same window.
 //
 // The start settings of VS Code are given by `test.use({ vscode: { theme: 'light' } })`.
-import { expect, test as base, type BrowserContext } from '@playwright/test';
+import { test as base } from '@playwright/test';
 import { Agent } from './agent.ts';
 import { extension } from './places.ts';
 import { Server, type ServerOptions } from './server.ts';
 import { Code, plain, type CodeOptions } from './vscode.ts';
+import { Windows } from './windows.ts';
 import { Place, World } from './world.ts';
 
 export { expect } from '@playwright/test';
@@ -50,31 +52,7 @@ class Servers {
   }
 }
 
-/** How many windows a browser opens: it keeps something of each. */
-const WINDOWS = 8;
-
-/** The browsers of a worker, one after the other. They share a cache: VS Code's scripts are fetched once. */
-class Browsers {
-  private readonly launch: () => Promise<BrowserContext>;
-  private context: BrowserContext | undefined;
-  private windows = 0;
-
-  constructor(launch: () => Promise<BrowserContext>) {
-    this.launch = launch;
-  }
-
-  async get(): Promise<BrowserContext> {
-    if (this.windows++ % WINDOWS === 0) await this.end();
-    return (this.context ??= await this.launch());
-  }
-
-  async end(): Promise<void> {
-    await this.context?.close();
-    this.context = undefined;
-  }
-}
-
-export const test = base.extend<Fixtures, { servers: Servers; browsers: Browsers }>({
+export const test = base.extend<Fixtures, { servers: Servers; windows: Windows }>({
   vscode: [{}, { option: true }],
   extension: [extension, { option: true }],
   beside: [[], { option: true }],
@@ -89,29 +67,20 @@ export const test = base.extend<Fixtures, { servers: Servers; browsers: Browsers
     { scope: 'worker' },
   ],
 
-  browsers: [
+  windows: [
     async ({ playwright, servers, launchOptions }, use) => {
-      const browsers = new Browsers(() =>
+      // the browsers share a cache: VS Code's scripts are fetched once
+      const windows = new Windows(() =>
         playwright.chromium.launchPersistentContext(servers.place.dir('browser'), {
           ...launchOptions,
           permissions: ['clipboard-read', 'clipboard-write'],
         }),
       );
-      await use(browsers);
-      await browsers.end();
+      await use(windows);
+      await windows.end();
     },
     { scope: 'worker' },
   ],
-
-  context: async ({ browsers }, use) => use(await browsers.get()),
-
-  page: async ({ context, viewport }, use) => {
-    // beside an empty one, without which the browser would end
-    const page = await context.newPage();
-    if (viewport) await page.setViewportSize(viewport);
-    await use(page);
-    await page.close();
-  },
 
   world: async ({ servers }, use) => {
     const world = new World(servers.place);
@@ -121,18 +90,18 @@ export const test = base.extend<Fixtures, { servers: Servers; browsers: Browsers
 
   agent: async ({ world }, use) => use(new Agent(world)),
 
-  code: async ({ servers, world, page, vscode, extension, beside }, use, info) => {
-    const options = { ...plain, ...vscode };
+  code: async ({ servers, windows, world, vscode, extension, beside, viewport }, use, info) => {
+    const options = { ...plain, ...(viewport ? { size: viewport } : {}), ...vscode };
     const { trusted, server } = options;
     const wanted = { extensions: [...beside, extension], trusted, server };
-    const code = new Code(world, page, await servers.get(wanted), options);
+    const code = new Code(world, windows, await servers.get(wanted), options);
     await use(code);
-    if (info.status !== info.expectedStatus) {
+    const isFailed = info.status !== info.expectedStatus;
+    if (isFailed) {
       for (const [name, body] of Object.entries(code.logs())) {
         await info.attach(name, { body, contentType: 'text/plain' });
       }
     }
-    await code.end();
-    expect([...code.away], 'hosts that the page asked for').toEqual([]);
+    await code.end({ close: isFailed });
   },
 });

@@ -1,10 +1,11 @@
-// One window of VS Code on a world, with settings of its own. The server behind it may have had other windows before, one
-// at a time; the page's contents are in `pages/`.
+// VS Code on a world, with settings of its own. The window may have been that of a test before (`windows.ts`); the page's
+// contents are in `pages/`.
 import fs from 'node:fs';
 import path from 'node:path';
-import { expect, type Page } from '@playwright/test';
+import { expect } from '@playwright/test';
 import { Workbench } from '../pages/workbench.ts';
 import type { Server } from './server.ts';
+import type { Window, Windows } from './windows.ts';
 import type { World } from './world.ts';
 
 export interface CodeOptions {
@@ -15,13 +16,15 @@ export interface CodeOptions {
   trusted: boolean;
   /** True if the server's binary is found on the search path. */
   server: 'on PATH' | 'missing';
+  /** Size of the window in pixels. */
+  size: { width: number; height: number };
 }
 
-export const plain: CodeOptions = { settings: {}, theme: 'dark', trusted: true, server: 'on PATH' };
+export const plain: CodeOptions = { settings: {}, theme: 'dark', trusted: true, server: 'on PATH', size: { width: 1280, height: 800 } };
 
 const themes = {
-  dark: 'Default Dark Modern',
-  light: 'Default Light Modern',
+  dark: 'Dark Modern',
+  light: 'Light Modern',
   contrast: 'Default High Contrast',
   'contrast light': 'Default High Contrast Light',
 };
@@ -46,10 +49,11 @@ const defaults = {
   'telemetry.telemetryLevel': 'off',
   'update.mode': 'none',
   'extensions.autoCheckUpdates': false,
-  'extensions.autoUpdate': false,
+  'extensions.autoUpdate': 'off',
   'extensions.ignoreRecommendations': true,
   'git.openRepositoryInParentFolders': 'never',
   'git.autofetch': false,
+  'explorer.compactFolders': false,
   'editor.minimap.enabled': false,
   'editor.cursorBlinking': 'solid',
   // a word that VS Code proposes would take the next Enter
@@ -58,37 +62,48 @@ const defaults = {
 };
 
 export class Code {
-  /** Other hosts that the page asked for; none can be reached. */
-  readonly away = new Set<string>();
   private readonly world: World;
-  private readonly page: Page;
+  private readonly windows: Windows;
   private readonly server: Server;
-  private readonly chosen: Record<string, unknown> = {};
+  private readonly chosen: Record<string, unknown>;
+  private readonly size: CodeOptions['size'];
   private readonly began = Date.now();
+  private window: Window | undefined;
 
-  constructor(world: World, page: Page, server: Server, options: CodeOptions) {
+  constructor(world: World, windows: Windows, server: Server, options: CodeOptions) {
     this.world = world;
-    this.page = page;
+    this.windows = windows;
     this.server = server;
-    const settings = this.choose({
+    this.size = options.size;
+    this.chosen = {
       ...defaults,
       'security.workspace.trust.enabled': !options.trusted,
       'security.workspace.trust.startupPrompt': 'never',
       'workbench.colorTheme': themes[options.theme],
       ...options.settings,
-    });
-    server.configure(settings);
-    page.on('request', (request) => {
-      const { protocol, hostname } = new URL(request.url());
-      // a name for webviews' own files, which their service worker answers
-      if (hostname.endsWith('.vscode-cdn.net')) return;
-      if (protocol.startsWith('http') && hostname !== '127.0.0.1') this.away.add(hostname);
-    });
-
+    };
   }
 
-  /** Opens the world's workspace in the page, by another name where one is given, and a file of it. */
+  /** Opens the world's workspace in a window, by another name where one is given, and a file of it. */
   async open(file?: string, folder = this.world.root): Promise<Workbench> {
+    const { window, isOpen } = await this.windows.get(this.server, {
+      folder,
+      settings: this.text(),
+      size: this.size,
+    });
+    this.window = window;
+    const workbench = new Workbench(window.page);
+    if (isOpen) {
+      if (file !== undefined) await workbench.openFromExplorer(file);
+    } else {
+      await this.load(workbench, file, folder);
+    }
+    if (file !== undefined) await workbench.editor.ready(path.basename(file));
+    await this.watches();
+    return workbench;
+  }
+
+  private async load(workbench: Workbench, file: string | undefined, folder: string): Promise<void> {
     const address = await this.server.address;
     const host = new URL(address).host;
     const query = new URLSearchParams(folder.endsWith('.code-workspace') ? { workspace: folder } : { folder });
@@ -96,23 +111,14 @@ export class Code {
       const uri = `vscode-remote://${host}${path.join(folder, file)}`;
       query.set('payload', JSON.stringify([['openFile', uri]]));
     }
-    const workbench = new Workbench(this.page);
-    const load = async () => {
-      await this.page.goto(`${address}/?${query}`);
+    const { page } = workbench;
+    // VS Code may read the address before it is connected, and then opens neither folders nor the file
+    await expect(async () => {
+      await page.goto(`${address}/?${query}`);
       await workbench.ready();
-    };
-    if (query.has('workspace')) {
-      // VS Code may read the list of folders before it is connected, and then has none
-      await expect(async () => {
-        await load();
-        await expect(workbench.files.first()).toBeVisible({ timeout: 15_000 });
-      }).toPass({ timeout: 120_000 });
-    } else {
-      await load();
-    }
-    if (file !== undefined) await workbench.editor.ready(path.basename(file));
-    await this.watches();
-    return workbench;
+      const first = file === undefined ? workbench.files.first() : workbench.editor.tab;
+      if (file !== undefined || query.has('workspace')) await expect(first).toBeVisible({ timeout: 30_000 });
+    }).toPass({ timeout: 120_000 });
   }
 
   /** Waits until VS Code watches the workspace: it never hears of what is written before. */
@@ -131,24 +137,14 @@ export class Code {
     await expect.poll(missing, { timeout: 120_000, intervals: [50] }).toEqual([]);
   }
 
-  /** Changes these of the user's settings in VS Code: it does not always hear of what others write into them. */
-  async settings(window: Workbench, some: Record<string, unknown>): Promise<void> {
-    const { page } = window;
-    await window.run('Preferences: Open User Settings (JSON)');
-    await window.editor.ready('settings.json');
-    // the keys go to it from now on
-    await window.editor.goto(1);
-    await page.keyboard.press('Control+A');
-    await page.keyboard.insertText(this.choose(some));
-    await window.editor.expectDirty(true);
-    await window.editor.save();
-    await window.run('View: Close Editor');
-    await expect(window.editor.tab).not.toHaveAttribute('data-resource-name', 'settings.json');
+  /** Changes these of the user's settings. */
+  async settings(some: Record<string, unknown>): Promise<void> {
+    Object.assign(this.chosen, some);
+    await this.windows.settings(this.text());
   }
 
-  /** The text of the user's settings, with these. */
-  private choose(some: Record<string, unknown>): string {
-    Object.assign(this.chosen, some);
+  /** The text of the user's settings. */
+  private text(): string {
     return JSON.stringify(this.chosen, null, 2);
   }
 
@@ -164,20 +160,13 @@ export class Code {
     return logs;
   }
 
-  /** Closes the window, and ends all that the server started for it. */
-  async end(): Promise<void> {
-    await this.page.close();
-    this.server.endWindow();
-    await this.forget();
-  }
-
-  /** Empties the browser's storage for this server, but not its cache: VS Code keeps the state of a user there. */
-  private async forget(): Promise<void> {
-    const context = this.page.context();
-    const page = context.pages()[0] ?? (await context.newPage());
-    const session = await context.newCDPSession(page);
-    const origin = new URL(await this.server.address).origin;
-    await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'cookies,indexeddb,local_storage' });
-    await session.detach();
+  /** Leaves the window: for the next test where it is as it was at its beginning, else it is closed. */
+  async end({ close = true } = {}): Promise<void> {
+    const { window } = this;
+    if (window === undefined) return;
+    const { away } = window;
+    if (close) await this.windows.close();
+    else await this.windows.park();
+    expect([...away], 'hosts that the page asked for').toEqual([]);
   }
 }

@@ -17,12 +17,6 @@ export interface Output {
 export class Place {
   readonly base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-vscode-')));
   readonly home = this.dir('home');
-  private worlds = 0;
-
-  /** A name for the folder of the next world. */
-  next(): string {
-    return `world-${++this.worlds}`;
-  }
 
   /** A folder in it, made where it is not there. */
   dir(name: string): string {
@@ -82,7 +76,8 @@ export class World {
 
   constructor(place: Place) {
     this.place = place;
-    this.base = place.dir(place.next());
+    // every time the same: a window stays open from one world to the next
+    this.base = place.dir('world');
     this.root = this.dir('work');
     this.home = place.home;
     this.git('init', '-q', '-b', 'main');
@@ -200,11 +195,18 @@ export class World {
     this.git('commit', '-q', '-m', message);
   }
 
-  /** Removes all of it, and what it left in its place. */
+  /** Removes all of it but the folder of the workspace, which a window may have open, and what it left in its place. */
   end(): void {
-    remove(this.base);
+    empty(this.root);
+    for (const entry of fs.readdirSync(this.base)) {
+      if (entry !== path.basename(this.root)) remove(path.join(this.base, entry));
+    }
     this.place.clear();
   }
+}
+
+function empty(dir: string): void {
+  for (const entry of fs.readdirSync(dir)) remove(path.join(dir, entry));
 }
 
 function remove(path: string): void {
