@@ -65,7 +65,7 @@ tagged(':Backstitch', ':Backstitch')
 fill(
   'Opens the timeline, or runs one of the following. <Tab> completes all arguments. A {rev} is a turn (`t4`, the state'
     .. ' before it), a step (`c12`) or another checkpoint (the state after it; `c12^` the state before), a branch, a tag, or'
-    .. ' `@` for the newest. An error is one line, with the next step.',
+    .. ' `@` for the newest; `@turn` is the state before the last turn whose work is in force. An error is one line, with the next step.',
   '    '
 )
 add()

@@ -791,6 +791,8 @@ export interface PlannedTurn {
   letter: string;
   time: Time;
   checkpoint: string;
+  /** True if the plan moves only a part of its edits. */
+  part: boolean;
 }
 
 /** State of the recorder, which watches the files of the workspace. */

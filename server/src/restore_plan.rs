@@ -22,6 +22,8 @@ pub struct ShownPlan {
     /// Sentences about whose work goes and whose stays.
     pub summary: Vec<String>,
     pub warning: Option<&'static str>,
+    /// True if a tool call of an agent is under way.
+    pub is_agent_at_work: bool,
 }
 
 impl ShownPlan {
@@ -40,6 +42,7 @@ impl ShownPlan {
             title: restore_words::title(&subject, now),
             summary: restore_words::summary(&subject, &work),
             warning: restore_words::warning(&work),
+            is_agent_at_work: work.is_agent_at_work,
             document: document(engine, &plan, &work, rev),
             plan,
             subject,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
 use backstitch_core::restore::{PlannedTurn, PlannedWork};
-use backstitch_core::{NamedState, OpKind, Subject};
+use backstitch_core::{NamedState, OpKind, RestoreLimits, Subject};
 
 use crate::render::{self, Paint};
 
@@ -32,8 +32,12 @@ impl Ages {
 pub fn title(subject: &Subject, now: i64) -> String {
     let ages = Ages(Some(now));
     match subject {
-        Subject::Rewind(state) => format!("Rewind to {}", state_name(state, ages)),
-        Subject::Revert(states) => format!("Revert {}", work_names(states, ages)),
+        Subject::Rewind(state, limits) => {
+            format!("Rewind{} to {}", part(limits), state_name(state, ages))
+        }
+        Subject::Revert(states, limits) => {
+            format!("Revert {}{}", work_names(states, ages), within(limits))
+        }
         Subject::Undo(of) => format!("Undo the {}", noun(of)),
         Subject::Redo(of) => format!("Redo the {}", noun(of)),
         Subject::Switch(branch) => format!("Switch to {}", render::clean(branch)),
@@ -45,8 +49,16 @@ pub fn title(subject: &Subject, now: i64) -> String {
 pub fn noun(subject: &Subject) -> String {
     let ages = Ages(None);
     match subject {
-        Subject::Rewind(state) => format!("rewind to {}", state_name(state, ages)),
-        Subject::Revert(states) => format!("revert of {}", work_names(states, ages)),
+        Subject::Rewind(state, limits) => {
+            let of = match part(limits) {
+                part if part.is_empty() => part,
+                part => format!(" of{part}"),
+            };
+            format!("rewind{of} to {}", state_name(state, ages))
+        }
+        Subject::Revert(states, limits) => {
+            format!("revert of {}{}", work_names(states, ages), within(limits))
+        }
         Subject::Undo(of) => format!("undo of the {}", noun(of)),
         Subject::Redo(of) => format!("redo of the {}", noun(of)),
         Subject::Switch(branch) => format!("switch to {}", render::clean(branch)),
@@ -58,12 +70,38 @@ pub fn noun(subject: &Subject) -> String {
 pub fn done(subject: &Subject) -> String {
     let ages = Ages(None);
     match subject {
-        Subject::Rewind(state) => format!("Rewound to {}", state_name(state, ages)),
-        Subject::Revert(states) => format!("Reverted {}", work_names(states, ages)),
+        Subject::Rewind(state, limits) => {
+            format!("Rewound{} to {}", part(limits), state_name(state, ages))
+        }
+        Subject::Revert(states, limits) => {
+            format!("Reverted {}{}", work_names(states, ages), within(limits))
+        }
         Subject::Undo(of) => format!("Undid the {}", noun(of)),
         Subject::Redo(of) => format!("Redid the {}", noun(of)),
         Subject::Switch(branch) => format!("Switched to {}", render::clean(branch)),
         Subject::Other(kind, target) => capital(&other(*kind, target)),
+    }
+}
+
+/// The part of its target that a restore is limited to, with a blank before it: ` a.txt`, ` some lines of a.txt`; empty
+/// without limits.
+fn part(limits: &RestoreLimits) -> String {
+    if limits.is_none() {
+        return String::new();
+    }
+    let files = in_files(&limits.paths);
+    if limits.lines {
+        format!(" some lines of {files}")
+    } else {
+        format!(" {files}")
+    }
+}
+
+/// The same as a place: ` in a.txt`.
+fn within(limits: &RestoreLimits) -> String {
+    match part(limits) {
+        part if part.is_empty() => part,
+        part => format!(" in{part}"),
     }
 }
 
@@ -97,10 +135,9 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
         "Undoes"
     };
     let is_named = match work.takes.as_slice() {
-        [only] => only
-            .turn
-            .as_ref()
-            .is_some_and(|turn| names_turn(subject, turn)),
+        [only] => only.turn.as_ref().is_some_and(|turn| {
+            names_turn(subject, turn) && (!only.is_part || is_limited(subject))
+        }),
         _ => false,
     };
     if !work.takes.is_empty() && (!is_named || several) {
@@ -151,9 +188,18 @@ pub fn warning(work: &PlannedWork) -> Option<&'static str> {
 fn names_turn(subject: &Subject, turn: &Turn) -> bool {
     let begins = |state: &NamedState| state.begins.as_ref().is_some_and(|own| own.id == turn.id);
     match subject {
-        Subject::Rewind(state) => begins(state),
-        Subject::Revert(states) => states.iter().any(begins),
+        Subject::Rewind(state, _) => begins(state),
+        Subject::Revert(states, _) => states.iter().any(begins),
         Subject::Undo(of) | Subject::Redo(of) => names_turn(of, turn),
+        Subject::Switch(_) | Subject::Other(..) => false,
+    }
+}
+
+/// True if the title of an operation says that it is limited to some files or lines.
+fn is_limited(subject: &Subject) -> bool {
+    match subject {
+        Subject::Rewind(_, limits) | Subject::Revert(_, limits) => !limits.is_none(),
+        Subject::Undo(of) | Subject::Redo(of) => is_limited(of),
         Subject::Switch(_) | Subject::Other(..) => false,
     }
 }
@@ -178,13 +224,34 @@ fn turns(turns: &[PlannedTurn], several_sessions: bool) -> String {
     and(parts.collect())
 }
 
+/// Names the turns of one session, those of which only a part is meant after the others.
 fn turns_of_session(turns: &[&PlannedTurn]) -> String {
-    let of_prompts: Vec<&Turn> = turns.iter().filter_map(|turn| turn.turn.as_ref()).collect();
-    match of_prompts.as_slice() {
-        [] => {
-            let agent = turns.first().map(|turn| render::clean(&turn.session.agent));
-            format!("the work of {}", agent.unwrap_or_default())
-        }
+    let prompts = |is_part: bool| -> Vec<&Turn> {
+        let those = turns.iter().filter(|turn| turn.is_part == is_part);
+        those.filter_map(|turn| turn.turn.as_ref()).collect()
+    };
+    let (whole, parts) = (prompts(false), prompts(true));
+    if whole.is_empty() && parts.is_empty() {
+        let agent = turns.first().map(|turn| render::clean(&turn.session.agent));
+        return format!("the work of {}", agent.unwrap_or_default());
+    }
+    let mut texts = Vec::new();
+    if !whole.is_empty() {
+        texts.push(names_of_turns(&whole));
+    }
+    if !parts.is_empty() {
+        let of = if parts.len() == 1 {
+            "a part of"
+        } else {
+            "parts of"
+        };
+        texts.push(format!("{of} {}", names_of_turns(&parts)));
+    }
+    and(texts)
+}
+
+fn names_of_turns(turns: &[&Turn]) -> String {
+    match turns {
         [only] => {
             let prompt = prompt(only);
             if prompt.is_empty() {
@@ -336,12 +403,17 @@ mod tests {
             turn: Some(turn(number, prompt)),
             node: NodeId(number),
             time: 0,
+            is_part: false,
         }
+    }
+
+    fn rewind(state: NamedState) -> Subject {
+        Subject::Rewind(state, RestoreLimits::default())
     }
 
     #[test]
     fn titles_name_the_prompt_and_the_age() {
-        let rewind = Subject::Rewind(before(9, "Mark bread\nas vegan"));
+        let rewind = rewind(before(9, "Mark bread\nas vegan"));
         assert_eq!(
             title(&rewind, 2 * MINUTE),
             "Rewind to before “Mark bread” (t9, 2 min ago)"
@@ -362,7 +434,10 @@ mod tests {
             ..before(18, "")
         };
         assert_eq!(
-            title(&Subject::Revert(vec![before(3, ""), step]), 0),
+            title(
+                &Subject::Revert(vec![before(3, ""), step], RestoreLimits::default()),
+                0
+            ),
             "Revert t3 (just now) and c18 (in t4, just now)"
         );
     }
@@ -373,17 +448,52 @@ mod tests {
             takes: vec![planned(1, 9, "a")],
             ..PlannedWork::default()
         };
-        let named = Subject::Rewind(before(9, "a"));
+        let named = rewind(before(9, "a"));
         assert_eq!(summary(&named, &work), [""; 0]);
         let undo = Subject::Undo(Box::new(named));
         assert_eq!(summary(&undo, &work), [""; 0]);
-        let earlier = Subject::Rewind(before(7, "b"));
+        let earlier = rewind(before(7, "b"));
         assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);
     }
 
     #[test]
+    fn a_part_of_a_turn_is_told_from_the_whole() {
+        let mut part = planned(1, 9, "a");
+        part.is_part = true;
+        let mut work = PlannedWork {
+            takes: vec![part.clone()],
+            ..PlannedWork::default()
+        };
+        let named = rewind(before(9, "a"));
+        assert_eq!(summary(&named, &work), ["Undoes a part of turn t9 “a”."]);
+        let limits = RestoreLimits {
+            paths: vec![RelPath::new("cart.ts").unwrap()],
+            lines: false,
+        };
+        let limited = Subject::Rewind(before(9, "a"), limits.clone());
+        assert_eq!(summary(&limited, &work), [""; 0]);
+        assert_eq!(done(&limited), "Rewound cart.ts to before “a” (t9)");
+        assert_eq!(noun(&limited), "rewind of cart.ts to before “a” (t9)");
+        let lines = RestoreLimits {
+            lines: true,
+            ..limits
+        };
+        let revert = Subject::Revert(vec![before(9, "a")], lines);
+        assert_eq!(
+            title(&revert, 0),
+            "Revert “a” (t9, just now) in some lines of cart.ts"
+        );
+        assert_eq!(noun(&revert), "revert of “a” (t9) in some lines of cart.ts");
+        work.takes = vec![planned(1, 10, "b"), part, planned(1, 8, "c")];
+        assert_eq!(
+            summary(&named, &work),
+            ["Undoes 2 turns (t8, t10) and a part of turn t9 “a”."]
+        );
+    }
+
+    #[test]
     fn a_turn_that_goes_is_not_said_to_stay_where_it_conflicts() {
-        let subject = Subject::Rewind(before(8, "b"));
+        let subject = rewind(before(8, "b"));
         let mut work = PlannedWork {
             takes: vec![planned(1, 9, "a")],
             stays: vec![planned(1, 9, "a"), planned(1, 8, "b")],
@@ -396,7 +506,7 @@ mod tests {
 
     #[test]
     fn summary_says_whose_work_goes_and_whose_stays() {
-        let subject = Subject::Rewind(before(5, "a"));
+        let subject = rewind(before(5, "a"));
         let path = |path: &str| RelPath::new(path).unwrap();
         let mut work = PlannedWork {
             takes: vec![planned(1, 7, "c"), planned(1, 5, "a")],

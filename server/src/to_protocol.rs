@@ -102,7 +102,8 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
 }
 
 /// A shell command in one line.
-fn command_line(command: &ShellCommand) -> String {
+/// Returns the agent's own words about a shell command, else the command.
+pub fn command_line(command: &ShellCommand) -> String {
     let words = command.description.as_deref().unwrap_or(&command.text);
     render::clean(words)
 }
@@ -428,6 +429,7 @@ fn planned_turn(planned: &restore::PlannedTurn) -> PlannedTurn {
         letter: planned.session.id.letter(),
         time: time(planned.time),
         checkpoint: id(planned.node),
+        part: planned.is_part,
     }
 }
 

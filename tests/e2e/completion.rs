@@ -62,10 +62,11 @@ fn names_of_the_history_are_completed() {
     let session = log["checkpoints"][0]["session"]
         .as_str()
         .expect("a session");
-    assert_eq!(
-        sessions,
-        [(session.to_owned(), "claude-code, t2: and three".to_owned())]
-    );
+    let about = "claude-code, t2: and three".to_owned();
+    assert_eq!(sessions, [("A".to_owned(), about.clone())]);
+    // an id that is begun
+    let sessions = candidates(&world, &["log", "--session", &session[..2]]);
+    assert_eq!(sessions, [(session.to_owned(), about)]);
     assert_eq!(values(&world, &["undo", "op"])[0], "op2");
     // another workspace is named on the line
     let elsewhere = world.beside("elsewhere");

@@ -297,8 +297,9 @@ fn a_limit_by_number_says_what_is_left() {
     let said = world.ok(["gc", "--keep", "2"]);
     let all = world.json(["log", "--all"])["checkpoints"].clone();
     let count = all.as_array().expect("rows").len();
-    let note =
-        format!("{count} checkpoints remain, more than the limit of 2: those that remain are");
+    let note = format!(
+        "{count} checkpoints remain, more than the limit of 2: the first checkpoint, heads and starts of branches"
+    );
     assert!(said.stderr.contains(&note), "{said}");
     assert_eq!(world.json(["gc", "--keep", "2"])["too_many"], json!(count));
     world.ok(["show", "idea 1"]);

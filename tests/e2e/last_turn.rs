@@ -160,3 +160,72 @@ fn the_log_has_letters_for_two_sessions() {
     let of_second = history.iter().find(|c| c.json["turn"] == "t3");
     assert_eq!(of_second.expect("t3").json["letter"], "B");
 }
+
+/// A plan that moves a part of a turn says so: one of its steps, one of its files, or some of its lines. So does the log.
+#[test]
+fn a_part_of_a_turn_is_told_from_the_whole() {
+    let world = two_turns_around_an_own_edit();
+    let said = |args: &[&str]| {
+        let mut all = args.to_vec();
+        all.push("--dry-run");
+        world.ok(all).stdout
+    };
+    let log = world.json(["log", "--kind", "step"]);
+    let steps = strings(&log["checkpoints"], "id");
+    let [.., second_of_first, edit_of_first] = steps.as_slice() else {
+        panic!("{log}");
+    };
+    for (args, part) in [
+        (
+            vec!["revert", edit_of_first],
+            "Undoes a part of turn t1 “first”.",
+        ),
+        (
+            vec!["rewind", edit_of_first],
+            "Undoes turn t2 “second” and a part of turn t1 “first”.",
+        ),
+        (vec!["rewind", second_of_first], "Undoes turn t2 “second”."),
+    ] {
+        let text = said(&args);
+        assert!(text.contains(part), "{args:?}: {text}");
+    }
+    let plan = world.plan(["revert", edit_of_first]);
+    assert_eq!(plan["takes"][0]["part"], true, "{plan}");
+    assert_eq!(world.plan(["revert", "t1"])["takes"][0]["part"], false);
+
+    // a file of a turn: the title says so
+    let text = said(&["rewind", "t2", "--path", "c.txt"]);
+    assert!(
+        text.contains("Rewind c.txt to before “second” (t2"),
+        "{text}"
+    );
+    assert!(!text.contains("Undoes"), "{text}");
+
+    // some lines: the log and the undo name them as that
+    let diff = world.json(["diff", "t1"]);
+    let hunk = |file: &Value| file["hunks"][0]["id"].as_str().map(str::to_owned);
+    let files = diff["files"].as_array().expect("files");
+    let file = files.iter().find(|file| file["path"] == "a.txt");
+    let id = file.and_then(hunk).expect("a hunk");
+    world.ok(["rewind", "t1", "--hunk", &id]);
+    let title = "rewind of some lines of a.txt to before “first” (t1)";
+    let operations = world.json(["oplog"]);
+    assert_eq!(operations["operations"][0]["title"], title);
+    assert!(world.ok(["log"]).stdout.contains(title));
+    let text = said(&["undo"]);
+    assert!(text.contains(&format!("Undo the {title}")), "{text}");
+}
+
+/// A turn that changed nothing, or whose work is undone, is skipped and named.
+#[test]
+fn turns_that_are_skipped_are_named() {
+    let world = two_turns_around_an_own_edit();
+    world.turn("look around", |_| ());
+    let done = world.ok(["rewind"]);
+    assert!(
+        done.stderr
+            .contains("nothing of t3 is in force; this undoes the turn before"),
+        "{done}"
+    );
+    assert!(done.stdout.contains("Rewound to before “second”"), "{done}");
+}

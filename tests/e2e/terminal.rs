@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::support::limits::EVENT_TIMEOUT;
-use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file};
+use crate::support::scenarios::{SEVEN_LINES, an_edit_and_a_new_file, two_sessions};
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
 
@@ -296,7 +296,7 @@ fn clear_asks_first() {
     }
 }
 
-/// S2-074, S2-079: `fork --switch` asks as `switch` does. After a no the branch is there, and every file as it was.
+/// S2-074, S2-079: `fork --switch` asks as `switch` does. After a no there is no branch, and every file is as it was.
 #[test]
 fn a_fork_with_a_switch_asks() {
     let world = an_edit_and_a_new_file();
@@ -306,14 +306,11 @@ fn a_fork_with_a_switch_asks() {
     terminal.type_in("n\n");
     let (code, shown) = terminal.end();
     assert_eq!(code, 1, "{shown}");
-    assert!(
-        shown.contains("Created branch idea at c")
-            && shown.contains("no file was changed. To switch: backstitch switch idea"),
-        "{shown}"
-    );
+    assert!(shown.contains("Nothing was changed."), "{shown}");
     assert!(!shown.contains("error"), "{shown}");
     assert_same(&before, &world.tree());
-    let mut terminal = on_terminal(&world, &["fork", "t1", "idea2", "--switch"]);
+    // the same command once more
+    let mut terminal = on_terminal(&world, &["fork", "t1", "idea", "--switch"]);
     terminal.expect(QUESTION);
     terminal.type_in("y\n");
     assert_eq!(terminal.end().0, 0);
@@ -351,6 +348,48 @@ fn the_question_after_a_plan_names_the_number_of_files() {
     terminal.expect("Change 2 files? [y/N] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
+}
+
+/// `undo` where nothing can be undone offers the agent's last turn.
+#[test]
+fn undo_with_nothing_to_undo_offers_the_last_turn() {
+    let world = an_edit_and_a_new_file();
+    let mut terminal = on_terminal(&world, &["undo"]);
+    terminal.expect(QUESTION);
+    terminal.type_in("y\n");
+    let (code, said) = terminal.end();
+    assert_eq!(code, 0, "{said}");
+    for words in ["this undoes the agent's last turn", "Rewound to before “"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    assert!(!world.exists("b.txt"));
+}
+
+/// A rewind that leaves the work of another session takes it along at one key.
+#[test]
+fn one_key_takes_the_work_of_other_sessions_along() {
+    let world = two_sessions();
+    let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+    terminal.expect("Change 1 file? [y/N, a: theirs too] ");
+    terminal.type_in("a\n");
+    terminal.expect("Change 2 files? [y/N] ");
+    terminal.type_in("y\n");
+    let (code, said) = terminal.end();
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("Keeps turn t2"), "{said}");
+    for path in ["a.txt", "b.txt"] {
+        assert!(!world.read(path).contains("changed"), "{path}");
+    }
+}
+
+/// A plan warns of a turn that has not ended.
+#[test]
+fn a_turn_that_has_not_ended_is_named() {
+    let world = an_edit_and_a_new_file();
+    let mut agent = world.agent();
+    agent.prompt("And then?");
+    let said = world.ok(["rewind", "t1", "--dry-run"]).stdout;
+    assert!(said.contains("A turn has not ended yet"), "{said}");
 }
 
 /// `undo` after a switch and a turn says so, and offers to undo the switch. In a script it is refused.

@@ -37,6 +37,7 @@ const plan = (more: Partial<PlanResult> = {}): PlanResult => ({
       letter: "A",
       time: "2026-11-20T11:58:00Z",
       checkpoint: "c1",
+      part: false,
     },
   ],
   stays: [],

@@ -123,6 +123,16 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'undoturn',
+    usage = '',
+    desc = "Undoes the agent's last turn, whose work is in force: `rewind @turn`. Shows the plan first. Your own edits stay.",
+    max_args = 0,
+    ask = function(client, arguments)
+      arguments.rev = '@turn'
+      restore(client, 'rewind', arguments)
+    end,
+  },
+  {
     name = 'undo',
     usage = '[{operation}]',
     desc = 'Undoes the last rewind, revert or switch, or the named operation.',

@@ -62,9 +62,16 @@ function M.check()
   local ok, answer = pcall(vim.json.decode, recordings.stdout or '', { luanil = { object = true } })
   if recordings.code ~= 0 or not ok then
     health.warn('unknown: ' .. vim.trim(recordings.stderr or ''))
-  elseif #answer.agents == 0 then
-    health.info('no agent was found on this machine')
   else
+    local is_any = vim.iter(answer.agents):any(function(agent)
+      return agent.recording
+    end)
+    if not is_any then
+      health.warn(
+        #answer.agents == 0 and 'no agent was found on this machine' or 'no agent is recorded',
+        'In a shell: backstitch setup claude-code. :help backstitch-start'
+      )
+    end
     for _, agent in ipairs(answer.agents) do
       local said = ('%s: recording is %s'):format(agent.agent, agent.recording and 'on' or 'off')
       if not agent.reason then

@@ -44,9 +44,13 @@ local after_typing, catch_up
 local function merge_once(buf, client, arguments)
   return reload.alone(buf, function()
     local before = reload.stat(vim.api.nvim_buf_get_name(buf))
+    local base = reload.is_behind(buf) and reload.base(buf)
+    if base then
+      server.execute(client, 'backstitch.merge', { uri = arguments.uri, merged = base }, buf)
+    end
     local result = server.execute(client, 'backstitch.merge', arguments, buf)
     local is_unsaved = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
-    if is_unsaved and not reload.merged(buf, before) then
+    if result.merged and is_unsaved and not reload.merged(buf, before) then
       catch_up(buf, 'change')
     end
     return result
@@ -168,7 +172,7 @@ function catch_up(buf, found, tries)
       local kind = type(failure) == 'table' and failure.kind
       if kind == 'conflict' then
         tell_conflict(buf)
-      elseif kind == 'refused' and (tries or TRIES) > 1 then
+      elseif (tries or TRIES) > 1 then
         catch_up(buf, found, (tries or TRIES) - 1)
       end
     end)

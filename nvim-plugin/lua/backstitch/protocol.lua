@@ -545,6 +545,7 @@
 ---@field letter string Letter of the session.
 ---@field time backstitch.Time
 ---@field checkpoint string
+---@field part boolean True if the plan moves only a part of its edits.
 
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }

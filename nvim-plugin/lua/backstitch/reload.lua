@@ -21,6 +21,7 @@ local MAX_BASE = 1024 * 1024
 ---@class backstitch.Reloads
 ---@field known? string State of the file with which the buffer agrees.
 ---@field base? string[] The file's lines that unsaved text began with; nil if only the server knows them.
+---@field has_end? boolean True if these end with a line break.
 ---@field empty_since? number When the file was first found empty.
 ---@field gone_since? number When the file was first missing.
 ---@field is_gone? boolean True if the user knows that the file was deleted.
@@ -255,7 +256,7 @@ local function reload(buf, path)
   if not agree(buf) then
     return false
   end
-  state.known, state.base = before, lines
+  state.known, state.base, state.has_end = before, lines, has_end
   if modified then
     vim.bo[buf].modified = true
   end
@@ -275,7 +276,7 @@ end
 ---@return boolean is_current False if the file was written again meanwhile. Only the server then knows what it merged.
 function M.merged(buf, before)
   local path = vim.api.nvim_buf_get_name(buf)
-  local lines = lines_of(buf, path)
+  local lines, has_end = lines_of(buf, path)
   if not before or M.stat(path) ~= before then
     states[buf] = {}
     return false
@@ -284,9 +285,23 @@ function M.merged(buf, before)
     -- nothing is unsaved: the next reload notes it
     return true
   end
-  states[buf] = { known = agree(buf) and before or nil, base = lines }
+  states[buf] = { known = agree(buf) and before or nil, base = lines, has_end = has_end }
   vim.bo[buf].modified = true
   return true
+end
+
+--- Returns the text of the file that the unsaved text of a buffer began with; nil if only the server knows it. The server
+--- knows another one where the file was written between a read of the buffer and the server's own.
+---@param buf integer
+---@return string?
+function M.base(buf)
+  local state, options = states[buf], vim.bo[buf]
+  if not state or not state.base then
+    return nil
+  end
+  local ending = options.fileformat == 'dos' and '\r\n' or '\n'
+  local text = table.concat(state.base, ending) .. (state.has_end and ending or '')
+  return (options.bomb and '\239\187\191' or '') .. text
 end
 
 --- True if a file changed in a way that is not merged into the unsaved text of its buffer yet.
@@ -414,6 +429,7 @@ function M.enable()
       and vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) < MAX_BASE
     then
       states[buf].base = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+      states[buf].has_end = vim.bo[buf].endofline
     end
   end
   vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufWritePost', 'LspAttach' }, {

@@ -51,7 +51,7 @@ pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, NamedState, OpKind, OpState,
-    Operation, ShellCommand, Subject, Tag, Tree,
+    Operation, RestoreLimits, ShellCommand, Subject, Tag, Tree,
 };
 pub use open::record_gap;
 pub use places::{Workspace, data_dir, state_dir};

@@ -147,6 +147,8 @@ shape! {
         pub letter: String,
         pub time: Time,
         pub checkpoint: String,
+        /// True if the plan moves only a part of its edits.
+        pub part: bool,
     }
 
     pub struct Conflict {

@@ -118,7 +118,7 @@ pub enum CliCommand {
             backstitch log --kind turn --since 3d\n  \
             backstitch log --before c120             the next page, older than c120\n  \
             backstitch log --reverse                 the oldest first\n  \
-            backstitch log --all --json"
+            backstitch log --all --json\n\nIn every command t4 means the state before that turn, c12 the state after that checkpoint."
     )]
     Log(LogArgs),
     /// Show one checkpoint: turn, prompt, agent, tool, changes, coverage

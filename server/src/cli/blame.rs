@@ -1,11 +1,12 @@
 //! `blame`: the author of each line of a file.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anstyle::Style;
-use backstitch_core::model::Certainty;
+use backstitch_core::model::{Certainty, SessionId};
 use backstitch_core::{Against, AgentWork, Author, Blame, BlameRun, By};
 use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
@@ -77,7 +78,7 @@ struct BlameRow {
 }
 
 impl BlameRow {
-    fn of(author: &Author, paint: Paint) -> Self {
+    fn of(author: &Author, has_sessions: bool, paint: Paint) -> Self {
         let unrecorded = match &author.by {
             By::Before => "",
             By::Unsaved => "not saved",
@@ -85,7 +86,7 @@ impl BlameRow {
         };
         Self {
             checkpoint: author.node.map_or_else(|| "-".into(), |id| id.to_string()),
-            who: who(&author.by),
+            who: who(&author.by, has_sessions),
             age: author
                 .time
                 .map_or_else(|| unrecorded.to_owned(), |time| paint.ago(time)),
@@ -93,9 +94,18 @@ impl BlameRow {
     }
 }
 
-fn who(by: &By) -> (Style, String) {
+/// `has_sessions`: lines of several sessions are shown, so that each is named by its letter.
+fn who(by: &By, has_sessions: bool) -> (Style, String) {
     match by {
-        By::Agent(work) => (agent_style(work), agent_name(work)),
+        By::Agent(work) => {
+            let letter = work.session.id.letter();
+            let letter = if has_sessions {
+                letter + " "
+            } else {
+                String::new()
+            };
+            (agent_style(work), letter + &agent_name(work))
+        }
         By::User | By::Unsaved => (GREEN, "you".to_owned()),
         By::Unknown => (YELLOW, "unknown".to_owned()),
         By::Before => (DIM, "before Backstitch".to_owned()),
@@ -128,9 +138,15 @@ fn agent_name(work: &AgentWork) -> String {
 fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()> {
     let paint = to.paint;
     let runs = within(blame, lines);
+    let session = |(run, _): &(&BlameRun, _)| match &run.author.by {
+        By::Agent(work) => Some(work.session.id),
+        _ => None,
+    };
+    let sessions: BTreeSet<SessionId> = runs.iter().filter_map(session).collect();
+    let has_sessions = sessions.len() > 1;
     let rows: Vec<BlameRow> = runs
         .iter()
-        .map(|(run, _)| BlameRow::of(&run.author, paint))
+        .map(|(run, _)| BlameRow::of(&run.author, has_sessions, paint))
         .collect();
     let widest =
         |cell: fn(&BlameRow) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);

@@ -34,12 +34,10 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
             },
         );
         return switched.map_err(|error| match error.kind {
+            // the whole command was declined: the same one can be given again
             ExitKind::Declined => {
-                let name = render::clean(&branch.name);
-                CliError::new(
-                    ExitKind::Declined,
-                    format!("Created branch {name} at {from}; no file was changed. To switch: backstitch switch {}", render::argument(&name)),
-                )
+                let deleted = context.engine.forks_mut().delete_branch(&branch.name);
+                deleted.err().map_or(error, CliError::from)
             }
             _ => error,
         });

@@ -74,7 +74,9 @@ pub fn tag_names() -> ArgValueCompleter {
 }
 
 pub fn sessions() -> ArgValueCompleter {
-    completer(|engine, _| {
+    completer(|engine, typed| {
+        // an id only where one is begun: a letter is shorter, and is what the log shows
+        let by_id = typed.starts_with(|first: char| !first.is_ascii_uppercase());
         let mut found: Vec<CompletionCandidate> = Vec::new();
         let mut names: Vec<String> = Vec::new();
         for entry in entries(engine, Some(Kind::Turn), true) {
@@ -82,7 +84,9 @@ pub fn sessions() -> ArgValueCompleter {
                 && !names.contains(&session.native)
             {
                 let help = format!("{}, {}: {}", session.agent, turn_name(&entry), turn.prompt);
-                found.push(candidate(&session.native, &help));
+                let letter = session.id.letter();
+                let name = if by_id { &session.native } else { &letter };
+                found.push(candidate(name, &help));
                 names.push(session.native.clone());
             }
         }

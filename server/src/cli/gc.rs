@@ -11,9 +11,9 @@ use super::{log, out};
 use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
-/// Reason why checkpoints remain.
-const RETAINED: &str =
-    "those that remain are heads or starts of branches, tagged, pinned or in use";
+/// Reasons why checkpoints remain; `retention/plan.rs` has the rules.
+const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn, turns of agents at work and restores \
+     with the edits that they moved remain, and one checkpoint between each of them";
 
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     if options.if_due && !context.engine.retention().gc_is_due()? {
@@ -71,7 +71,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.out.note(
             "note",
             &format!(
-                "{} remain, more than the limit of {most}: {RETAINED}; raise `checkpoints.max`, or remove tags and pins",
+                "{} remain, more than the limit of {most}: {RETAINED}; raise `checkpoints.max`, or delete branches, tags and pins",
                 render::plural(left, "checkpoint", "checkpoints"),
             ),
         );
@@ -81,7 +81,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.out.note(
             "note",
             &format!(
-                "the store is above its limit of {}: {RETAINED}; raise `store.maxBytes`, or remove tags and pins",
+                "the store is above its limit of {}: {RETAINED}; raise `store.maxBytes`, or delete branches, tags and pins",
                 render::bytes(limit)
             ),
         );

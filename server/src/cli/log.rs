@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anstyle::Style;
-use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role, Squashed};
+use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role, Squashed, TurnId};
 use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -24,6 +24,10 @@ use crate::to_protocol;
 
 /// Default number of checkpoints: one or two screens.
 const LIMIT: usize = 40;
+/// Maximum columns of a shell command in its row.
+const COMMAND_COLUMNS: usize = 48;
+/// Maximum columns of a prompt in the row of a step.
+const PROMPT_COLUMNS: usize = 32;
 /// Branches listed at one head.
 const HEADS: usize = 3;
 /// Paths listed below one checkpoint of the graph.
@@ -77,6 +81,8 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
             PATHS
         },
         columns: Columns::of(&entries),
+        turns: turns(entries.iter().filter(|entry| entry.node.kind == Kind::Turn)),
+        start: start(&branches, options),
         heads: heads(&branches),
         order: RowOrder {
             newest_first: !options.reverse,
@@ -193,6 +199,20 @@ fn heads(branches: &[BranchInfo]) -> HashMap<NodeId, Vec<(String, bool)>> {
     heads
 }
 
+fn turns<'a>(entries: impl Iterator<Item = &'a Entry>) -> HashSet<TurnId> {
+    let turns = entries.filter_map(|entry| entry.turn.as_ref());
+    turns.map(|turn| turn.id).collect()
+}
+
+/// Returns the fork point of the branch that is shown, if it is one alone.
+fn start(branches: &[BranchInfo], options: &args::LogArgs) -> Option<NodeId> {
+    let shown = branches.iter().find(|branch| match &options.branch {
+        Some(name) => branch.name == *name,
+        None => branch.current,
+    });
+    shown?.fork_point.filter(|_| !options.all)
+}
+
 /// Replaces the targets of operations by the names of turns.
 pub fn name_targets(engine: &Engine, entries: &mut [Entry]) {
     for operation in entries
@@ -243,6 +263,9 @@ pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
         graph: true,
         paths,
         columns: Columns::of(oldest_first),
+        // the caller names the turn
+        turns: turns(oldest_first.iter()),
+        start: None,
         heads: HashMap::new(),
         order: RowOrder::default(),
     };
@@ -283,6 +306,10 @@ struct Timeline {
     graph: bool,
     paths: usize,
     columns: Columns,
+    /// Turns that need not be named at their steps.
+    turns: HashSet<TurnId>,
+    /// Checkpoint at which the only shown branch starts.
+    start: Option<NodeId>,
     /// Branches by head; true marks the current one.
     heads: HashMap<NodeId, Vec<(String, bool)>>,
     order: RowOrder,
@@ -504,6 +531,9 @@ impl Timeline {
         let node = &entry.node;
         let label = node.label.as_deref().map(render::clean).unwrap_or_default();
         match node.kind {
+            Kind::Turn if self.start == Some(node.id) => line
+                .plain(prompt(entry))
+                .add(DIM, "  (the branch starts before it)"),
             Kind::Turn => line.plain(prompt(entry)),
             Kind::Step => {
                 let line = line.column(CYAN, &who(entry), self.columns.tool);
@@ -516,8 +546,19 @@ impl Timeline {
                 } else {
                     line
                 };
+                let mut line = line;
+                if let Some(command) = &entry.command {
+                    let words = to_protocol::command_line(command);
+                    line = line.plain(render::cut(&words, COMMAND_COLUMNS));
+                }
+                if let Some(turn) = &entry.turn
+                    && !self.turns.contains(&turn.id)
+                {
+                    let prompt = render::cut(&prompt(entry), PROMPT_COLUMNS);
+                    line = line.add(DIM, format!("  t{} “{prompt}”", turn.number));
+                }
                 if entry.changes.is_empty() {
-                    line.add(DIM, "no changes")
+                    line.add(DIM, "  no changes")
                 } else {
                     line
                 }

@@ -322,6 +322,25 @@ pub fn ask(question: &str) -> CliResult<bool> {
     ))
 }
 
+/// Answer to a question about a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    Yes,
+    No,
+    /// Plan once more, with the work of the other sessions.
+    TheirsToo,
+}
+
+/// Asks about a plan that can take the work of other sessions along.
+pub fn ask_or_theirs_too(question: &str) -> CliResult<Confirmation> {
+    let answer = answer_to(&format!("{question} [y/N, a: theirs too]"))?.unwrap_or_default();
+    Ok(match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Confirmation::Yes,
+        "a" | "all" => Confirmation::TheirsToo,
+        _ => Confirmation::No,
+    })
+}
+
 /// Asks a question. Returns the typed line, or None at the end of the input.
 pub fn answer_to(question: &str) -> CliResult<Option<String>> {
     QUESTIONS.fetch_add(1, Ordering::Relaxed);

@@ -54,7 +54,7 @@ impl Pager {
             return None;
         }
         let (columns, rows) = terminal_size::terminal_size_of(std::io::stdout())?;
-        let command = choose(|name| std::env::var(name).ok(), is_program)?;
+        let command = choose(setting, is_program)?;
         Some(Self {
             command,
             screen: Screen {
@@ -140,7 +140,7 @@ fn choose(
     if variable("TERM").is_none_or(|term| term == "dumb") {
         return None;
     }
-    let names = ["BACKSTITCH_PAGER", "GIT_PAGER", "PAGER"];
+    let names = ["BACKSTITCH_PAGER", "GIT_PAGER", CORE_PAGER, "PAGER"];
     let named = names.into_iter().find_map(&variable);
     let command = match named {
         Some(named) => named,
@@ -150,6 +150,24 @@ fn choose(
     let first = command.split_whitespace().next()?;
     let found = command.contains(SHELL) || is_program(first);
     (command != "cat" && found).then(|| command.to_owned())
+}
+
+/// git's own setting, as its configuration names it.
+const CORE_PAGER: &str = "core.pager";
+
+/// Returns a variable of the environment, or git's setting.
+fn setting(name: &str) -> Option<String> {
+    if name != CORE_PAGER {
+        return std::env::var(name).ok();
+    }
+    let found = Command::new("git")
+        .args(["config", "--get", name])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let value = String::from_utf8(found.stdout).ok()?;
+    (found.status.success()).then(|| value.trim_end().to_owned())
 }
 
 /// True if the shell would find this program.
@@ -214,6 +232,8 @@ mod tests {
         assert_eq!(of(both, all).as_deref(), Some("bat -p"));
         let gits = &[("PAGER", "more"), ("GIT_PAGER", "bat -p")];
         assert_eq!(of(gits, all).as_deref(), Some("bat -p"));
+        let set_in_git = &[("PAGER", "more"), ("core.pager", "less -S")];
+        assert_eq!(of(set_in_git, all).as_deref(), Some("less -S"));
         assert_eq!(of(&[("PAGER", "cat")], all), None);
         assert_eq!(of(&[("PAGER", "")], all), None);
         assert_eq!(of(&[("PAGER", "gone")], all), None);

@@ -23,21 +23,31 @@ pub fn text(engine: &Engine, shown: &ShownPlan, paint: Paint) -> String {
     if let Some((then, now)) = &plan.git_moved {
         text.push_str(&git_moved(then, now, paint));
     }
-    if !plan.actions.is_empty() {
+    if !plan.actions.is_empty() || !plan.conflicts.is_empty() {
         let count = plan
             .actions
             .iter()
             .filter(|a| a.kind != ActionKind::Skip)
             .count();
-        let files = render::plural(count, "file", "files");
+        let files = match count {
+            0 => String::new(),
+            _ => format!("  {}", render::plural(count, "file", "files")),
+        };
         text.push_str(
             &TextLine::new()
                 .add(render::BOLD, shown.title.clone())
-                .add(DIM, format!("  {files}"))
-                .draw(paint),
+                .add(DIM, files)
+                .draw(Paint {
+                    width: usize::MAX,
+                    ..paint
+                }),
         );
         for sentence in &shown.summary {
             text.push_str(&paint.on(DIM, &format!("  {sentence}\n")));
+        }
+        // a call under way was named before
+        if let Some(warning) = shown.warning.filter(|_| !shown.is_agent_at_work) {
+            text.push_str(&paint.on(YELLOW, &format!("  {warning}\n")));
         }
         text.push_str(&actions(engine, plan, paint));
     }

@@ -13,7 +13,7 @@ use super::args::{
 };
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
-use super::out;
+use super::out::{self, Confirmation};
 use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::restore_plan::{self, ShownPlan};
@@ -34,7 +34,7 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
-        (None, None) => context.node_now("@turn")?,
+        (None, None) => last_turn(context)?,
     };
     let by_default = || !options.merge && context.engine.config().rewinds_exactly();
     let request = Request {
@@ -56,6 +56,19 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             options: &options.restore.confirm,
         },
     )
+}
+
+/// Returns the state before the agent's last turn, and names the later turns that have nothing to undo.
+fn last_turn(context: &mut CommandContext) -> CliResult<NodeId> {
+    let start = context.node_now("@turn")?;
+    let later = context.engine.history().turns_after(start)?;
+    if !later.is_empty() {
+        let names: Vec<String> = later.iter().map(|number| format!("t{number}")).collect();
+        let names = names.join(", ");
+        let note = format!("nothing of {names} is in force; this undoes the turn before");
+        context.out.note("note", &note);
+    }
+    Ok(start)
 }
 
 pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
@@ -93,7 +106,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
     if op.is_none() && !confirm.yes && !confirm.dry_run && !context.out.json && out::can_ask() {
         // the plan is shown and confirmed anyway
         let refusal = context.engine.restore_mut().plan(&request).err();
-        if let Some(refusal) = refusal
+        if let Some(refusal) = &refusal
             && let Some(Hint::UndoBefore { op, .. }) = refusal.hint()
         {
             context
@@ -101,6 +114,13 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
                 .note("note", &format!("{refusal}, which is undone here"));
             request.goal = Goal::Undo(Some(op));
             rev = Some(op.to_string());
+        } else if let Some(refusal) = &refusal
+            && matches!(refusal.hint(), Some(Hint::NothingToUndo))
+            && let Ok(start) = last_turn(context)
+        {
+            let note = format!("{refusal}; this undoes the agent's last turn");
+            context.out.note("note", &note);
+            request.goal = Goal::Rewind(start);
         }
     }
     run(
@@ -243,21 +263,50 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
         context.out.note("warning", &word);
     }
     job.before = context.engine.history().head()?;
-    let job = &job;
     if job.options.dry_run {
-        let shown = look(context, job)?;
-        return dry_run(context, job, &shown);
+        let shown = look(context, &job)?;
+        return dry_run(context, &job, &shown);
     }
     let mut fingerprint = job.options.plan.clone();
     let asked = !job.options.yes && !context.out.json && out::can_ask();
     if asked {
+        match ask(context, &mut job)? {
+            Asked::Confirmed(shown) => fingerprint = fingerprint.or(Some(shown)),
+            Asked::NothingToDo => return Ok(()),
+        }
+    }
+    let job = &job;
+    let mut progress = context.out.progress();
+    let outcome =
+        context
+            .engine
+            .restore_mut()
+            .apply(&job.request, fingerprint.as_deref(), &mut progress);
+    drop(progress);
+    match outcome {
+        Ok(applied) => finish(context, job, &applied, asked),
+        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+enum Asked {
+    /// The fingerprint of the plan that was shown: exactly that one is applied.
+    Confirmed(String),
+    NothingToDo,
+}
+
+/// Shows the plan and asks, until the user has decided.
+fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
+    loop {
         let shown = look(context, job)?;
         if let Some(conflict) = conflict(context, job, &shown) {
             show(context, job, &shown)?;
             return Err(conflict);
         }
         if shown.plan.is_empty() {
-            return nothing(context, job, &shown);
+            nothing(context, job, &shown)?;
+            return Ok(Asked::NothingToDo);
         }
         show(context, job, &shown)?;
         // a long plan has scrolled away
@@ -272,24 +321,32 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
             Some(_) => format!("git's HEAD has moved since. {what} anyway?"),
             None => format!("{what}?"),
         };
-        if !out::ask(&question)? {
-            return Err(CliError::declined());
+        let decision = if has_theirs(job, &shown) {
+            out::ask_or_theirs_too(&question)?
+        } else if out::ask(&question)? {
+            Confirmation::Yes
+        } else {
+            Confirmation::No
+        };
+        match decision {
+            Confirmation::Yes => return Ok(Asked::Confirmed(shown.plan.fingerprint)),
+            Confirmation::No => return Err(CliError::declined()),
+            Confirmation::TheirsToo => job.request.all_sessions = true,
         }
-        // Apply exactly the plan that was shown.
-        fingerprint = fingerprint.or(Some(shown.plan.fingerprint));
     }
-    let mut progress = context.out.progress();
-    let outcome =
-        context
-            .engine
-            .restore_mut()
-            .apply(&job.request, fingerprint.as_deref(), &mut progress);
-    drop(progress);
-    match outcome {
-        Ok(applied) => finish(context, job, &applied, asked),
-        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
-        Err(error) => Err(error.into()),
-    }
+}
+
+/// True if the plan leaves work of other sessions, which it could take along.
+fn has_theirs(job: &RestoreRun, shown: &ShownPlan) -> bool {
+    let request = &job.request;
+    let takes = &shown.document.takes;
+    let is_other = |turn: &backstitch_protocol::PlannedTurn| {
+        takes.iter().all(|taken| taken.session != turn.session)
+    };
+    matches!(request.goal, Goal::Rewind(_))
+        && !request.all_sessions
+        && request.session.is_none()
+        && shown.document.stays.iter().any(is_other)
 }
 
 /// The user's edits that the scan before a switch recorded on the current branch.

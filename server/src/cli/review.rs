@@ -225,6 +225,13 @@ fn hunks(file: &ReviewFile, paint: Paint) -> Vec<u8> {
     text
 }
 
+/// True if several sessions wrote the hunks of a file, so that each is named by its letter.
+fn is_of_several_sessions(file: &ReviewFile) -> bool {
+    let mut authors = file.hunks.iter().filter_map(|hunk| hunk.author.as_ref());
+    let first = authors.next().map(|author| &author.session);
+    authors.any(|author| Some(&author.session) != first)
+}
+
 /// Returns one hunk with its first line, turn and prompt.
 fn hunk(file: &ReviewFile, hunk: &ReviewHunk, paint: Paint) -> Vec<u8> {
     let mut text = Vec::new();
@@ -236,9 +243,14 @@ fn hunk(file: &ReviewFile, hunk: &ReviewHunk, paint: Paint) -> Vec<u8> {
                 let prompt = render::clean(prompt);
                 // cut where lines are cut
                 let width = paint.width.saturating_sub(place.len() + 10).max(20);
-                format!("  t{number} {}", render::cut(&prompt, width))
+                format!("t{number} {}", render::cut(&prompt, width))
             }
-            None => format!("  {}", render::clean(&author.agent)),
+            None => render::clean(&author.agent),
+        };
+        let who = if is_of_several_sessions(file) {
+            format!("  {} {who}", author.letter)
+        } else {
+            format!("  {who}")
         };
         text.extend(paint.on(DIM, &who).bytes());
     }

@@ -165,7 +165,8 @@ fn head(entry: &Entry, paint: Paint) -> String {
     row("description", description.unwrap_or_default());
     if let Some(session) = &entry.session {
         row("agent", render::clean(&session.agent));
-        row("session", render::clean(&session.native));
+        let id = render::clean(&session.native);
+        row("session", format!("{} ({id})", session.id.letter()));
     }
     if let Some(turn) = &entry.turn {
         row("turn", format!("t{}", turn.number));

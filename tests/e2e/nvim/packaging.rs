@@ -52,6 +52,13 @@ fn checkhealth_reports_the_installation() {
     nvim.ex("checkhealth backstitch");
     nvim.screen.shows("nothing wrong");
     let text = nvim.lines().join("\n");
+    // without an agent's hooks nothing is recorded any more
+    assert_eq!(text.matches("WARNING").count(), 1, "{text}");
+    assert!(text.contains("backstitch setup claude-code"), "{text}");
+    world.ok(["setup", "claude-code"]);
+    nvim.ex("bwipeout | checkhealth backstitch");
+    nvim.screen.shows("recording is on");
+    let text = nvim.lines().join("\n");
     for said in ["version 0.1", "with 1 buffer\n", "OK"] {
         assert!(text.contains(said), "{said} in {text}");
     }

@@ -143,6 +143,34 @@ fn the_format_of_the_file_is_kept() {
     }
 }
 
+/// S3-L2: the file is written between a read of the buffer and the moment at which the server learns of it. The server
+/// takes the text on disk for the base then, and would not find anything to merge.
+#[test]
+fn a_write_right_after_a_read_is_not_lost() {
+    let world = numbered(30);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-read-race", &["a.txt"]) else {
+        return;
+    };
+    nvim.ex("edit long.txt");
+    nvim.waits("vim.fn.line(\"$\") > 1");
+    nvim.is_attached();
+    let late = world.read("long.txt").replace("line 10\n", "LINE 10\n");
+    world.write("late.txt", &late);
+    nvim.ex("autocmd BufReadPost long.txt ++once call writefile(readfile('late.txt'), 'long.txt')");
+    nvim.ex("edit!");
+    nvim.waits("table.concat(vim.fn.readfile(\"long.txt\")):find(\"LINE\") ~= nil");
+    assert_eq!(nvim.lua("vim.fn.getline(10)"), "line 10");
+    // next to it, so that only the server can merge
+    nvim.screen.keys("11GAmine\x1b");
+    nvim.waits("vim.bo.modified and vim.fn.getline(11) == \"line 11mine\"");
+    nvim.ex("Backstitch merge");
+    nvim.waits("vim.fn.getline(10) == \"LINE 10\" or vim.fn.mode() == \"c\"");
+    assert_eq!(
+        nvim.lua("{ vim.fn.getline(10), vim.fn.getline(11) }"),
+        serde_json::json!(["LINE 10", "line 11mine"])
+    );
+}
+
 /// 500 keys of the user and edits of an agent, against a slow reference. A long run has more seeds, the last one of them new;
 /// `BACKSTITCH_SEED` runs one alone.
 #[test]

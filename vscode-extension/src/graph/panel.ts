@@ -3,9 +3,9 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { before, rev, shown } from "../server/protocol.ts";
+import { rev, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
-import { about, ago, counts } from "../show/words.ts";
+import { about, ago, counts, which } from "../show/words.ts";
 import { outcome } from "../show/tooltip.ts";
 import { areOfSeveralSessions, changes, entries } from "../timeline/model.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
@@ -18,7 +18,6 @@ export class Graph implements vscode.Disposable {
   private limit = PAGE;
   private root: string | undefined;
   /** Revisions to rewind to, by the revision that the page shows. */
-  private before = new Map<string, string>();
 
   /** Keeps visible ages up to date. */
   private readonly ages = setInterval(() => {
@@ -72,8 +71,7 @@ export class Graph implements vscode.Disposable {
   private async handle(received: FromPage): Promise<void> {
     if (received.type === "do") {
       const command = received.action === "show" ? "backstitch.openChange" : `backstitch.${received.action}`;
-      const rev = received.action === "show" ? received.rev : (this.before.get(received.rev) ?? received.rev);
-      await vscode.commands.executeCommand(command, { workspace: this.root, rev });
+      await vscode.commands.executeCommand(command, { workspace: this.root, rev: received.rev });
       return;
     }
     if (received.type === "more") this.limit += PAGE;
@@ -88,7 +86,6 @@ export class Graph implements vscode.Disposable {
     );
     if (answer === undefined) return;
     this.root = shown(answer.workspace);
-    this.before = new Map(answer.checkpoints.map((checkpoint) => [rev(checkpoint), before(checkpoint)]));
     const now = Date.now();
     const hasSessions = areOfSeveralSessions(answer.checkpoints);
     const changed = new Map(
@@ -110,6 +107,7 @@ export class Graph implements vscode.Disposable {
           outcome(checkpoint, say),
           counts(changed.get(checkpoint.id) ?? checkpoint.changes),
           ago(checkpoint.time, now, say),
+          which(checkpoint, say),
         ]
           .filter(Boolean)
           .join(" · "),

@@ -53,15 +53,7 @@ export function shown(text: Text): string {
   return typeof text === "string" ? text : Buffer.from(text.bytes, "base64").toString("utf8");
 }
 
-/**
- * Revision that a rewind from a checkpoint's row goes to: the state before the checkpoint of an agent, the state itself of
- * any other.
- */
-export function before(checkpoint: Checkpoint): string {
-  return checkpoint.kind === "step" ? `${checkpoint.id}^` : rev(checkpoint);
-}
-
-/** Revision of a checkpoint in commands; a turn has its own name. */
+/** Revision of a checkpoint in commands. A turn has its own name, for the state before it; others mean that after them. */
 export function rev(checkpoint: Checkpoint): string {
   return checkpoint.kind === "turn" && checkpoint.turn !== null ? checkpoint.turn : checkpoint.id;
 }

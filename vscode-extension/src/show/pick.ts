@@ -11,12 +11,11 @@ import {
   type Checkpoint,
   type TimelineResult,
   type Where,
-  before,
   rev,
   shown,
 } from "../server/protocol.ts";
 import { type Entry, changes, entries } from "../timeline/model.ts";
-import { about, ago, counts, files, line } from "./words.ts";
+import { about, ago, counts, files, line, which } from "./words.ts";
 
 const PAGE = 200;
 
@@ -70,7 +69,9 @@ function row(
   const say = vscode.l10n.t;
   return {
     label: `${prompt === undefined ? "" : "$(blank)"}$(${icon(checkpoint)}) ${withoutIcons(about(checkpoint, say))}`,
-    description: [ago(checkpoint.time, now, say), rev(checkpoint)].filter(Boolean).join(" · "),
+    description: [which(checkpoint, say), ago(checkpoint.time, now, say), rev(checkpoint)]
+      .filter(Boolean)
+      .join(" · "),
     detail: [
       prompt === undefined ? "" : `$(blank)${withoutIcons(prompt)}`,
       checkpoint.agent ?? "",
@@ -82,7 +83,7 @@ function row(
     ]
       .filter(Boolean)
       .join("  "),
-    chosen: { rev: before(checkpoint), checkpoint },
+    chosen: { rev: rev(checkpoint), checkpoint },
   };
 }
 

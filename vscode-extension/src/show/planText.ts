@@ -61,7 +61,8 @@ function turnLine(turn: PlannedTurn, now: number, say: Say): string {
   const prompt = line(turn.prompt ?? "", 100);
   const name = prompt === "" ? say("work without a prompt") : `“${prompt}”`;
   const id = turn.turn ?? turn.checkpoint;
-  return [name, `${turn.agent} ${id}`, ago(turn.time, now, say)].filter(Boolean).join(" · ");
+  const part = turn.part ? say("in part") : "";
+  return [name, `${turn.agent} ${id}`, part, ago(turn.time, now, say)].filter(Boolean).join(" · ");
 }
 
 function conflictNames(plan: PlanResult, say: Say): string[] {

@@ -27,7 +27,7 @@ export function tooltip(
     [ago(checkpoint.time, now, say), local(checkpoint.time)],
     [checkpoint.agent ?? "", session, checkpoint.tool ?? "", outcome(checkpoint, say)],
     [counts(changed), checkpoint.git.branch === null ? "" : say("git branch {0}", checkpoint.git.branch)],
-    [id],
+    [id, meaning(checkpoint, say)],
   ];
   const lines = facts.map((line) => line.filter(Boolean).join(" · ")).filter(Boolean);
   text.appendMarkdown(lines.map(escaped).join("  \n"));
@@ -36,6 +36,11 @@ export function tooltip(
     paragraph(cut(checkpoint.description));
   }
   return text;
+}
+
+function meaning({ kind }: Checkpoint, say: Say): string {
+  if (kind === "turn") return say("rewind, fork and compare mean the state before this turn");
+  return kind === "step" ? say("rewind, fork and compare mean the state after this step") : "";
 }
 
 /** `exit 2`, or `failed` where the status is not known; empty for success. */

@@ -34,6 +34,12 @@ export function line(text: string, longest = 80): string {
         .trimEnd()}…`;
 }
 
+/** Says which state a row of an agent's work means in commands: that before a turn, that after a step. */
+export function which({ kind }: Checkpoint, say: Say): string {
+  if (kind === "turn") return say("before");
+  return kind === "step" ? say("after") : "";
+}
+
 /** Returns the title of a checkpoint. */
 export function about(checkpoint: Checkpoint, say: Say): string {
   const named = checkpoint.label ?? "";

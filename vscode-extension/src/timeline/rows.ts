@@ -10,13 +10,12 @@ import {
   type Checkpoint,
   type Coverage,
   type Operation,
-  before,
   rev,
   shown,
 } from "../server/protocol.ts";
 import { icon } from "../show/pick.ts";
 import { outcome, tooltip } from "../show/tooltip.ts";
-import { about, ago, counts, kindOf } from "../show/words.ts";
+import { about, ago, counts, kindOf, which } from "../show/words.ts";
 import { badged } from "./badges.ts";
 import { type FoldedEntry, changes, gaps } from "./model.ts";
 
@@ -111,6 +110,7 @@ export class EntryRow extends Row {
       all.length > 0 ? say("{0} not captured", all.length) : "",
       checkpoint.pinned ? say("pinned") : "",
       checkpoint.tags.join(", "),
+      which(checkpoint, say),
     ]
       .filter(Boolean)
       .join(" · ");
@@ -122,7 +122,7 @@ export class EntryRow extends Row {
     const undo = this.operation === null ? "" : "-undoable";
     const states = `${isUndone ? "-out" : ""}${undo}${checkpoint.pinned ? "-pinned" : ""}`;
     this.contextValue = `${checkpoint.kind}${states}${isAgents}`;
-    this.arguments = { workspace: place.root, rev: before(checkpoint) };
+    this.arguments = { workspace: place.root, rev: rev(checkpoint) };
   }
 }
 
@@ -206,7 +206,7 @@ export class FileRow extends Row {
     this.isDeleted = change.kind === "delete";
     this.contextValue = `file${change.binary ? "-binary" : ""}${this.isDeleted ? "-deleted" : ""}`;
     const uri = this.resourceUri.toString();
-    this.arguments = { workspace: root, rev: before(checkpoint), paths: [uri], uri };
+    this.arguments = { workspace: root, rev: rev(checkpoint), paths: [uri], uri };
     if (!change.binary) {
       this.command = { command: "backstitch.openChange", title: say("Show change"), arguments: [this] };
     }

@@ -32,7 +32,7 @@ pub(crate) use crate::store::tables::change::{
     of_node as changes_of_node,
 };
 pub(crate) use crate::store::tables::node::NewNode;
-pub use crate::store::tables::operation::{OpKind, OpState, Operation};
+pub use crate::store::tables::operation::{OpKind, OpState, Operation, RestoreLimits};
 pub(crate) use crate::store::tables::operation::{all as operations, row as operation};
 pub use crate::store::tables::tag::Tag;
 pub(crate) use crate::store::tables::version::get as version;

@@ -143,6 +143,24 @@ fn last_turn(conn: &Connection, here: Here) -> Result<NodeId> {
     Err(none())
 }
 
+/// Returns the numbers of the branch's turns that began after a node, oldest first.
+pub(super) fn turns_after(conn: &Connection, here: Here, node: NodeId) -> Result<Vec<i64>> {
+    let Some(head) = head(conn, here.branch)? else {
+        return Ok(Vec::new());
+    };
+    let ancestry = Ancestry::new(conn);
+    let mut numbers = Vec::new();
+    for number in (1..=turn::newest_number(conn)?).rev() {
+        match turn::start_of(conn, number)? {
+            Some(start) if start <= node => break,
+            Some(start) if ancestry.is_ancestor(start, head)? => numbers.push(number),
+            _ => {}
+        }
+    }
+    numbers.reverse();
+    Ok(numbers)
+}
+
 /// Resolves `op3` or `3`.
 pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
     let missing = || Error::NotFound {

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{OpKind, Operation};
+use super::{OpKind, Operation, RestoreLimits};
 use crate::error::Result;
 use crate::model::{Here, Kind, NodeId, OpId, Turn};
 use crate::store::tables::turn;
@@ -22,8 +22,8 @@ pub struct NamedState {
 /// Subject of an operation: the states, the branch or the operation that it is about.
 #[derive(Clone, Debug)]
 pub enum Subject {
-    Rewind(NamedState),
-    Revert(Vec<NamedState>),
+    Rewind(NamedState, RestoreLimits),
+    Revert(Vec<NamedState>, RestoreLimits),
     Undo(Box<Self>),
     Redo(Box<Self>),
     Switch(String),
@@ -36,15 +36,17 @@ pub(crate) fn of_operation(
     here: Here,
     operation: &Operation,
 ) -> Result<Subject> {
-    find(conn, here, operation.kind, &operation.target, operation.of)
+    let about = (operation.target.as_str(), &operation.limits);
+    find(conn, here, operation.kind, about, operation.of)
 }
 
-/// Finds the subject of an operation by its kind and target. `of`: the operation that it undoes or does again.
+/// Finds the subject of an operation by its kind, its target and the part of it. `of`: the operation that it undoes or
+/// does again.
 pub(crate) fn find(
     conn: &Connection,
     here: Here,
     kind: OpKind,
-    target: &str,
+    (target, limits): (&str, &RestoreLimits),
     of: Option<OpId>,
 ) -> Result<Subject> {
     let raw = || Subject::Other(kind, target.to_owned());
@@ -58,14 +60,14 @@ pub(crate) fn find(
             }
         }
         (OpKind::Rewind, _) => match named(conn, here, target)? {
-            Some(state) => Subject::Rewind(state),
+            Some(state) => Subject::Rewind(state, limits.clone()),
             None => raw(),
         },
         (OpKind::Revert, _) => {
             let words = target.split([' ', ',']).filter(|word| !word.is_empty());
             let states: Result<Option<Vec<_>>> =
                 words.map(|word| named(conn, here, word)).collect();
-            states?.map_or_else(raw, Subject::Revert)
+            states?.map_or_else(raw, |states| Subject::Revert(states, limits.clone()))
         }
         (OpKind::Switch, _) => Subject::Switch(target.to_owned()),
         _ => raw(),

@@ -12,7 +12,7 @@ use super::types::{Applied, Plan, Request};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::history::{self, OpKind};
+use crate::history::{self, OpKind, RestoreLimits};
 use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::tables::operation::OpPhase;
 use crate::store::{self, Durable};
@@ -313,6 +313,7 @@ impl Restore<&mut Engine> {
                     kind: plan.kind,
                     of: plan.of,
                     target: &plan.target,
+                    limits: &plan.limits,
                     to_branch: plan.to_branch,
                     files: &plan.files,
                     left: &plan.left,
@@ -350,6 +351,7 @@ impl Restore<&mut Engine> {
                     kind: OpKind::Save,
                     of: None,
                     target: &target,
+                    limits: &RestoreLimits::default(),
                     to_branch: None,
                     files: &[],
                     lines: &[line],

@@ -12,7 +12,7 @@ use crate::model::{BranchId, ContentId, Image, OpId, RelPath};
 use crate::owner;
 use crate::store::now;
 use crate::store::tables::journal::{self, Files, JournalLine, LineState};
-use crate::store::tables::operation::{self, NewOperation, OpKind, OpPhase};
+use crate::store::tables::operation::{self, NewOperation, OpKind, OpPhase, RestoreLimits};
 
 pub(super) use crate::store::tables::journal::{JournalEdit, JournalFile, edits, leave};
 pub(super) use crate::store::tables::operation::{disown, set_outcome};
@@ -49,6 +49,7 @@ pub(super) struct Begin<'a> {
     pub kind: OpKind,
     pub of: Option<OpId>,
     pub target: &'a str,
+    pub limits: &'a RestoreLimits,
     pub to_branch: Option<BranchId>,
     pub files: &'a [FilePlan],
     /// Changes on the branch being left, without effect on disk.
@@ -89,6 +90,7 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
         kind: b.kind,
         of: b.of,
         target: b.target,
+        limits: b.limits,
         to_branch: b.to_branch,
         machine: machine.as_deref(),
     };

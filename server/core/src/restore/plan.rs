@@ -14,7 +14,7 @@ use super::types::{
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Ancestry, OpKind};
+use crate::history::{self, Ancestry, OpKind, RestoreLimits};
 use crate::model::{
     ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
     RelPath,
@@ -143,6 +143,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 left: Vec::new(),
                 nothing: None,
                 kind,
+                limits: RestoreLimits::default(),
                 of,
                 to_branch,
                 about_files: String::new(),
@@ -157,8 +158,23 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             Resolved::Edits(edits) => draft.fill(edits)?,
             Resolved::Switch(switch) => draft.switch(switch)?,
         }
+        draft.plan.limits = limits(r, &draft.plan);
         Ok(draft.plan)
     }
+}
+
+/// The part of its target that a request concerns. Chosen lines are told by the files that they are in.
+fn limits(r: &Request, plan: &Plan) -> RestoreLimits {
+    let lines = !r.hunks.is_empty();
+    let mut paths = r.paths.clone();
+    if lines && paths.is_empty() {
+        let of_files = plan
+            .files
+            .iter()
+            .filter_map(|f| f.after.as_ref().or(f.before.as_ref()));
+        paths = of_files.map(|placed| placed.path.clone()).collect();
+    }
+    RestoreLimits { paths, lines }
 }
 
 /// Decision about one file of a plan, from its states and conflicts alone.

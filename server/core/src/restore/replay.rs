@@ -141,7 +141,7 @@ impl Replay<'_> {
             state: outcome.state.clone(),
             bytes: outcome.content.clone(),
         })?;
-        let begins = [b"<<<<<<< target (".as_slice(), b"<<<<<<< kept"];
+        let begins = [b"<<<<<<< target (".as_slice(), b"<<<<<<< current"];
         let is_marker = |line: &&[u8]| begins.iter().any(|begin| line.starts_with(begin));
         Ok(lines(&bytes).iter().filter(|line| is_marker(line)).count() < wanted)
     }
@@ -180,7 +180,7 @@ impl Replay<'_> {
         let label = format!("target ({})", self.target);
         let favor = Favor::Markers {
             ours: &label,
-            theirs: "kept",
+            theirs: "current",
         };
         let merge = merge3(&common(&target, &kept), &target, &kept, favor);
         let span = |c: &ConflictHunk| ConflictSpan {
@@ -439,12 +439,12 @@ impl Replay<'_> {
 fn favored_side(on_conflict: OnConflict, returning: bool, target: &str) -> Favor<'_> {
     match (on_conflict, returning) {
         (OnConflict::Markers, true) => Favor::Markers {
-            ours: "kept",
+            ours: "current",
             theirs: target,
         },
         (OnConflict::Markers, false) => Favor::Markers {
             ours: target,
-            theirs: "kept",
+            theirs: "current",
         },
         (OnConflict::Current, false) | (OnConflict::Target, true) => Favor::Theirs,
         _ => Favor::Ours,
@@ -516,12 +516,12 @@ mod tests {
         assert_eq!(side(OnConflict::Current, true), Favor::Ours);
         assert_eq!(side(OnConflict::Current, false), Favor::Theirs);
         assert_eq!(side(OnConflict::Fail, false), Favor::Ours);
-        let (ours, theirs) = ("kept", "t1");
+        let (ours, theirs) = ("current", "t1");
         assert_eq!(
             side(OnConflict::Markers, true),
             Favor::Markers { ours, theirs }
         );
-        let (ours, theirs) = ("t1", "kept");
+        let (ours, theirs) = ("t1", "current");
         assert_eq!(
             side(OnConflict::Markers, false),
             Favor::Markers { ours, theirs }

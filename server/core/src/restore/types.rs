@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::OpKind;
+use crate::history::{OpKind, RestoreLimits};
 use crate::model::{
     BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
 };
@@ -177,6 +177,7 @@ pub struct Plan {
     /// For the undo of a switch: the carried edits that it takes out on the branch it leaves.
     pub(crate) left: Vec<FilePlan>,
     pub(crate) kind: OpKind,
+    pub(crate) limits: RestoreLimits,
     pub(crate) of: Option<OpId>,
     /// Target branch of a switch.
     pub(crate) to_branch: Option<BranchId>,

@@ -1,6 +1,7 @@
 //! Authors of the edits that a plan moves, and of those that it leaves: whose work goes, and whose stays. Reads
 //! the history, and decides nothing.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
@@ -8,7 +9,7 @@ use rusqlite::Connection;
 
 use super::Restore;
 use super::returns::without_returns;
-use super::types::{Goal, Plan, Request};
+use super::types::{FilePlan, Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry, Subject, subject};
@@ -16,7 +17,7 @@ use crate::model::{
     Change, ChangeId, FileId, Kind, NodeId, RelPath, Session, SessionId, Turn, TurnId,
 };
 use crate::store;
-use crate::store::tables::{session, turn};
+use crate::store::tables::{changed_files, session, turn};
 
 /// Time after which an agent that reports nothing is not taken to be in a turn, in microseconds.
 const SILENCE: i64 = 10 * 60 * 1_000_000;
@@ -29,6 +30,8 @@ pub struct PlannedTurn {
     /// The turn's checkpoint; without a turn, the newest step's.
     pub node: NodeId,
     pub time: i64,
+    /// True if the plan moves only a part of its edits.
+    pub is_part: bool,
 }
 
 /// Authors of the edits that a plan concerns.
@@ -56,6 +59,8 @@ pub struct PlannedWork {
 #[derive(Default)]
 struct TurnsOfEdits {
     agents: BTreeMap<(SessionId, Option<TurnId>), NodeId>,
+    /// Turns of which only a part is meant.
+    parts: BTreeSet<TurnId>,
 }
 
 impl TurnsOfEdits {
@@ -71,13 +76,23 @@ impl TurnsOfEdits {
         Ok(true)
     }
 
+    /// Returns the turn of an edit, if it is an agent's.
+    fn turn_of(conn: &Connection, change: &Change) -> Result<Option<TurnId>> {
+        let node = history::node(conn, change.node)?;
+        Ok(node.turn.filter(|_| node.session == change.origin.session))
+    }
+
     /// Returns the turns, newest first.
     fn turns(self, conn: &Connection) -> Result<Vec<PlannedTurn>> {
         let mut turns = Vec::new();
         for ((session, turn), newest) in self.agents {
             let turn = turn.map(|id| turn::row(conn, id)).transpose()?;
             let node = turn.as_ref().map_or(newest, |turn| turn.node);
+            let is_part = turn
+                .as_ref()
+                .is_some_and(|turn| self.parts.contains(&turn.id));
             turns.push(PlannedTurn {
+                is_part,
                 session: session::row(conn, session)?,
                 turn,
                 node,
@@ -87,6 +102,12 @@ impl TurnsOfEdits {
         turns.sort_by_key(|turn| std::cmp::Reverse(turn.node));
         Ok(turns)
     }
+}
+
+fn has_conflict(plan: &Plan, change: &Change) -> bool {
+    let paths = [&change.before, &change.after].into_iter().flatten();
+    let mut paths = paths.map(|placed| &placed.path);
+    paths.any(|path| plan.conflicts.iter().any(|conflict| conflict.path == *path))
 }
 
 impl<E: Deref<Target = Engine>> Restore<E> {
@@ -118,10 +139,12 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 }
             }
         }
+        let brings_back = returns && !goes;
+        self.find_parts(request, plan, brings_back, &mut takes)?;
         let mut work = PlannedWork {
             takes: takes.turns(conn)?,
             own_go: own_go.into_iter().collect(),
-            brings_back: returns && !goes,
+            brings_back,
             is_agent_at_work: self.engine.capture().open_calls()? > 0,
             is_turn_open: session::any_in_turn(
                 conn,
@@ -140,6 +163,58 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let unsaved: BTreeSet<(RelPath, String)> = documents.chain(held).collect();
         work.unsaved = unsaved.into_iter().collect();
         Ok(work)
+    }
+
+    /// Finds the turns of which the plan leaves some edits as they are: in force, or undone where others are brought
+    /// back. Edits in files whose conflicts are not decided do not count.
+    fn find_parts(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        brings_back: bool,
+        takes: &mut TurnsOfEdits,
+    ) -> Result<()> {
+        let conn = &self.engine.store.conn;
+        let ancestry = Ancestry::new(conn);
+        let moved_in: BTreeMap<FileId, &FilePlan> =
+            plan.files.iter().map(|f| (f.file, f)).collect();
+        let mut stays: BTreeMap<FileId, BTreeSet<ChangeId>> = BTreeMap::new();
+        let turns: BTreeSet<TurnId> = takes.agents.keys().filter_map(|(_, turn)| *turn).collect();
+        for turn in turns {
+            for (id, _) in changed_files::edits_of_steps(conn, turn)? {
+                let change = history::change(conn, id)?;
+                if TurnsOfEdits::turn_of(conn, &change)? != Some(turn) {
+                    continue;
+                }
+                let planned = moved_in.get(&change.file);
+                let is_moved = planned.is_some_and(|file| {
+                    file.taken_out.contains(&id) || file.put_back.contains(&id)
+                });
+                if is_moved {
+                    // chosen lines: the rest of the edit stays
+                    if planned.is_some_and(|file| file.as_user) && !request.hunks.is_empty() {
+                        takes.parts.insert(turn);
+                    }
+                    continue;
+                }
+                if has_conflict(plan, &change) {
+                    continue;
+                }
+                let stays = match stays.entry(change.file) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => {
+                        let now = history::in_force(&ancestry, change.file, plan.head)?;
+                        let out = planned.map(|file| file.taken_out.iter().copied().collect());
+                        let stay = now.difference(&out.unwrap_or_default()).copied().collect();
+                        entry.insert(without_returns(conn, change.file, &now, &stay)?)
+                    }
+                };
+                if stays.contains(&id) != brings_back {
+                    takes.parts.insert(turn);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Adds the edits since the target that a rewind leaves in force.
@@ -205,6 +280,6 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     pub fn subject(&self, plan: &Plan) -> Result<Subject> {
         let (conn, here) = (&self.engine.store.conn, self.engine.here);
         // a plan to undo is of the kind Undo, whatever it undoes
-        subject::find(conn, here, plan.kind, &plan.target, plan.of)
+        subject::find(conn, here, plan.kind, (&plan.target, &plan.limits), plan.of)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 16] = [
+const STEPS: [&str; 17] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -26,6 +26,7 @@ const STEPS: [&str; 16] = [
     include_str!("schema/014.sql"),
     include_str!("schema/015.sql"),
     include_str!("schema/016.sql"),
+    include_str!("schema/017.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch

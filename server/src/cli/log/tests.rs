@@ -123,6 +123,8 @@ fn draw(entries: &[Entry], graph: bool) -> String {
         graph,
         paths: 3,
         columns: Columns::of(entries),
+        turns: HashSet::new(),
+        start: None,
         heads: HashMap::new(),
         order: RowOrder::default(),
     };

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
 
 use super::damage::{InRow, read_all, stored_as};
 use super::id_list::IdList;
 use crate::error::Result;
-use crate::model::{BranchId, Here, NodeId, OpId, RootId, bytes_path};
-use crate::store::now;
+use crate::model::{BranchId, Here, NodeId, OpId, RelPath, RootId, bytes_path};
+use crate::store::{now, to_json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
@@ -109,12 +110,35 @@ impl From<OpPhase> for OpState {
     }
 }
 
+/// The part of its target that a restore is limited to. The default is all of it.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RestoreLimits {
+    /// Files or directories. Empty means all.
+    pub paths: Vec<RelPath>,
+    /// True if only some lines of the files were chosen.
+    pub lines: bool,
+}
+
+impl RestoreLimits {
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn to_column(&self) -> Result<String> {
+        if self.is_none() {
+            return Ok(String::new());
+        }
+        to_json(self)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub id: OpId,
     pub kind: OpKind,
     pub node: Option<NodeId>,
     pub target: String,
+    pub limits: RestoreLimits,
     pub time: i64,
     pub state: OpState,
     /// The operation that an undo or redo is for.
@@ -145,7 +169,7 @@ const SELECT: &str = "SELECT o.id, o.kind, o.node, o.target, o.time, o.state, o.
     (SELECT MAX(u.id) FROM operation u WHERE u.of = o.id AND u.kind = 'undo' AND u.state IN ('done','incomplete')
        AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
                        AND r.state IN ('done','incomplete'))),
-    o.detail, o.root, o.branch, o.to_branch FROM operation o";
+    o.detail, o.root, o.branch, o.to_branch, o.limits FROM operation o";
 
 fn read(r: &Row<'_>) -> rusqlite::Result<Operation> {
     Ok(Operation {
@@ -162,6 +186,17 @@ fn read(r: &Row<'_>) -> rusqlite::Result<Operation> {
         root: r.get(10)?,
         branch: r.get(11)?,
         to_branch: r.get(12)?,
+        limits: limits_at(r, 13)?,
+    })
+}
+
+fn limits_at(r: &Row<'_>, column: usize) -> rusqlite::Result<RestoreLimits> {
+    let text: String = r.get(column)?;
+    if text.is_empty() {
+        return Ok(RestoreLimits::default());
+    }
+    serde_json::from_str(&text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
     })
 }
 
@@ -224,6 +259,7 @@ pub(crate) struct NewOperation<'a> {
     pub kind: OpKind,
     pub of: Option<OpId>,
     pub target: &'a str,
+    pub limits: &'a RestoreLimits,
     pub to_branch: Option<BranchId>,
     /// Name of the machine that may carry its journal out.
     pub machine: Option<&'a str>,
@@ -231,8 +267,8 @@ pub(crate) struct NewOperation<'a> {
 
 pub(crate) fn insert(conn: &Connection, here: Here, new: &NewOperation<'_>) -> Result<OpId> {
     conn.execute(
-        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state, limits)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
         params![
             new.kind,
             here.root,
@@ -242,7 +278,8 @@ pub(crate) fn insert(conn: &Connection, here: Here, new: &NewOperation<'_>) -> R
             now(),
             new.to_branch,
             new.machine,
-            OpPhase::Open
+            OpPhase::Open,
+            new.limits.to_column()?
         ],
     )?;
     Ok(OpId(conn.last_insert_rowid()))
