@@ -265,7 +265,7 @@ impl Document {
     }
 
     /// Registers an edit before the client is asked to apply it, and returns its id.
-    pub fn expect(&mut self, target: Rope, disk: Option<Arc<[u8]>>) -> u64 {
+    pub fn expect_edit(&mut self, target: Rope, disk: Option<Arc<[u8]>>) -> u64 {
         let id = next_edition();
         if self.expected.len() == MAX_EXPECTED {
             self.expected.remove(0);

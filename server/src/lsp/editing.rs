@@ -256,7 +256,7 @@ pub async fn put_text(
                 }
                 return None;
             }
-            Some(document.expect(after.clone(), new.disk.clone()))
+            Some(document.expect_edit(after.clone(), new.disk.clone()))
         });
         let id = match expecting {
             Some(Some(id)) => id,

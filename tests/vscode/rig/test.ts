@@ -25,7 +25,7 @@ interface Fixtures {
 }
 
 /** How many servers of a worker are up at a time. */
-const MOST = 2;
+const MOST = 3;
 
 /** The servers of a worker, all in one place. */
 class Servers {
@@ -34,13 +34,15 @@ class Servers {
   private readonly running = new Map<string, Server>();
   private started = 0;
 
-  async get(options: ServerOptions): Promise<Server> {
+  /** `leave` is called before a server ends that has not been used for the longest time. */
+  async get(options: ServerOptions, leave: (server: Server) => Promise<void>): Promise<Server> {
     const key = JSON.stringify(options);
     const server = this.running.get(key) ?? new Server(this.place, `vscode-${++this.started}`, options);
     this.running.delete(key);
     this.running.set(key, server);
     for (const [other, unused] of [...this.running].slice(0, -MOST)) {
       this.running.delete(other);
+      await leave(unused);
       await unused.end();
     }
     return server;
@@ -94,7 +96,7 @@ export const test = base.extend<Fixtures, { servers: Servers; windows: Windows }
     const options = { ...plain, ...(viewport ? { size: viewport } : {}), ...vscode };
     const { trusted, server } = options;
     const wanted = { extensions: [...beside, extension], trusted, server };
-    const code = new Code(world, windows, await servers.get(wanted), options);
+    const code = new Code(world, windows, await servers.get(wanted, (server) => windows.drop(server)), options);
     await use(code);
     const isFailed = info.status !== info.expectedStatus;
     if (isFailed) {

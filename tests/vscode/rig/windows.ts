@@ -1,11 +1,12 @@
-// The windows of a worker, one at a time. A window takes far longer to open than most tests take, so a test that wants the
-// same folder as the one before gets its window, emptied, with its own settings and a new extension host.
+// The windows of a worker, one of them in use at a time, and at most one of each server. A window takes far longer to open
+// than most tests take, so a test that wants the same folder as the one before gets its window, emptied, with its own
+// settings and a new extension host.
 import { isDeepStrictEqual } from 'node:util';
 import { expect, type BrowserContext, type Page, type ViewportSize } from '@playwright/test';
 import { Workbench } from '../pages/workbench.ts';
 import type { Server } from './server.ts';
 
-/** What a window is opened with. */
+/** Start of a window. */
 interface Start {
   folder: string;
   size: ViewportSize;
@@ -20,7 +21,7 @@ export interface Window {
 }
 
 /** How many windows a browser opens: it keeps something of each. */
-const WINDOWS = 8;
+const WINDOWS = 12;
 /** How many tests a window serves. */
 const TESTS = 40;
 
@@ -49,12 +50,20 @@ function key(name: string, ...commands: string[]): unknown {
   return { key: name.toLowerCase().replace('control', 'ctrl'), command: 'runCommands', args: { commands } };
 }
 
+interface ServerWindow extends Window {
+  readonly server: Server;
+  readonly start: Start;
+  settings: string;
+  tests: number;
+}
+
 export class Windows {
   private readonly launch: () => Promise<BrowserContext>;
   private context: BrowserContext | undefined;
   private opened = 0;
   private written = 0;
-  private current: (Window & { server: Server; start: Start; settings: string; tests: number }) | undefined;
+  private current: ServerWindow | undefined;
+  private readonly parked = new Map<Server, ServerWindow>();
 
   constructor(launch: () => Promise<BrowserContext>) {
     this.launch = launch;
@@ -62,12 +71,16 @@ export class Windows {
 
   /** The window that is parked, awake again, where it has begun like this; else a new and empty page. */
   async get(server: Server, start: Start): Promise<{ window: Window; isOpen: boolean }> {
-    const { current } = this;
-    if (current && current.server === server && isLike(current.start, start) && current.tests < TESTS) {
-      current.tests += 1;
-      if (current.settings !== start.settings) await this.settings(start.settings);
+    await this.close();
+    const kept = this.parked.get(server);
+    this.parked.delete(server);
+    this.current = kept;
+    if (kept && isLike(kept.start, start) && kept.tests < TESTS) {
+      kept.tests += 1;
+      await kept.page.bringToFront();
+      if (kept.settings !== start.settings) await this.settings(start.settings);
       await this.wake();
-      return { window: current, isOpen: true };
+      return { window: kept, isOpen: true };
     }
     await this.close();
     server.configure(start.settings, KEYS);
@@ -120,13 +133,15 @@ export class Windows {
       expect(await notifications.toasts.count()).toBe(0);
     }).toPass({ intervals: [50] });
     server.freeze();
+    this.parked.set(server, this.current!);
+    this.current = undefined;
   }
 
   /** Gives the window a new extension host. */
   private async wake(): Promise<void> {
     const { page, server } = this.current!;
     const { notifications, dialog, quick } = new Workbench(page);
-    // what came after the end of the last test: a file that is gone cannot be shown
+    // messages since the end of the last test: a file that is gone cannot be shown
     await expect(async () => {
       if (await dialog.root.isVisible()) await page.keyboard.press('Escape');
       await quick.cancel();
@@ -159,6 +174,14 @@ export class Windows {
     await this.forget(current.server);
   }
 
+  /** Closes the window of a server, which is about to end. */
+  async drop(server: Server): Promise<void> {
+    await this.close();
+    this.current = this.parked.get(server);
+    this.parked.delete(server);
+    await this.close();
+  }
+
   /** Empties the browser's storage for this server, but not its cache: VS Code keeps the state of a user there. */
   private async forget(server: Server): Promise<void> {
     const context = this.context!;
@@ -170,6 +193,7 @@ export class Windows {
   }
 
   private async quit(): Promise<void> {
+    for (const server of [...this.parked.keys()]) await this.drop(server);
     await this.context?.close();
     this.context = undefined;
   }
