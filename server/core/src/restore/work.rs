@@ -176,25 +176,36 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     ) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
-        let moved_in: BTreeMap<FileId, &FilePlan> =
-            plan.files.iter().map(|f| (f.file, f)).collect();
+        let moved = |file: &'_ FilePlan| -> Vec<ChangeId> {
+            file.taken_out
+                .iter()
+                .chain(&file.put_back)
+                .copied()
+                .collect()
+        };
+        let all: BTreeSet<ChangeId> = plan.files.iter().flat_map(moved).collect();
+        // chosen lines: the rest of each edit stays
+        let by_lines: BTreeSet<ChangeId> = plan
+            .files
+            .iter()
+            .filter(|file| file.as_user && !request.hunks.is_empty())
+            .flat_map(moved)
+            .collect();
         let mut stays: BTreeMap<FileId, BTreeSet<ChangeId>> = BTreeMap::new();
         let turns: BTreeSet<TurnId> = takes.agents.keys().filter_map(|(_, turn)| *turn).collect();
         for turn in turns {
             for (id, _) in changed_files::edits_of_steps(conn, turn)? {
-                let change = history::change(conn, id)?;
-                if TurnsOfEdits::turn_of(conn, &change)? != Some(turn) {
-                    continue;
+                if takes.parts.contains(&turn) {
+                    break;
                 }
-                let planned = moved_in.get(&change.file);
-                let is_moved = planned.is_some_and(|file| {
-                    file.taken_out.contains(&id) || file.put_back.contains(&id)
-                });
-                if is_moved {
-                    // chosen lines: the rest of the edit stays
-                    if planned.is_some_and(|file| file.as_user) && !request.hunks.is_empty() {
+                if all.contains(&id) {
+                    if by_lines.contains(&id) {
                         takes.parts.insert(turn);
                     }
+                    continue;
+                }
+                let change = history::change(conn, id)?;
+                if TurnsOfEdits::turn_of(conn, &change)? != Some(turn) {
                     continue;
                 }
                 if has_conflict(plan, &change) {
@@ -204,8 +215,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     Entry::Occupied(entry) => entry.into_mut(),
                     Entry::Vacant(entry) => {
                         let now = history::in_force(&ancestry, change.file, plan.head)?;
-                        let out = planned.map(|file| file.taken_out.iter().copied().collect());
-                        let stay = now.difference(&out.unwrap_or_default()).copied().collect();
+                        let stay = now.difference(&all).copied().collect();
                         entry.insert(without_returns(conn, change.file, &now, &stay)?)
                     }
                 };
