@@ -103,7 +103,7 @@ fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
 
 fn rounds(kind: Kind, share: u64, place: impl Fn() -> World) {
     let seed = Rng::seed("BACKSTITCH_SEED", 20_261_103);
-    let wanted = cases("BACKSTITCH_KILLS", 100, 500) * share / 100;
+    let wanted = cases("BACKSTITCH_KILLS", 60, 500) * share / 100;
     println!("BACKSTITCH_SEED={seed} {kind:?}: {wanted} kills");
     let mut rng = Rng::new(seed ^ share);
     let mut killer = Killer::new(kind);

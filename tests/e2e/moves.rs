@@ -3,6 +3,7 @@
 
 use crate::support::World;
 use crate::support::agent::Agent;
+use crate::support::rng::is_long;
 use crate::support::tree::{Kind, Tree, difference};
 
 /// Files of the start: two of equal content side by side, empty ones, a directory, one that is executable.
@@ -284,8 +285,14 @@ impl Story {
     }
 }
 
-fn all(check: impl Fn(&Story)) {
-    for (name, calls) in MOVES {
+/// Checks each move; in an ordinary run each second one, from `first` (0 or 1) on.
+fn all(first: usize, check: impl Fn(&Story)) {
+    let step = if is_long() { 1 } else { 2 };
+    for (name, calls) in MOVES
+        .into_iter()
+        .skip(if is_long() { 0 } else { first })
+        .step_by(step)
+    {
         let story = Story::new(name, calls);
         check(&story);
         story.end();
@@ -295,7 +302,7 @@ fn all(check: impl Fn(&Story)) {
 /// U-20, U-23, S3-033, S3-035: rewinds, exact ones too, give what was there; undo and redo as well.
 #[test]
 fn rewound() {
-    all(|story| {
+    all(0, |story| {
         story.and_back(&["rewind", "t1"], story.before());
         for (id, copy) in &story.copies {
             story.and_back(&["rewind", id], copy);
@@ -307,7 +314,7 @@ fn rewound() {
 /// U-20, S3-035: from one exact rewind to the next without an undo between.
 #[test]
 fn rewound_from_state_to_state() {
-    all(|story| {
+    all(1, |story| {
         for (id, copy) in story.copies.iter().chain(story.copies.iter().rev()) {
             story.run(&["rewind", id, "--exact"]);
             story.is_at(&format!("rewind {id} --exact in a row"), copy);
@@ -320,7 +327,7 @@ fn rewound_from_state_to_state() {
 /// U-20: the revert of the turn and of each last step, and the revert of that.
 #[test]
 fn reverted() {
-    all(|story| {
+    all(0, |story| {
         story.and_back(&["revert", "t1"], story.before());
         for at in (1..story.copies.len()).rev() {
             let (id, _) = &story.copies[at];
@@ -334,7 +341,7 @@ fn reverted() {
 /// S2-069, S2-075, S2-076, S4-064, S4-065: forks at every checkpoint, there and back and by undo.
 #[test]
 fn switched() {
-    all(|story| {
+    all(1, |story| {
         for (at, (id, copy)) in story.copies.iter().enumerate() {
             let name = format!("idea{at}");
             story.run(&["fork", id, &name, "--switch"]);
@@ -363,7 +370,7 @@ fn switched() {
 /// S2-069, S2-075, S3-035: the same from a head that was rewound: what comes then is of other identities.
 #[test]
 fn switched_from_a_rewound_head() {
-    all(|story| {
+    all(0, |story| {
         story.run(&["rewind", "t1"]);
         for (at, (id, copy)) in story.copies.iter().enumerate() {
             let name = format!("idea{at}");
@@ -379,7 +386,7 @@ fn switched_from_a_rewound_head() {
 /// S2-083, S4-065: a second directory at every checkpoint, and rewinds in it.
 #[test]
 fn forked_into_a_directory() {
-    all(|story| {
+    all(1, |story| {
         for (at, (id, copy)) in story.copies.iter().enumerate() {
             let name = format!("dir{at}");
             let into = format!("../{name}");
@@ -405,7 +412,7 @@ fn forked_into_a_directory() {
 /// S2-075, S4-065: what has come back goes on on both branches, and each keeps its own.
 #[test]
 fn each_branch_goes_on() {
-    all(|story| {
+    all(0, |story| {
         let world = &story.world;
         story.run(&["fork", "t1", "idea", "--switch"]);
         let mut agent = world.agent();

@@ -25,7 +25,7 @@ test.describe(() => {
   });
 });
 
-test('another program is named as that, and none is taken', async ({ world, code }) => {
+test('another program is named as that, and none is taken', { tag: '@long' }, async ({ world, code }) => {
   world.write('.vscode/settings.json', JSON.stringify({ 'backstitch.server.path': '/bin/ls' }));
   world.commit({ 'a.txt': TEXT });
   const window = await code.open();
@@ -147,7 +147,7 @@ test('a name that is refused stays in its box, with the reason for people', asyn
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
-test('with several folders the timeline names its folder', async ({ world, agent, code }) => {
+test('with several folders the timeline names its folder', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   const other = world.dir('library');
   world.write('all.code-workspace', JSON.stringify({ folders: [{ path: world.root }, { path: other }] }));

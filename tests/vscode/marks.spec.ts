@@ -33,7 +33,7 @@ for (const theme of ['dark', 'light'] as const) {
   });
 }
 
-test('a removal that is kept has no lens any more; below unsaved lines it is put back at its place', async ({ world, agent, code }) => {
+test('a removal that is kept has no lens any more; below unsaved lines it is put back at its place', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('make it short', () => {

@@ -100,7 +100,7 @@ test('hooks go on after an update of the extension', async ({ world, windows }) 
 test.describe(() => {
   test.use({ extension: whole, vscode: { server: 'missing' } });
 
-  test('hooks that an older version left in its folder are repaired', async ({ world, code }) => {
+  test('hooks that an older version left in its folder are repaired', { tag: '@long' }, async ({ world, code }) => {
     world.commit({ 'a.txt': 'one\n' });
     const gone = path.join(world.base, 'extensions/backstitch.backstitch-0.0.9-linux-x64/bin/backstitch');
     world.hookProgram(gone);

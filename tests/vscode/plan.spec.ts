@@ -43,7 +43,7 @@ test('a plan shows renames, binary files and notebooks as they are, and who goes
   expect(world.read('a.txt')).toBe(TEXT.replace('five', 'mine'));
 });
 
-test('a plan is cancelled by its tab, by another plan, and by a new window', async ({ world, agent, code }) => {
+test('a plan is cancelled by its tab, by another plan, and by a new window', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
@@ -132,7 +132,7 @@ test('the work of all agents is undone, own edits stay, and an open turn is name
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', 'mine'));
 });
 
-test('the editor’s own undo of a rewound file is explained', async ({ world, agent, code }) => {
+test('the editor’s own undo of a rewound file is explained', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   const window = await code.open('a.txt');
   const { editor, plan, notifications, page } = window;
@@ -152,7 +152,7 @@ test('the editor’s own undo of a rewound file is explained', async ({ world, a
   expect(world.read('a.txt')).toBe(TEXT);
 });
 
-test('a turn of binary files says so', async ({ world, agent, code }) => {
+test('a turn of binary files says so', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('draw it', () => agent.bash("printf '\\000\\001' > logo.png"));

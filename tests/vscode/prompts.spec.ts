@@ -65,7 +65,7 @@ test('prompts are the rows: saves are one row, operations are below the turns th
   expect((await titles())[0]).toBe('make it five');
 });
 
-test('a rewind of one file says so at its turn', async ({ world, agent, code }) => {
+test('a rewind of one file says so at its turn', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
   agent.start();
   agent.turn('make it two', () => {
@@ -222,7 +222,7 @@ test('each branch says what is undone on it; the current one is open', async ({ 
   expect((await tree.shown())[0]).toContain('main');
 });
 
-test('text that was not saved can be shown and compared', async ({ world, agent, code }) => {
+test('text that was not saved can be shown and compared', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));

@@ -85,7 +85,7 @@ test('what the user wrote between the steps of a turn is not the turn’s', asyn
   await expect(window.multiDiff.root.locator('.editor.modified .view-overlays .line-insert')).toHaveCount(2);
 });
 
-test('beside what is kept, what was only deleted, and what the user wrote', async ({ world, agent, code }) => {
+test('beside what is kept, what was only deleted, and what the user wrote', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('a few numbers', () => {
@@ -142,7 +142,7 @@ test('what agents did since the last review is listed, and compared', async ({ w
   await expect(notifications.toast('Nothing to review.')).toBeVisible();
 });
 
-test('below what is not saved', async ({ world, agent, code }) => {
+test('below what is not saved', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('four', () => agent.edit('a.txt', 'four', '4'));
@@ -160,7 +160,7 @@ test('below what is not saved', async ({ world, agent, code }) => {
   expect(world.read('a.txt')).toBe(`mine\n${TEXT}`);
 });
 
-test('one line, kept and changed again, goes back to what was kept', async ({ world, agent, code }) => {
+test('one line, kept and changed again, goes back to what was kept', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('four', () => agent.edit('a.txt', 'four', '4'));
@@ -179,7 +179,7 @@ test('one line, kept and changed again, goes back to what was kept', async ({ wo
 });
 
 // U-21: a byte order mark, CRLF and a missing final newline.
-test('bytes that no editor shows stay as they are', async ({ world, agent, code }) => {
+test('bytes that no editor shows stay as they are', { tag: '@long' }, async ({ world, agent, code }) => {
   const before = '\uFEFFone\r\ntwo\r\nthree';
   world.commit({ 'a.txt': before });
   agent.start();
@@ -205,7 +205,7 @@ test('bytes that no editor shows stay as they are', async ({ world, agent, code 
 });
 
 // S3-036: the deleted file is recreated.
-test('a file that is gone comes back from its comparison', async ({ world, agent, code }) => {
+test('a file that is gone comes back from its comparison', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();
   agent.turn('tidy up', () => agent.remove('gone.txt'));
@@ -319,7 +319,7 @@ test.describe(() => {
     await expect.poll(() => world.read('a.txt')).toBe(before.replace('    3', '    three'));
   });
 
-  test('a file of which a part was kept, gone and made again', async ({ world, agent, code }) => {
+  test('a file of which a part was kept, gone and made again', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
     agent.start();
     agent.turn('a few numbers', () => {
@@ -361,7 +361,7 @@ test.describe(() => {
     await expect.poll(() => world.exists('b.txt')).toBe(false);
   });
 
-  test('a folder that was opened through a link', async ({ world, agent, code }) => {
+  test('a folder that was opened through a link', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'src/a.txt': TEXT });
     const link = `${world.dir('links')}/project`;
     world.sh(`ln -s "${world.root}" "${link}"`);

@@ -61,7 +61,7 @@ test('the last turn is undone without a choice from a list', async ({ world, age
 });
 
 // S3-050: cancelled, it changes nothing.
-test('a plan can be looked at before it is done', async ({ world, agent, code }) => {
+test('a plan can be looked at before it is done', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
   agent.start();
   agent.turn('tidy up', () => {
@@ -141,7 +141,7 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
 });
 
 for (const how of ['resolve conflicts', 'keep your lines in conflicts', 'take the older lines in conflicts']) {
-  const tag = how === 'take the older lines in conflicts' ? '@long' : [];
+  const tag = how === 'resolve conflicts' ? [] : '@long';
   test(`U-19: what collides is decided a second time: ${how}`, { tag }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();
@@ -224,7 +224,7 @@ test('the very state, with what the user wrote since taken out', async ({ world,
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
-test('only one session is rewound', async ({ world, agent, code }) => {
+test('only one session is rewound', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   const other = new Agent(world);
@@ -245,7 +245,7 @@ test('only one session is rewound', async ({ world, agent, code }) => {
 });
 
 // U-20: all of it is done, or nothing.
-test('a long rewind says so, and can be called off', async ({ world, agent, code }) => {
+test('a long rewind says so, and can be called off', { tag: '@long' }, async ({ world, agent, code }) => {
   test.slow();
   const many = 3000;
   world.commit({ 'a.txt': TEXT });

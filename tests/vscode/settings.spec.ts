@@ -37,7 +37,7 @@ test.describe(() => {
     vscode: { settings: { 'backstitch.capture.exclude': ['secret.txt'], 'backstitch.restore.default': 'exact' } },
   });
 
-  test('what is not recorded, and what a rewind takes out', async ({ world, agent, code }) => {
+  test('what is not recorded, and what a rewind takes out', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     world.write('secret.txt', 'one\n');
     const window = await code.open('a.txt');
@@ -100,7 +100,7 @@ test.describe(() => {
     await expect(editor.lens(/^Undo turn$/)).toHaveCount(0);
   });
 
-  test('buttons in the status bar review and undo the last turn', async ({ world, agent, code }) => {
+  test('buttons in the status bar review and undo the last turn', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();
     const window = await code.open('a.txt');
@@ -120,7 +120,7 @@ test.describe(() => {
     await expect(button('undoTurn')).toHaveCount(0);
   });
 
-  test('the form of lenses changes while the editor is open', async ({ world, agent, code }) => {
+  test('the form of lenses changes while the editor is open', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();
     agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));

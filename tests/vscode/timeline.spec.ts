@@ -152,7 +152,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
 });
 
 // S4-062, U-21: a pipe is reported as not captured, and a tag names a turn.
-test('what was not captured has a badge; a checkpoint has a tag', async ({ world, agent, code }) => {
+test('what was not captured has a badge; a checkpoint has a tag', { tag: '@long' }, async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
   agent.turn('a pipe', () => agent.bash('mkfifo pipe'));

@@ -129,11 +129,11 @@ fn run(kind: Kind, kills: u64) {
 /// U-20, S2-R5: killed at every fault point.
 #[test]
 fn gc_killed_at_any_point_beside_agents_loses_nothing() {
-    run(Kind::Points, cases("BACKSTITCH_GC_KILLS", 16, 100));
+    run(Kind::Points, cases("BACKSTITCH_GC_KILLS", 10, 100));
 }
 
 /// U-20, S2-R5: killed at any moment.
 #[test]
 fn gc_killed_at_any_moment_beside_agents_loses_nothing() {
-    run(Kind::Clock, cases("BACKSTITCH_GC_KILLS", 16, 100));
+    run(Kind::Clock, cases("BACKSTITCH_GC_KILLS", 10, 100));
 }
