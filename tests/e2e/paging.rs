@@ -52,6 +52,10 @@ fn output_longer_than_the_screen_goes_to_the_pager() {
     // less than a screen, and no wish for a pager
     let few = on_screen(&world, &pager, &["log", "-n", "3"]).1;
     assert!(few.contains("label 14") && !few.contains("paged:"), "{few}");
+    // people are told which states the rows mean, a program is not
+    let states = "t4: the state before that turn; c12: the state after that checkpoint";
+    assert_eq!(few.lines().next().map(str::trim), Some(states));
+    assert!(!world.ok(["log"]).stdout.contains(states));
     for (env, args) in [
         (&pager[..], &["log", "--no-pager"][..]),
         (&pager, &["--no-pager", "log", "--help"]),

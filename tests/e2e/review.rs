@@ -345,3 +345,31 @@ fn a_workspace_without_history_has_nothing_to_review() {
     let output = world.run(["review", "none.txt"]).expect_code(3);
     assert!(output.stderr.contains("none.txt"), "{output}");
 }
+
+/// Where several sessions wrote a file, its lines and changes are told apart by the sessions' letters.
+#[test]
+fn sessions_of_a_file_have_their_letters_in_blame_and_review() {
+    let world = World::new();
+    world.write("a.txt", NINE_LINES);
+    let mut first = world.agent();
+    first.prompt("the first");
+    first.edit("a.txt", "two", "2");
+    first.stop();
+    for command in ["blame", "review"] {
+        let alone = world.ok([command, "a.txt"]).stdout;
+        assert!(!alone.contains(" A "), "{alone}");
+    }
+    let mut second = world.agent();
+    second.prompt("the second");
+    second.edit("a.txt", "eight", "8");
+    second.stop();
+    let blame = world.ok(["blame", "a.txt"]).stdout;
+    let line = |number: usize| blame.lines().nth(number - 1).unwrap_or_default();
+    assert!(
+        line(2).contains(" A t1 Edit") && line(8).contains(" B t2 Edit"),
+        "{blame}"
+    );
+    let review = world.ok(["review", "a.txt"]).stdout;
+    assert!(review.contains("a.txt:2  A t1 the first"), "{review}");
+    assert!(review.contains("a.txt:8  B t2 the second"), "{review}");
+}

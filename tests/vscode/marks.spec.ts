@@ -99,3 +99,13 @@ test('a cell of a notebook names the turn that changed it, and undoes it', async
   await expect.poll(() => world.read('n.ipynb')).toBe(text);
   await expect(items).toHaveCount(0);
 });
+
+test('the ages of lenses move', { tag: '@long' }, async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  const lens = window.editor.lens('turn 1');
+  await expect(lens).toContainText(/just now|s ago/);
+  await expect(lens).toContainText('1 min ago', { timeout: 150_000 });
+});

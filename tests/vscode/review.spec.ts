@@ -32,6 +32,8 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   // the kept change is stored
   await window.page.reload();
   await window.ready();
+  // VS Code may not have stored yet that it was open
+  await window.open('a.txt');
   await editor.lens(/^diff$/).first().click();
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
 });

@@ -21,7 +21,9 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await expect(tree.row('make it two')).toBeVisible();
   await expect(tree.row('make it two')).toContainText('+1 −1');
   await tree.expand('make it two');
-  await expect(tree.row('Edit · src/a.txt')).toBeVisible();
+  // one meaning for a row: rewind, fork, tag and compare take the state that it names
+  await expect(tree.row('make it two')).toContainText('before');
+  await expect(tree.row('Edit · src/a.txt')).toContainText('after');
   await tree.expand('Edit · src/a.txt');
   await expect(tree.row('a.txt')).toContainText('src · +1 −1');
   // live: the next turn appears by itself, and expanded rows stay expanded

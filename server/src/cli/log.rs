@@ -1,6 +1,7 @@
 //! `log`: the timeline as text, as a graph and as JSON, newest first.
 
 use std::collections::{HashMap, HashSet};
+use std::io::IsTerminal as _;
 
 use anstyle::Style;
 use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role, Squashed, TurnId};
@@ -34,6 +35,9 @@ const HEADS: usize = 3;
 const PATHS: usize = 6;
 /// Paths listed on one line.
 const PATHS_INLINE: usize = 3;
+
+/// States that rows stand for in every command.
+const STATES: &str = "t4: the state before that turn; c12: the state after that checkpoint\n";
 
 const EMPTY: &str = "\
 Nothing has been recorded in this workspace yet.
@@ -90,6 +94,10 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
         },
     };
     let mut text = String::new();
+    // for people: a row stands for the same state in every command
+    if std::io::stdout().is_terminal() && !entries.is_empty() {
+        text.push_str(&timeline.paint.on(DIM, STATES));
+    }
     let more = older.then(|| {
         let more = match entries.last() {
             Some(oldest) => format!("… more: backstitch log --before {}\n", oldest.node.id),

@@ -33,7 +33,9 @@ fn the_timeline_is_a_tree_that_follows() {
     // unfolds the first turn, then its shell call
     nvim.screen.keys("/make\r\t");
     nvim.screen.shows("Bash run a command");
+    nvim.screen.shows("before t1");
     nvim.screen.keys("j\t");
+    nvim.screen.shows("after c");
     nvim.screen.is_like("unfolded", "A new.txt");
     nvim.screen.keys("p");
     nvim.screen.is_like("preview", "-gone");

@@ -54,7 +54,11 @@ export class Tree {
 
   async expand(label: string | RegExp): Promise<void> {
     const row = this.row(label).first();
-    if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
+    // a click is lost where the row is drawn anew
+    await expect(async () => {
+      if ((await row.getAttribute('aria-expanded')) === 'false') await row.locator('.monaco-tl-twistie').click();
+      await expect(row).toHaveAttribute('aria-expanded', 'true', { timeout: 2_000 });
+    }).toPass();
   }
 
   /** A button of the row, by its tooltip. */

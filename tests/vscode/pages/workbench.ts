@@ -64,13 +64,14 @@ export class Workbench {
   /** Opens a file by its path below the workspace. */
   async open(file: string): Promise<TextEditor> {
     const name = file.slice(file.lastIndexOf('/') + 1);
+    // what takes the focus closes the list, and a click is lost where its rows are drawn anew
     await expect(async () => {
       await this.quick.cancel();
       await this.page.keyboard.press('Control+P');
       await this.quick.type(file);
-      await this.quick.item(name).first().waitFor({ timeout: 3_000 });
+      await this.quick.item(name).first().click({ timeout: 3_000 });
+      await expect(this.editor.tab).toHaveAttribute('data-resource-name', name, { timeout: 5_000 });
     }).toPass({ timeout: 120_000 });
-    await this.quick.item(name).first().click();
     await this.editor.ready(name);
     return this.editor;
   }

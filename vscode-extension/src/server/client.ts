@@ -29,6 +29,8 @@ const NOTICES: readonly Notice[] = [
   "backstitch/status",
 ];
 
+const MINUTE = 60_000;
+
 type ServerNotice = { [N in Notice]: { method: N; params: Notifications[N] } }[Notice];
 
 /** Ignores the commands of the server: the extension has its own versions, with previews and pickers. */
@@ -90,10 +92,22 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
       handlers.notice({ method, params } as ServerNotice);
     });
   }
+  let ages: NodeJS.Timeout | undefined;
   client.onDidChangeState(({ newState }) => {
+    clearInterval(ages);
+    if (newState === State.Running) ages = setInterval(lenses, MINUTE, client);
     handlers.state(named(newState));
   });
   return client;
+}
+
+/** Has VS Code ask for its lenses again: the server writes the ages in them. */
+function lenses(client: LanguageClient): void {
+  const feature = client.getFeature("textDocument/codeLens");
+  const shown = vscode.window.visibleTextEditors.map(({ document }) => feature.getProvider(document));
+  new Set(shown.map((provider) => provider?.onDidChangeCodeLensEmitter)).forEach((emitter) =>
+    emitter?.fire(),
+  );
 }
 
 /** Restart policy. The client's own gives up for good when it writes to a server that has just crashed. */

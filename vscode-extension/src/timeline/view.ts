@@ -27,6 +27,8 @@ import {
 } from "./rows.ts";
 
 const PAGE = 200;
+/** How long VS Code draws rows that it has asked for, in ms. */
+const REDRAW = 500;
 
 type Page = { checkpoints: Checkpoint[]; more: boolean };
 
@@ -40,6 +42,8 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private readonly sessions = new Map<string, string>();
   /** Ids of the rows that the user has expanded; VS Code forgets those that a filter hides. */
   private readonly expanded = new Set<string>();
+  /** Time of the last request for rows, in ms: rows that are drawn anew may be collapsed by VS Code, not by the user. */
+  private asked = 0;
   /** Number of requested rows by branch. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
@@ -79,6 +83,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
         if (element.id !== undefined) this.expanded.add(element.id);
       }),
       this.view.onDidCollapseElement(({ element }) => {
+        if (Date.now() - this.asked < REDRAW) return;
         if (element.id !== undefined) this.expanded.delete(element.id);
       }),
       vscode.window.onDidChangeActiveTextEditor((editor) => {
@@ -178,7 +183,10 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
       return [];
     }
     try {
+      this.asked = Date.now();
       if (row === undefined) return await this.branches();
+      // only expanded rows are asked for; the event is lost where all rows are drawn anew at the same time
+      if (row instanceof EntryRow && row.id !== undefined) this.expanded.add(row.id);
       return row instanceof BranchRow ? await this.entries(row) : (row.children ?? []);
     } catch (error) {
       this.say(message(error));

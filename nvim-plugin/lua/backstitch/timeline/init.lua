@@ -155,6 +155,19 @@ local function current_row(view)
   return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
 end
 
+--- Names the state that the row under the cursor means in every command: that before a turn, that after any other
+--- checkpoint. Evaluated for a status line, whose window is the current one then.
+---@return string
+function M.state_word()
+  local view = views[vim.api.nvim_get_current_buf()]
+  local row = view and current_row(view)
+  local checkpoint = row and row.checkpoint
+  if not checkpoint then
+    return ''
+  end
+  return (checkpoint.kind == 'turn' and 'before ' or 'after ') .. words.rev(checkpoint)
+end
+
 ---@param view backstitch.View
 ---@param row backstitch.Row
 ---@param open? boolean
@@ -596,6 +609,7 @@ local function show_here(buf, position)
   options.wrap, options.cursorline, options.list, options.spell, options.diff = false, true, false, false, false
   local key = config.get().timeline.keys.help
   options.statusline = ' %{fnamemodify(b:backstitch_root, ":t")}: timeline%{get(b:, "backstitch_filter", "")}%='
+    .. [[%{v:lua.require'backstitch.timeline'.state_word()} ]]
     .. (key and ('%s: keys '):format((key:gsub('%%', '%%%%'))) or '')
   options.winfixwidth = position == 'left' or position == 'right'
   options.winfixheight = position == 'below'
