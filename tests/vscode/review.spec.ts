@@ -33,7 +33,8 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await window.page.reload();
   await window.ready();
   // VS Code may not have stored yet that it was open
-  await window.open('a.txt');
+  await window.openFromExplorer('a.txt');
+  await editor.ready('a.txt');
   await editor.lens(/^diff$/).first().click();
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
 });
