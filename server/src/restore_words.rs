@@ -89,7 +89,7 @@ fn part(limits: &RestoreLimits) -> String {
     if limits.is_none() {
         return String::new();
     }
-    let files = in_files(&limits.paths);
+    let files = places(&limits.paths);
     if limits.lines {
         format!(" some lines of {files}")
     } else {
@@ -331,6 +331,14 @@ fn other(kind: OpKind, target: &str) -> String {
     format!("{}{to} {}", kind.name(), render::clean(target))
         .trim_end()
         .to_owned()
+}
+
+/// Names the files and directories that a restore is limited to, or counts them where they are many.
+fn places(paths: &[RelPath]) -> String {
+    if paths.len() > MAX_NAMED {
+        return format!("{} paths", paths.len());
+    }
+    named(paths.iter().map(RelPath::display).collect())
 }
 
 fn in_files(paths: &[RelPath]) -> String {

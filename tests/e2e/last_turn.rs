@@ -214,6 +214,17 @@ fn a_part_of_a_turn_is_told_from_the_whole() {
     assert!(world.ok(["log"]).stdout.contains(title));
     let text = said(&["undo"]);
     assert!(text.contains(&format!("Undo the {title}")), "{text}");
+
+    // an undo brings back the part, not the steps that are in force anyway
+    world.ok(["undo"]);
+    world.ok(["revert", edit_of_first]);
+    let text = said(&["undo"]);
+    assert!(text.contains("Brings back a part of turn t1"), "{text}");
+    // a path that is given twice is one; a few are named
+    let text = said(&["rewind", "t1", "--path", "a.txt", "--path", "./a.txt"]);
+    assert!(text.contains("Rewind a.txt to before"), "{text}");
+    let text = said(&["rewind", "t1", "--path", "a.txt", "--path", "c.txt"]);
+    assert!(text.contains("Rewind a.txt, c.txt to before"), "{text}");
 }
 
 /// A turn that changed nothing, or whose work is undone, is skipped and named.

@@ -79,7 +79,7 @@ impl Forks<&mut Engine> {
                 conn,
                 here,
                 OpKind::Branch,
-                &format!("rename {from} {to}"),
+                &format!("rename “{from}” to “{to}”"),
                 None,
             )?;
             branches::info(conn, here, id)

@@ -12,8 +12,8 @@ use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
 /// Reasons why checkpoints remain; `retention/plan.rs` has the rules.
-const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn, turns of agents at work and restores \
-     with the edits that they moved remain, and one checkpoint between each of them";
+const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn of each session with an event in the last \
+     12 hours and restores with the edits that they moved remain, each with its whole turn, and one checkpoint between each of them";
 
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     if options.if_due && !context.engine.retention().gc_is_due()? {

@@ -95,7 +95,7 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
     };
     let mut text = String::new();
     // for people: a row stands for the same state in every command
-    if std::io::stdout().is_terminal() && !entries.is_empty() {
+    if std::io::stdout().is_terminal() && !context.out.quiet && !entries.is_empty() {
         text.push_str(&timeline.paint.on(DIM, STATES));
     }
     let more = older.then(|| {

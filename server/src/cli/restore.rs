@@ -34,7 +34,11 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
-        (None, None) => last_turn(context)?,
+        (None, None) => {
+            let (start, skipped) = last_turn(context)?;
+            name_skipped(context, skipped);
+            start
+        }
     };
     let by_default = || !options.merge && context.engine.config().rewinds_exactly();
     let request = Request {
@@ -58,17 +62,20 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     )
 }
 
-/// Returns the state before the agent's last turn, and names the later turns that have nothing to undo.
-fn last_turn(context: &mut CommandContext) -> CliResult<NodeId> {
+/// Returns the state before the agent's last turn, and the numbers of the later turns, which have nothing to undo.
+fn last_turn(context: &mut CommandContext) -> CliResult<(NodeId, Vec<i64>)> {
     let start = context.node_now("@turn")?;
-    let later = context.engine.history().turns_after(start)?;
-    if !later.is_empty() {
-        let names: Vec<String> = later.iter().map(|number| format!("t{number}")).collect();
-        let names = names.join(", ");
-        let note = format!("nothing of {names} is in force; this undoes the turn before");
-        context.out.note("note", &note);
+    Ok((start, context.engine.history().turns_after(start)?))
+}
+
+fn name_skipped(context: &CommandContext, turns: Vec<i64>) {
+    if turns.is_empty() {
+        return;
     }
-    Ok(start)
+    let names: Vec<String> = turns.iter().map(|number| format!("t{number}")).collect();
+    let names = names.join(", ");
+    let note = format!("nothing of {names} is in force; this undoes the turn before");
+    context.out.note("note", &note);
 }
 
 pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
@@ -116,10 +123,11 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             rev = Some(op.to_string());
         } else if let Some(refusal) = &refusal
             && matches!(refusal.hint(), Some(Hint::NothingToUndo))
-            && let Ok(start) = last_turn(context)
+            && let Ok((start, skipped)) = last_turn(context)
         {
             let note = format!("{refusal}; this undoes the agent's last turn");
             context.out.note("note", &note);
+            name_skipped(context, skipped);
             request.goal = Goal::Rewind(start);
         }
     }
@@ -313,8 +321,8 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
         let changed = shown.plan.actions.iter();
         let changed = changed.filter(|action| action.kind != ActionKind::Skip);
         let what = match changed.count() {
-            // a switch to a branch with the same files
-            0 => "Continue".to_owned(),
+            // a switch to a branch with the same files, whose plan shows nothing
+            0 => shown.title.clone(),
             count => format!("Change {}", render::plural(count, "file", "files")),
         };
         let question = match shown.plan.git_moved {

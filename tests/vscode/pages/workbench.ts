@@ -64,7 +64,7 @@ export class Workbench {
   /** Opens a file by its path below the workspace. */
   async open(file: string): Promise<TextEditor> {
     const name = file.slice(file.lastIndexOf('/') + 1);
-    // what takes the focus closes the list, and a click is lost where its rows are drawn anew
+    // the list closes where something takes the focus, and a click is lost where its rows are drawn anew
     await expect(async () => {
       await this.quick.cancel();
       await this.page.keyboard.press('Control+P');

@@ -173,7 +173,10 @@ fn limits(r: &Request, plan: &Plan) -> RestoreLimits {
             .iter()
             .filter_map(|f| f.after.as_ref().or(f.before.as_ref()));
         paths = of_files.map(|placed| placed.path.clone()).collect();
+        paths.extend(plan.conflicts.iter().map(|conflict| conflict.path.clone()));
     }
+    let mut seen = BTreeSet::new();
+    paths.retain(|path| seen.insert(path.clone()));
     RestoreLimits { paths, lines }
 }
 

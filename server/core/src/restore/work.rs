@@ -165,8 +165,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         Ok(work)
     }
 
-    /// Finds the turns of which the plan leaves some edits as they are: in force, or undone where others are brought
-    /// back. Edits in files whose conflicts are not decided do not count.
+    /// Finds the turns of which the plan leaves some edits as they are: in force where others are undone, any where
+    /// others are brought back. Edits in files whose conflicts are not decided do not count.
     fn find_parts(
         &self,
         request: &Request,
@@ -219,7 +219,8 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                         entry.insert(without_returns(conn, change.file, &now, &stay)?)
                     }
                 };
-                if stays.contains(&id) != brings_back {
+                // brought back: neither what is in force already nor what stays undone returns now
+                if brings_back || stays.contains(&id) {
                     takes.parts.insert(turn);
                 }
             }
