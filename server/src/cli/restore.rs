@@ -36,7 +36,7 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
         (None, None) => {
             let (start, skipped) = last_turn(context)?;
-            name_skipped(context, skipped);
+            name_skipped(context, &skipped);
             start
         }
     };
@@ -68,7 +68,7 @@ fn last_turn(context: &mut CommandContext) -> CliResult<(NodeId, Vec<i64>)> {
     Ok((start, context.engine.history().turns_after(start)?))
 }
 
-fn name_skipped(context: &CommandContext, turns: Vec<i64>) {
+fn name_skipped(context: &CommandContext, turns: &[i64]) {
     if turns.is_empty() {
         return;
     }
@@ -127,7 +127,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
         {
             let note = format!("{refusal}; this undoes the agent's last turn");
             context.out.note("note", &note);
-            name_skipped(context, skipped);
+            name_skipped(context, &skipped);
             request.goal = Goal::Rewind(start);
         }
     }
