@@ -84,6 +84,15 @@ local function clients(buf)
   return vim.lsp.get_clients({ name = NAME, bufnr = buf, _uninitialized = true })
 end
 
+--- Returns the servers that have not ended: Neovim lists a client for a moment longer.
+---@param buf? integer
+---@return vim.lsp.Client[]
+local function running(buf)
+  return vim.tbl_filter(function(client)
+    return not client:is_stopped()
+  end, clients(buf))
+end
+
 --- True if a server may be started. Reports a missing binary once.
 ---@return boolean
 local function has_binary()
@@ -479,11 +488,11 @@ end
 ---@return vim.lsp.Client?
 function M.find(buf)
   buf = buf or vim.api.nvim_get_current_buf()
-  local own = clients(buf)[1]
+  local own = running(buf)[1]
   if own then
     return own
   end
-  local all = clients()
+  local all = running()
   local root = M.root_for_buffer(buf)
   for _, client in ipairs(all) do
     if is_of(client, root) then
@@ -525,7 +534,7 @@ function M.client(buf, root)
   end
   local client
   if root then
-    for _, each in ipairs(clients()) do
+    for _, each in ipairs(running()) do
       client = is_of(each, root) and each or client
     end
   else
