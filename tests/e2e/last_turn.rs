@@ -240,3 +240,34 @@ fn turns_that_are_skipped_are_named() {
     );
     assert!(done.stdout.contains("Rewound to before “second”"), "{done}");
 }
+
+/// Work that is to go, and waits for the decision of a conflict, is not said to stay.
+#[test]
+fn a_conflict_keeps_no_turn_that_is_to_go() {
+    let world = World::new();
+    world.write("a.txt", NINE_LINES);
+    let (mut first, mut second) = (world.agent(), world.agent());
+    first.prompt("first");
+    first.edit("a.txt", "two", "2");
+    first.stop();
+    second.prompt("second");
+    second.edit("a.txt", "six", "6");
+    second.stop();
+    world.write("a.txt", world.read("a.txt").replace('6', "mine"));
+    world.ok(["checkpoint"]);
+    let said = |args: &[&str]| refused(&world, args, &["conflicts in"]).stdout;
+    let all = said(&["rewind", "t1", "--all-sessions", "--dry-run"]);
+    assert!(!all.contains("Keeps turn"), "{all}");
+    // one session alone: the other's work stays, and is named
+    let world = World::new();
+    world.write("a.txt", NINE_LINES);
+    let (mut first, mut second) = (world.agent(), world.agent());
+    first.prompt("first");
+    first.edit("a.txt", "two", "2");
+    first.stop();
+    second.prompt("second");
+    second.edit("a.txt", "six", "6");
+    second.stop();
+    let kept = world.ok(["rewind", "t1", "--dry-run"]).stdout;
+    assert!(kept.contains("Keeps turn t2"), "{kept}");
+}

@@ -273,6 +273,13 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             }
             for id in stay.difference(&then) {
                 let change = history::change(conn, *id)?;
+                // everybody's work is to go: this waits for a decision
+                if request.all_sessions
+                    && change.origin.session.is_some()
+                    && has_conflict(plan, &change)
+                {
+                    continue;
+                }
                 if !stays.add(conn, &change)?
                     && planned.is_some()
                     && !change.origin.is_uncertain()
