@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::Restore;
 use super::returns::without_returns;
-use super::types::{FilePlan, Goal, Plan, Request};
+use super::types::{Conflict, FilePlan, Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry, Subject, subject};
@@ -104,10 +104,12 @@ impl TurnsOfEdits {
     }
 }
 
-fn has_conflict(plan: &Plan, change: &Change) -> bool {
-    let paths = [&change.before, &change.after].into_iter().flatten();
-    let mut paths = paths.map(|placed| &placed.path);
-    paths.any(|path| plan.conflicts.iter().any(|conflict| conflict.path == *path))
+/// Returns the conflicts in the file of a change.
+fn conflicts<'p>(plan: &'p Plan, change: &'p Change) -> impl Iterator<Item = &'p Conflict> {
+    plan.conflicts.iter().filter(|conflict| {
+        let mut placed = [&change.before, &change.after].into_iter().flatten();
+        placed.any(|placed| placed.path == conflict.path)
+    })
 }
 
 impl<E: Deref<Target = Engine>> Restore<E> {
@@ -208,7 +210,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 if TurnsOfEdits::turn_of(conn, &change)? != Some(turn) {
                     continue;
                 }
-                if has_conflict(plan, &change) {
+                if conflicts(plan, &change).next().is_some() {
                     continue;
                 }
                 let stays = match stays.entry(change.file) {
@@ -276,7 +278,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 // everybody's work is to go: this waits for a decision
                 if request.all_sessions
                     && change.origin.session.is_some()
-                    && has_conflict(plan, &change)
+                    && conflicts(plan, &change).any(|conflict| conflict.resolution.is_none())
                 {
                     continue;
                 }
