@@ -38,8 +38,8 @@ pub fn title(subject: &Subject, now: i64) -> String {
         Subject::Revert(states, limits) => {
             format!("Revert {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of) => format!("Undo the {}", noun(of)),
-        Subject::Redo(of) => format!("Redo the {}", noun(of)),
+        Subject::Undo(of, limits) => format!("Undo the {}{}", noun(of), within(limits)),
+        Subject::Redo(of, limits) => format!("Redo the {}{}", noun(of), within(limits)),
         Subject::Switch(branch) => format!("Switch to {}", render::clean(branch)),
         Subject::Other(kind, target) => capital(&other(*kind, target)),
     }
@@ -59,8 +59,8 @@ pub fn noun(subject: &Subject) -> String {
         Subject::Revert(states, limits) => {
             format!("revert of {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of) => format!("undo of the {}", noun(of)),
-        Subject::Redo(of) => format!("redo of the {}", noun(of)),
+        Subject::Undo(of, limits) => format!("undo of the {}{}", noun(of), within(limits)),
+        Subject::Redo(of, limits) => format!("redo of the {}{}", noun(of), within(limits)),
         Subject::Switch(branch) => format!("switch to {}", render::clean(branch)),
         Subject::Other(kind, target) => other(*kind, target),
     }
@@ -76,8 +76,8 @@ pub fn done(subject: &Subject) -> String {
         Subject::Revert(states, limits) => {
             format!("Reverted {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of) => format!("Undid the {}", noun(of)),
-        Subject::Redo(of) => format!("Redid the {}", noun(of)),
+        Subject::Undo(of, limits) => format!("Undid the {}{}", noun(of), within(limits)),
+        Subject::Redo(of, limits) => format!("Redid the {}{}", noun(of), within(limits)),
         Subject::Switch(branch) => format!("Switched to {}", render::clean(branch)),
         Subject::Other(kind, target) => capital(&other(*kind, target)),
     }
@@ -119,13 +119,9 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
                 .as_ref()
                 .is_some_and(|turn| names_turn(subject, turn))
     };
-    let stays: Vec<PlannedTurn> = work
-        .stays
-        .iter()
-        .filter(|turn| !goes(turn))
-        .cloned()
-        .collect();
-    let mut sessions: Vec<_> = work.takes.iter().chain(&stays).collect();
+    let (undecided, stays): (Vec<PlannedTurn>, Vec<PlannedTurn>) =
+        work.stays.iter().cloned().partition(goes);
+    let mut sessions: Vec<_> = work.takes.iter().chain(&work.stays).collect();
     sessions.sort_by_key(|turn| turn.session.id);
     sessions.dedup_by_key(|turn| turn.session.id);
     let several = sessions.len() > 1;
@@ -142,6 +138,10 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
     };
     if !work.takes.is_empty() && (!is_named || several) {
         lines.push(format!("{verb} {}.", turns(&work.takes, several)));
+    }
+    if work.takes.is_empty() && !undecided.is_empty() && several {
+        let turns = turns(&undecided, several);
+        lines.push(format!("{verb} {turns}, once its conflicts are decided."));
     }
     if !work.own_go.is_empty() {
         let verb = if work.brings_back {
@@ -190,7 +190,7 @@ fn names_turn(subject: &Subject, turn: &Turn) -> bool {
     match subject {
         Subject::Rewind(state, _) => begins(state),
         Subject::Revert(states, _) => states.iter().any(begins),
-        Subject::Undo(of) | Subject::Redo(of) => names_turn(of, turn),
+        Subject::Undo(of, _) | Subject::Redo(of, _) => names_turn(of, turn),
         Subject::Switch(_) | Subject::Other(..) => false,
     }
 }
@@ -199,7 +199,9 @@ fn names_turn(subject: &Subject, turn: &Turn) -> bool {
 fn is_limited(subject: &Subject) -> bool {
     match subject {
         Subject::Rewind(_, limits) | Subject::Revert(_, limits) => !limits.is_none(),
-        Subject::Undo(of) | Subject::Redo(of) => is_limited(of),
+        Subject::Undo(of, limits) | Subject::Redo(of, limits) => {
+            !limits.is_none() || is_limited(of)
+        }
         Subject::Switch(_) | Subject::Other(..) => false,
     }
 }
@@ -427,7 +429,7 @@ mod tests {
             "Rewind to before “Mark bread” (t9, 2 min ago)"
         );
         assert_eq!(done(&rewind), "Rewound to before “Mark bread” (t9)");
-        let undo = Subject::Undo(Box::new(rewind));
+        let undo = Subject::Undo(Box::new(rewind), RestoreLimits::default());
         assert_eq!(
             title(&undo, 2 * MINUTE),
             "Undo the rewind to before “Mark bread” (t9)"
@@ -458,7 +460,7 @@ mod tests {
         };
         let named = rewind(before(9, "a"));
         assert_eq!(summary(&named, &work), [""; 0]);
-        let undo = Subject::Undo(Box::new(named));
+        let undo = Subject::Undo(Box::new(named), RestoreLimits::default());
         assert_eq!(summary(&undo, &work), [""; 0]);
         let earlier = rewind(before(7, "b"));
         assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);

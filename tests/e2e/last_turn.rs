@@ -263,3 +263,129 @@ fn a_conflict_keeps_no_turn_that_is_to_go() {
     let undecided = refused(&world, &all, &["conflicts in"]).stdout;
     assert!(!undecided.contains(keeps), "{undecided}");
 }
+
+/// Everything that moves is in conflict: the plan still says whose work it is.
+#[test]
+fn a_plan_of_conflicts_alone_names_its_session() {
+    let world = World::new();
+    world.write("a.txt", NINE_LINES);
+    let (mut first, mut second) = (world.agent(), world.agent());
+    first.turn("first", |agent| {
+        agent.edit("a.txt", "one", "1");
+    });
+    second.turn("second", |agent| {
+        agent.edit("a.txt", "six", "6");
+    });
+    first.turn("third", |agent| {
+        agent.edit("a.txt", "two", "2");
+    });
+    world.write("a.txt", world.read("a.txt").replace('6', "mine"));
+    world.ok(["checkpoint"]);
+    let text = refused(&world, &["rewind", "t2", "--dry-run"], &["conflicts in"]).stdout;
+    let words = "Undoes turn t2 “second” of session B, once its conflicts are decided.";
+    assert!(text.contains(words), "{text}");
+    let words = "Keeps turn t3 “third” of session A.";
+    assert!(text.contains(words), "{text}");
+}
+
+/// An undo of one file names it, and leaves the rest of the operation to be undone.
+#[test]
+fn an_undo_of_a_part_leaves_the_rest() {
+    let world = two_turns_around_an_own_edit();
+    let before = world.tree();
+    world.ok(["rewind", "t1"]);
+    let rewound = world.tree();
+    let title = "rewind to before “first” (t1)";
+    let done = world.ok(["undo", "--path", "c.txt"]).stdout;
+    assert!(
+        done.contains(&format!("Undid the {title} in c.txt")),
+        "{done}"
+    );
+    assert!(!world.exists("c.txt") && !world.exists("b.txt"));
+    assert!(world.ok(["log"]).stdout.contains(title));
+    let oplog = world.json(["oplog"]);
+    assert_eq!(
+        oplog["operations"][0]["title"],
+        format!("undo of the {title} in c.txt")
+    );
+    // the rest, and all of it again
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["redo"]);
+    assert_same(&world.tree(), &rewound);
+    // a part is done again, then the rest
+    world.ok(["undo"]);
+    world.ok(["redo", "--path", "b.txt"]);
+    assert!(!world.exists("c.txt") && !world.exists("b.txt"));
+    world.ok(["redo"]);
+    assert_same(&world.tree(), &rewound);
+    // paths that are all of it name the operation as a whole
+    let whole = world.ok(["undo", "--path", "a.txt", "b.txt", "c.txt"]);
+    assert!(!whole.stdout.contains(" in a.txt"), "{whole}");
+    assert_same(&world.tree(), &before);
+    refused(&world, &["undo"], &["no operation to undo"]);
+}
+
+/// Without a place, the last turn is that of the named session, or the last one that changed the named path.
+#[test]
+fn the_last_turn_of_a_session_or_of_a_path() {
+    let world = two_agents();
+    let title = |args: &[&str]| {
+        let text = world.ok(args).stdout;
+        text.lines().next().unwrap_or_default().to_owned()
+    };
+    for (limit, turn) in [
+        (
+            vec!["--session", "B"],
+            "Rewind to before “Translate it” (t3",
+        ),
+        (vec!["--session", "A"], "Rewind to before “third” (t4"),
+        (
+            vec!["--path", "c.txt"],
+            "Rewind c.txt to before “second” (t2",
+        ),
+        (
+            vec!["--path", "other.txt"],
+            "Rewind other.txt to before “Translate it” (t3",
+        ),
+    ] {
+        let args = [&["rewind", "--dry-run"], limit.as_slice()].concat();
+        let line = title(&args);
+        assert!(line.starts_with(turn), "{args:?}: {line}");
+    }
+    world.ok(["rewind", "--session", "B"]);
+    let none = ["no turn of session B is left to undo"];
+    refused(&world, &["rewind", "--session", "B"], &none);
+    world.write("mine.txt", "mine\n");
+    world.ok(["checkpoint"]);
+    let none = ["no agent's turn is left to undo on this branch in these paths"];
+    refused(&world, &["rewind", "--path", "mine.txt"], &none);
+}
+
+/// A last turn that was taken back by hand is skipped and named.
+#[test]
+fn a_turn_taken_back_by_hand_is_skipped() {
+    let world = two_turns_around_an_own_edit();
+    let before = world.tree();
+    world.turn("by hand", |agent| {
+        agent.edit("a.txt", "three", "3");
+    });
+    // not recorded yet
+    world.write("a.txt", world.read("a.txt").replace('3', "three"));
+    let done = world.ok(["rewind"]);
+    assert!(done.stdout.contains("Rewound to before “second”"), "{done}");
+    assert!(done.stderr.contains("nothing of t3"), "{done}");
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &before);
+}
+
+/// A place that was typed among the paths is no path, and the message says where it belongs.
+#[test]
+fn a_place_after_paths_has_a_hint() {
+    let world = two_turns_around_an_own_edit();
+    let typed = ["rewind", "--path", "a.txt", "t1"];
+    let output = world.run(typed).expect_code(3);
+    for words in ["t1", "`backstitch rewind t1 --path a.txt`"] {
+        assert!(output.stderr.contains(words), "no {words:?} in {output}");
+    }
+}

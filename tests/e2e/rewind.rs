@@ -153,7 +153,7 @@ fn a_tool_call_without_changes_has_the_state_before_it() {
     let rewind = ["rewind", "--iteration", "3"];
     let output = world.run(rewind).expect_code(2);
     assert!(
-        output.stderr.contains("--session") && output.stderr.contains(&id),
+        output.stderr.contains("--session") && output.stderr.contains("iteration 3: A, B"),
         "{output}"
     );
     world.ok(rewind.iter().chain(&["--session", &id]));

@@ -309,6 +309,13 @@ fn a_fork_with_a_switch_asks() {
     assert!(shown.contains("Nothing was changed."), "{shown}");
     assert!(!shown.contains("error"), "{shown}");
     assert_same(&before, &world.tree());
+    // neither has a command that is ended at its question left anything
+    let mut terminal = on_terminal(&world, &["fork", "t1", "idea", "--switch"]);
+    terminal.expect(QUESTION);
+    drop(terminal);
+    let branches = world.json(["branch"]);
+    assert_eq!(branches["branches"].as_array().map(Vec::len), Some(1));
+    assert_eq!(operations(&world), 0);
     // the same command once more
     let mut terminal = on_terminal(&world, &["fork", "t1", "idea", "--switch"]);
     terminal.expect(QUESTION);

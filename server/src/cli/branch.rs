@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::args::{self, BranchCommand};
 use super::context::{self, CommandContext};
-use super::error::{CliError, CliResult, ExitKind};
+use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out::{self, Out};
 use super::plan;
@@ -18,29 +18,14 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
     let from = context.node_now(&options.rev)?;
     let description = options.description.as_deref();
     let Some(dir) = &options.into else {
+        if options.switch {
+            return restore::fork_and_switch(context, options, from);
+        }
         let branch = context
             .engine
             .forks_mut()
             .create_branch(&options.name, from, description)?;
-        if !options.switch {
-            return created(context, &branch, from);
-        }
-        let switched = restore::switch(
-            context,
-            &args::SwitchArgs {
-                name: options.name.clone(),
-                carry: false,
-                confirm: args::ConfirmArgs::only(options.yes),
-            },
-        );
-        return switched.map_err(|error| match error.kind {
-            // the whole command was declined: the same one can be given again
-            ExitKind::Declined => {
-                let deleted = context.engine.forks_mut().delete_branch(&branch.name);
-                deleted.err().map_or(error, CliError::from)
-            }
-            _ => error,
-        });
+        return created(context, &branch, from);
     };
     let dir = context::normalize(&context::current_dir()?.join(dir));
     let mut progress = context.out.progress();

@@ -121,8 +121,12 @@ fn print(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()>
     } else {
         ("were removed", "takes")
     };
-    let end =
-        format!("{gone} and {contents} {verb}; the store {takes} {after} instead of {before}.\n");
+    let size = if before == after {
+        format!("still {takes} {after}")
+    } else {
+        format!("{takes} {after} instead of {before}")
+    };
+    let end = format!("{gone} and {contents} {verb}; the store {size}.\n");
     text.push_str(&end);
     if !done.made.is_empty() {
         text.push_str(if dry {

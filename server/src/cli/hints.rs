@@ -87,7 +87,9 @@ pub fn text(hint: &Hint) -> String {
 /// Returns the command that lists the valid names.
 fn list(listed: Listed) -> &'static str {
     match listed {
-        Listed::Sessions => "`backstitch log --all --json` shows the sessions",
+        Listed::Sessions => {
+            "`backstitch log --all` shows the letter of each session, if there are several"
+        }
         Listed::Agents => "`backstitch stats` lists the agents that have reported",
         Listed::Branches => "`backstitch branch` lists the branches",
         Listed::Tags => "`backstitch tag` lists the tags",

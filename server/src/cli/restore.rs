@@ -1,11 +1,13 @@
 //! `rewind`, `revert`, `undo`, `redo` and `switch`: build a request, show its plan, ask on a terminal, and
 //! print the outcome. The engine decides what a restore does.
 
+use std::ffi::OsStr;
+
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{
-    ActionKind, Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
+    ActionKind, Applied, Gap, GapKind, Goal, LastTurn, OnConflict, Plan, Request, Scope,
 };
-use backstitch_core::{Entry, Hint, LogFilter};
+use backstitch_core::{Entry, Hint, LAST_TURN, LogFilter};
 use serde_json::{Value, json};
 
 use super::args::{
@@ -31,26 +33,26 @@ struct RestoreRun<'a> {
 }
 
 pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
-    let target = match (&options.rev, options.iteration) {
-        (Some(rev), _) => context.node_now(rev)?,
-        (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
-        (None, None) => {
-            let (start, skipped) = last_turn(context)?;
-            name_skipped(context, &skipped);
-            start
-        }
-    };
     let by_default = || !options.merge && context.engine.config().rewinds_exactly();
-    let request = Request {
+    let mut request = Request {
         exact: options.exact || by_default(),
         all_sessions: options.all_sessions,
         ..request(
             context,
-            Goal::Rewind(target),
+            Goal::Redo,
             Some(&options.selection),
             &options.restore,
         )?
     };
+    request.goal = Goal::Rewind(match (options.rev.as_deref(), options.iteration) {
+        (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
+        (Some(LAST_TURN) | None, _) => {
+            let last = last_turn(context, &request)?;
+            name_skipped(context, &last.skipped);
+            last.start
+        }
+        (Some(rev), _) => context.node_now(rev)?,
+    });
     run(
         context,
         RestoreRun {
@@ -62,10 +64,10 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     )
 }
 
-/// Returns the state before the agent's last turn, and the numbers of the later turns, which have nothing to undo.
-fn last_turn(context: &mut CommandContext) -> CliResult<(NodeId, Vec<i64>)> {
-    let start = context.node_now("@turn")?;
-    Ok((start, context.engine.history().turns_after(start)?))
+/// Finds the agent's last turn within the limits of a request. Changes on disk become a checkpoint first.
+fn last_turn(context: &mut CommandContext, request: &Request) -> CliResult<LastTurn> {
+    context.engine.capture_mut().record_changes()?;
+    Ok(context.engine.restore().last_turn(request)?)
 }
 
 fn name_skipped(context: &CommandContext, turns: &[i64]) {
@@ -123,12 +125,12 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             rev = Some(op.to_string());
         } else if let Some(refusal) = &refusal
             && matches!(refusal.hint(), Some(Hint::NothingToUndo))
-            && let Ok((start, skipped)) = last_turn(context)
+            && let Ok(last) = last_turn(context, &request)
         {
             let note = format!("{refusal}; this undoes the agent's last turn");
             context.out.note("note", &note);
-            name_skipped(context, &skipped);
-            request.goal = Goal::Rewind(start);
+            name_skipped(context, &last.skipped);
+            request.goal = Goal::Rewind(last.start);
         }
     }
     run(
@@ -181,10 +183,11 @@ fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> Cl
             );
         }
         several => {
-            let ids: Vec<String> = several.iter().map(|s| render::clean(&s.native)).collect();
+            let mut letters: Vec<String> = several.iter().map(|s| s.id.letter()).collect();
+            letters.sort();
             return Err(CliError::usage(format!(
                 "several sessions have an iteration {number}: {}",
-                ids.join(", ")
+                letters.join(", ")
             ))
             .hint("--session selects one"));
         }
@@ -216,8 +219,13 @@ fn request(
 ) -> CliResult<Request> {
     let mut request = Request::new(goal);
     request.paths = context.paths(&options.paths)?;
-    for path in &request.paths {
-        context.require(path)?;
+    for (path, typed) in request.paths.iter().zip(&options.paths) {
+        context
+            .require(path)
+            .map_err(|error| match misplaced(context, typed, options) {
+                Some(hint) => error.hint(hint),
+                None => error,
+            })?;
     }
     request.on_conflict = on_conflict(options.confirm.on_conflict);
     if let Some(selection) = selection {
@@ -227,6 +235,20 @@ fn request(
         request.take_uncertain = selection.uncertain == UncertainChoice::Take;
     }
     Ok(request)
+}
+
+/// Returns a hint if the place was typed after the paths, and was taken for one of them.
+fn misplaced(context: &CommandContext, typed: &OsStr, options: &RestoreArgs) -> Option<String> {
+    let rev = typed.to_str()?;
+    context.engine.history().resolve(rev).ok()?;
+    let others = options.paths.iter().filter(|path| *path != typed);
+    let paths: Vec<String> = others
+        .map(|path| render::argument(&path.to_string_lossy()))
+        .collect();
+    let (rev, paths) = (render::argument(rev), paths.join(" "));
+    (!paths.is_empty()).then(|| {
+        format!("a checkpoint goes before the paths: `backstitch rewind {rev} --path {paths}`")
+    })
 }
 
 fn scope(scope: RestoreScope) -> Scope {
@@ -259,6 +281,28 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
             request,
             rev: Some(options.name.clone()),
             options: &options.confirm,
+        },
+    )
+}
+
+/// Creates a branch and switches to it, after one question. Nothing is created if it is declined.
+pub fn fork_and_switch(
+    context: &mut CommandContext,
+    options: &args::ForkArgs,
+    from: NodeId,
+) -> CliResult<()> {
+    let request = Request::new(Goal::Fork {
+        name: options.name.clone(),
+        from,
+        description: options.description.clone(),
+    });
+    run(
+        context,
+        RestoreRun {
+            before: None,
+            request,
+            rev: Some(options.name.clone()),
+            options: &ConfirmArgs::only(options.yes),
         },
     )
 }
@@ -455,7 +499,7 @@ fn nothing(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cli
 }
 
 fn switches_branch(job: &RestoreRun, plan: &Plan) -> bool {
-    plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. })
+    plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. } | Goal::Fork { .. })
 }
 
 /// Returns the error for a plan with open conflicts.
@@ -474,7 +518,7 @@ fn conflict(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Op
                 hint.push_str("; without --carry your edits stay on this branch");
             }
         } else {
-            hint.push_str(", --path excludes them");
+            hint.push_str(", --path restores other files alone");
         }
         if !job.request.exact && matches!(job.request.goal, Goal::Rewind(_)) {
             hint.push_str(", --exact restores exactly the target's state");
@@ -540,7 +584,7 @@ fn finish(
         let document = restore_plan::applied(engine, &job.request, applied, rev)?;
         let document = to_protocol::value(&document);
         let mut document = answer(context, job, &applied.plan, document);
-        if let Goal::Switch { branch, .. } = &job.request.goal {
+        if let Goal::Switch { branch, .. } | Goal::Fork { name: branch, .. } = &job.request.goal {
             document["branch"] = to_protocol::value(&to_protocol::branch(
                 &context.engine.forks().branch(branch)?,
             ));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
-use backstitch_core::{EditorLease, Engine};
+use backstitch_core::{EditorLease, Engine, LAST_TURN};
 use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult};
 use tower_lsp::gen_lsp_types::MessageType;
 
@@ -131,6 +131,9 @@ impl RestoreCommand {
         }
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
+            (Verb::Rewind, Some(LAST_TURN)) => {
+                Goal::Rewind(engine.restore().last_turn(&request)?.start)
+            }
             (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.history().resolve(rev)?),
             (Verb::Revert, Some(rev)) => Goal::Revert(vec![engine.history().resolve(rev)?]),
             (Verb::Undo, op) => {
@@ -172,6 +175,10 @@ fn planned(
     lease: &EditorLease,
     open: &OpenDocuments,
 ) -> backstitch_core::Result<ShownPlan> {
+    if command.verb == Verb::Rewind && command.rev.as_deref() == Some(LAST_TURN) {
+        // a turn that was taken back by hand is not the last one
+        engine.capture_mut().record_changes()?;
+    }
     let request = command.request(engine, lease, open)?;
     let plan = engine.restore_mut().plan(&request)?;
     ShownPlan::of(engine, &request, plan, command.rev.as_deref())

@@ -144,11 +144,6 @@ impl History<'_> {
         subject::of_operation(&self.store.conn, self.here, operation)
     }
 
-    /// Returns the numbers of this branch's turns that began after a checkpoint, oldest first.
-    pub fn turns_after(&self, node: NodeId) -> Result<Vec<i64>> {
-        super::revs::turns_after(&self.store.conn, self.here, node)
-    }
-
     /// Returns the step nodes of this node's turn, oldest first.
     pub fn turn_steps(&self, node: NodeId) -> Result<Vec<NodeId>> {
         node::steps_beside(&self.store.conn, node)

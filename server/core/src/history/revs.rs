@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::{Ancestry, head, in_force};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{Here, NodeId, OpId};
+use crate::model::{Here, NodeId, OpId, SessionId, TurnId};
 use crate::store::tables::{branch, node, operation, tag, turn};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
@@ -108,7 +108,37 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
 }
 
 /// Revision for the state before the newest turn whose edits are in force.
-pub(crate) const LAST_TURN: &str = "@turn";
+pub const LAST_TURN: &str = "@turn";
+
+/// A turn that began on a branch.
+pub(crate) struct BegunTurn {
+    pub id: TurnId,
+    pub start: NodeId,
+    pub session: Option<SessionId>,
+}
+
+/// Returns the turn with this number. None: it began elsewhere than before this head, or was squashed.
+pub(crate) fn begun_turn(
+    ancestry: &Ancestry<'_>,
+    number: i64,
+    head: NodeId,
+) -> Result<Option<BegunTurn>> {
+    let conn = ancestry.conn();
+    // a number is free where `gc` has squashed its turn
+    let Some(start) = turn::start_of(conn, number)? else {
+        return Ok(None);
+    };
+    let begun = super::node(conn, start)?;
+    let Some(id) = begun.turn.filter(|_| start <= head) else {
+        return Ok(None);
+    };
+    let is_here = ancestry.is_ancestor(start, head)?;
+    Ok(is_here.then_some(BegunTurn {
+        id,
+        start,
+        session: begun.session,
+    }))
+}
 
 /// Returns the checkpoint at the start of the newest turn of this branch that has an edit in force.
 fn last_turn(conn: &Connection, here: Here) -> Result<NodeId> {
@@ -121,16 +151,9 @@ fn last_turn(conn: &Connection, here: Here) -> Result<NodeId> {
     };
     let head = head(conn, here.branch)?.ok_or_else(none)?;
     for number in (1..=turn::newest_number(conn)?).rev() {
-        // a number is free where `gc` has squashed its turn
-        let Some(start) = turn::start_of(conn, number)? else {
+        let Some(BegunTurn { id, start, .. }) = begun_turn(&ancestry, number, head)? else {
             continue;
         };
-        let Some(id) = super::node(conn, start)?.turn else {
-            continue;
-        };
-        if !ancestry.is_ancestor(start, head)? {
-            continue;
-        }
         for node in node::edits_of_turn(conn, id)? {
             for change in super::changes_of_node(conn, node)? {
                 let is_agents = change.origin.session.is_some();
@@ -141,24 +164,6 @@ fn last_turn(conn: &Connection, here: Here) -> Result<NodeId> {
         }
     }
     Err(none())
-}
-
-/// Returns the numbers of the branch's turns that began after a node, oldest first.
-pub(super) fn turns_after(conn: &Connection, here: Here, node: NodeId) -> Result<Vec<i64>> {
-    let Some(head) = head(conn, here.branch)? else {
-        return Ok(Vec::new());
-    };
-    let ancestry = Ancestry::new(conn);
-    let mut numbers = Vec::new();
-    for number in (1..=turn::newest_number(conn)?).rev() {
-        match turn::start_of(conn, number)? {
-            Some(start) if start <= node => break,
-            Some(start) if ancestry.is_ancestor(start, head)? => numbers.push(number),
-            _ => {}
-        }
-    }
-    numbers.reverse();
-    Ok(numbers)
 }
 
 /// Resolves `op3` or `3`.

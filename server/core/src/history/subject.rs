@@ -24,8 +24,8 @@ pub struct NamedState {
 pub enum Subject {
     Rewind(NamedState, RestoreLimits),
     Revert(Vec<NamedState>, RestoreLimits),
-    Undo(Box<Self>),
-    Redo(Box<Self>),
+    Undo(Box<Self>, RestoreLimits),
+    Redo(Box<Self>, RestoreLimits),
     Switch(String),
     /// The raw target, of an operation whose states are gone or that changes no file.
     Other(OpKind, String),
@@ -55,8 +55,8 @@ pub(crate) fn find(
             let done = super::operation(conn, of)?;
             let about = Box::new(of_operation(conn, here, &done)?);
             match kind {
-                OpKind::Redo => Subject::Redo(about),
-                _ => Subject::Undo(about),
+                OpKind::Redo => Subject::Redo(about, limits.clone()),
+                _ => Subject::Undo(about, limits.clone()),
             }
         }
         (OpKind::Rewind, _) => match named(conn, here, target)? {

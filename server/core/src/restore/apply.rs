@@ -8,7 +8,7 @@ use super::Restore;
 use super::exchange::{Exchange, ExchangeStep, remove_temps};
 use super::hand_over;
 use super::journal::{self, Begin, JournalEntry, Phase};
-use super::types::{Applied, Plan, Request};
+use super::types::{Applied, Goal, Plan, Request, SwitchBranch};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -92,6 +92,13 @@ fn busy() -> Error {
     )
 }
 
+fn changed_meanwhile() -> Error {
+    Error::refused(
+        "the files changed since this plan was shown",
+        Hint::LookAgain,
+    )
+}
+
 impl Restore<&mut Engine> {
     /// Plans and applies a request. With a fingerprint: applies the plan only if it has that fingerprint. If the
     /// plan concerns unsaved text of another editor, that editor is asked to apply the whole plan.
@@ -102,6 +109,29 @@ impl Restore<&mut Engine> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Applied> {
         let shown = |plan: &Plan| fingerprint.is_none_or(|f| f == plan.fingerprint);
+        if let Goal::Fork {
+            name,
+            from,
+            description,
+        } = &r.goal
+        {
+            let plan = self.plan(r)?;
+            if !shown(&plan) {
+                return Err(changed_meanwhile());
+            }
+            let open = plan.open_conflicts();
+            if open > 0 {
+                return Err(Error::Conflicts { open });
+            }
+            let mut forks = self.engine.forks_mut();
+            forks.create_branch(name, *from, description.as_deref())?;
+            let (branch, carry) = (name.clone(), false);
+            let switch = Request {
+                goal: Goal::Switch { branch, carry },
+                ..r.clone()
+            };
+            return self.apply(&switch, Some(&plan.fingerprint), progress);
+        }
         match self.apply_here(r, &shown, progress)? {
             ApplyOutcome::Done(applied) => Ok(*applied),
             ApplyOutcome::Elsewhere(plan) => self.apply_elsewhere(r, *plan, progress),
@@ -145,10 +175,7 @@ impl Restore<&mut Engine> {
             self.plan_recorded(r)?
         };
         if !shown(&plan) {
-            return Err(Error::refused(
-                "the files changed since this plan was shown",
-                Hint::LookAgain,
-            ));
+            return Err(changed_meanwhile());
         }
         let open = plan.open_conflicts();
         if open > 0 {
@@ -314,7 +341,7 @@ impl Restore<&mut Engine> {
                     of: plan.of,
                     target: &plan.target,
                     limits: &plan.limits,
-                    to_branch: plan.to_branch,
+                    to_branch: plan.to_branch.and_then(SwitchBranch::existing),
                     files: &plan.files,
                     left: &plan.left,
                     lines: &lines,

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use rusqlite::Connection;
 
 use super::Restore;
-use super::types::{Gap, GapKind, Goal, Request};
+use super::types::{Gap, GapKind, Goal, Request, SwitchBranch};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -170,7 +170,7 @@ pub(super) enum Resolved {
 /// A resolved switch.
 pub(super) struct SwitchTarget {
     pub target: String,
-    pub to: BranchId,
+    pub to: SwitchBranch,
     pub carry: bool,
     pub kind: OpKind,
     pub of: Option<OpId>,
@@ -200,8 +200,18 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             Goal::Switch { branch, carry } => {
                 return Ok(Resolved::Switch(SwitchTarget {
                     target: branch.clone(),
-                    to: branches::find(conn, branch)?,
+                    to: SwitchBranch::Existing(branches::find(conn, branch)?),
                     carry: *carry,
+                    kind: OpKind::Switch,
+                    of: None,
+                }));
+            }
+            Goal::Fork { name, from, .. } => {
+                branches::check_name(conn, name)?;
+                return Ok(Resolved::Switch(SwitchTarget {
+                    target: name.clone(),
+                    to: SwitchBranch::New(*from),
+                    carry: false,
                     kind: OpKind::Switch,
                     of: None,
                 }));
@@ -516,7 +526,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         }
         Ok(SwitchTarget {
             target: done.id.to_string(),
-            to,
+            to: SwitchBranch::Existing(to),
             carry: false,
             kind,
             of: Some(done.id),
@@ -633,6 +643,8 @@ fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
             continue;
         }
         match (op.kind, op.of) {
+            // a part of it can be done again, and then the rest
+            (OpKind::Redo, Some(_)) if !op.limits.is_none() => {}
             (OpKind::Redo, Some(of)) => {
                 redone.insert(of);
             }
@@ -657,7 +669,7 @@ fn uncertain(change: &Change) -> Gap {
 }
 
 /// Finds a session by its letter, by the agent's own id or a unique prefix of it.
-fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
+pub(super) fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
     let found = session::named(conn, name)?;
     match found.as_slice() {
         [] => Err(Error::NotFound {

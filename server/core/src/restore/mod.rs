@@ -8,6 +8,7 @@ mod file_merge;
 mod goal;
 mod hand_over;
 mod journal;
+mod last_turn;
 mod line_check;
 mod pending_save;
 mod plan;
@@ -24,6 +25,7 @@ mod work;
 use crate::engine::Engine;
 pub use goal::Reversible;
 pub use hand_over::{Handed, RequestOutcome};
+pub use last_turn::LastTurn;
 pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,

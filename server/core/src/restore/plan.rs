@@ -9,7 +9,7 @@ use super::hand_over;
 use super::replay::{MergeOutcome, Replay};
 use super::types::{
     Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
-    Request, Resolution,
+    Request, Resolution, SwitchBranch,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -120,7 +120,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let (target, kind, of, to_branch) = match resolved {
             Resolved::Edits(edits) => (&edits.target, edits.kind, edits.of, None),
             Resolved::Switch(switch) => {
-                let moves = switch.to != self.engine.here.branch;
+                let moves = switch.to != SwitchBranch::Existing(self.engine.here.branch);
                 let to = moves.then_some(switch.to);
                 (&switch.target, switch.kind, switch.of, to)
             }
@@ -150,6 +150,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 held: Vec::new(),
                 documents: Vec::new(),
             },
+            leaves_files: false,
             matched_hunks: BTreeSet::new(),
             hunk_conflicts: Vec::new(),
             left,
@@ -158,7 +159,10 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             Resolved::Edits(edits) => draft.fill(edits)?,
             Resolved::Switch(switch) => draft.switch(switch)?,
         }
-        draft.plan.limits = limits(r, &draft.plan);
+        let is_whole = matches!(kind, OpKind::Undo | OpKind::Redo) && !draft.leaves_files;
+        if !is_whole {
+            draft.plan.limits = limits(r, &draft.plan);
+        }
         Ok(draft.plan)
     }
 }
@@ -252,6 +256,8 @@ pub(super) struct PlanBuilder<'a> {
     matched_hunks: BTreeSet<String>,
     /// Conflicts that count only if a chosen hunk is in their file.
     hunk_conflicts: Vec<Conflict>,
+    /// True if a file that would change is outside the requested paths.
+    leaves_files: bool,
     /// Paths that stay as they are because an editor that cannot be asked has unsaved text there, with its name.
     left: BTreeMap<RelPath, String>,
 }
@@ -357,6 +363,7 @@ impl PlanBuilder<'_> {
             .state_known(ancestry, file, self.head)?;
         let outcome = self.merge_outcome(ancestry, &edits.target, file, moves, &current)?;
         if !self.within_scope(&[&current, &outcome.state]) {
+            self.leaves_files |= current != outcome.state;
             return Ok(());
         }
         let part = FilePlan {
@@ -776,7 +783,8 @@ impl PlanBuilder<'_> {
             hash.update(bytes);
         };
         add(self.plan.target.as_bytes());
-        let asked = (self.r.exact, self.r.on_conflict, self.plan.to_branch);
+        // the name of the branch is in the target: a branch that is created by then keeps the plan
+        let asked = (self.r.exact, self.r.on_conflict, self.plan.is_switch());
         add(format!("{asked:?}").as_bytes());
         for part in self.plan.files.iter().chain(&self.plan.left) {
             for state in [&part.before, &part.after] {

@@ -13,7 +13,7 @@ use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
 use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
-use super::types::{Conflict, FilePlan, Gap, GapKind, OnConflict};
+use super::types::{Conflict, FilePlan, Gap, GapKind, OnConflict, SwitchBranch};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -97,7 +97,11 @@ impl PlanBuilder<'_> {
     /// Returns the head of the target branch. Refuses a branch that another directory is on, and a part of a branch.
     fn head_of_target(&self, turnout: &SwitchTarget) -> Result<NodeId> {
         let engine = self.engine;
-        let there = branches::info(&engine.store.conn, engine.here, turnout.to)?;
+        let to = match turnout.to {
+            SwitchBranch::New(node) => return Ok(node),
+            SwitchBranch::Existing(branch) => branch,
+        };
+        let there = branches::info(&engine.store.conn, engine.here, to)?;
         if !self.r.paths.is_empty() {
             return Err(Error::Whole {
                 target: turnout.target.clone(),

@@ -131,6 +131,29 @@ pub enum Goal {
         /// switched to it, with only such edits after them.
         carry: bool,
     },
+    /// Create a branch at this node and switch to it. The branch is created when the plan is applied.
+    Fork {
+        name: String,
+        from: NodeId,
+        description: Option<String>,
+    },
+}
+
+/// Branch that a switch goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SwitchBranch {
+    Existing(BranchId),
+    /// A branch that will be created at this node.
+    New(NodeId),
+}
+
+impl SwitchBranch {
+    pub(super) fn existing(self) -> Option<BranchId> {
+        match self {
+            Self::Existing(branch) => Some(branch),
+            Self::New(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -180,7 +203,7 @@ pub struct Plan {
     pub(crate) limits: RestoreLimits,
     pub(crate) of: Option<OpId>,
     /// Target branch of a switch.
-    pub(crate) to_branch: Option<BranchId>,
+    pub(crate) to_branch: Option<SwitchBranch>,
     /// The fingerprint without documents: a process that asks an editor cannot know all of them.
     pub(crate) about_files: String,
     /// Unsaved documents of other editors that the plan would change.

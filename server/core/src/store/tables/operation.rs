@@ -144,6 +144,7 @@ pub struct Operation {
     /// The operation that an undo or redo is for.
     pub of: Option<OpId>,
     pub files: usize,
+    /// The undo of all of it. An undo that is limited to some files leaves it to be undone.
     pub undone_by: Option<OpId>,
     /// The parts that were skipped, and why; empty if none.
     pub detail: String,
@@ -167,7 +168,7 @@ const SELECT: &str = "SELECT o.id, o.kind, o.node, o.target, o.time, o.state, o.
     (SELECT COUNT(*) FROM journal_file f WHERE f.operation = o.id
        AND (f.before_path IS NOT f.after_path OR f.before_image IS NOT f.after_image)),
     (SELECT MAX(u.id) FROM operation u WHERE u.of = o.id AND u.kind = 'undo' AND u.state IN ('done','incomplete')
-       AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
+       AND u.limits = '' AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
                        AND r.state IN ('done','incomplete'))),
     o.detail, o.root, o.branch, o.to_branch, o.limits FROM operation o";
 
