@@ -64,8 +64,7 @@ impl Forks<&mut Engine> {
     ) -> Result<BranchInfo> {
         let here = self.engine.here;
         self.engine.store.write(Durable::Power, |conn| {
-            let id = branches::create(conn, name, from, description)?;
-            branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            let id = branches::fork(conn, here, name, from, description)?;
             branches::info(conn, here, id)
         })
     }

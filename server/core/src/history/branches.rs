@@ -102,6 +102,19 @@ pub(crate) fn create(
     branch::insert(conn, &new)
 }
 
+/// Creates a branch and records the operation.
+pub(crate) fn fork(
+    conn: &Connection,
+    here: Here,
+    name: &str,
+    from: NodeId,
+    description: Option<&str>,
+) -> Result<BranchId> {
+    let id = create(conn, name, from, description)?;
+    record(conn, here, OpKind::Fork, name, Some(from))?;
+    Ok(id)
+}
+
 pub(crate) fn rename(conn: &Connection, branch: BranchId, name: &str) -> Result<()> {
     check_name(conn, name)?;
     branch::rename(conn, branch, name)

@@ -12,7 +12,7 @@ use super::types::{Applied, Goal, Plan, Request, SwitchBranch};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
-use crate::history::{self, OpKind, RestoreLimits};
+use crate::history::{self, OpKind, RestoreLimits, branches};
 use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::tables::operation::OpPhase;
 use crate::store::{self, Durable};
@@ -123,8 +123,10 @@ impl Restore<&mut Engine> {
             if open > 0 {
                 return Err(Error::Conflicts { open });
             }
-            let mut forks = self.engine.forks_mut();
-            forks.create_branch(name, *from, description.as_deref())?;
+            let here = self.engine.here;
+            self.engine.store.write(Durable::Power, |conn| {
+                branches::fork(conn, here, name, *from, description.as_deref())
+            })?;
             let (branch, carry) = (name.clone(), false);
             let switch = Request {
                 goal: Goal::Switch { branch, carry },
