@@ -121,10 +121,10 @@ fn print(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()>
     } else {
         ("were removed", "takes")
     };
-    let size = if before == after {
-        format!("still {takes} {after}")
-    } else {
-        format!("{takes} {after} instead of {before}")
+    let size = match (before == after, dry) {
+        (true, true) => format!("would still take {after}"),
+        (true, false) => format!("still takes {after}"),
+        (false, _) => format!("{takes} {after} instead of {before}"),
     };
     let end = format!("{gone} and {contents} {verb}; the store {size}.\n");
     text.push_str(&end);
