@@ -20,6 +20,33 @@ export interface Action {
 
 export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "skip";
 
+export interface AddBreakpointParams {
+  /** `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`. */
+  kind: string;
+  /** The parameters of the kind, as in `Breakpoint`. */
+  spec: unknown;
+  /** `before` or `after` the call. The default is the usual moment of the kind. */
+  at?: string | null;
+  agent?: string | null;
+  session?: string | null;
+  subagent?: string | null;
+  /** Condition in jq. */
+  when?: string | null;
+  /** Condition on the number of triggers: `>= 3`, `== 2`, `% 5`. */
+  hits?: string | null;
+  /** `pause`, `log` or `deny`. The default is `pause`. */
+  action?: string | null;
+  /** Text for the model, or of the log. */
+  message?: string | null;
+  once?: boolean | null;
+  /** `ask`, `hold`, `deny` or `allow`: the outcome if nobody sees it. The default is the setting. */
+  unattended?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 /** A session of an agent that works on a prompt. */
 export interface AgentAtWork {
   agent: string;
@@ -110,6 +137,18 @@ export interface ApplyEditResult {
   notTaken: string[];
 }
 
+export interface BackParams {
+  pause?: string | null;
+  /** Number of steps. The default is 1. */
+  steps?: number | null;
+  /** The default is `fail`. */
+  onConflict?: OnConflict | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 /** Author of each line of a document, unsaved text included. */
 export interface BlameResult {
   /** Version of the document; null if it has no recorded history. */
@@ -149,6 +188,65 @@ export interface Branch {
   deleted: boolean;
   /** The directory that has this branch checked out. */
   root: Text | null;
+}
+
+/** A breakpoint. */
+export interface Breakpoint {
+  /** For example `b3`. */
+  id: string;
+  /** `bp_<milliseconds>_<4 letters>`. */
+  name: string;
+  /** `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error`, `budget`, `any` or `step`. */
+  kind: string;
+  /** The parameters of the kind. */
+  spec: unknown;
+  /** The parameters in one line. */
+  summary: string;
+  /** `before` or `after` the call. */
+  at: string;
+  /** `agent`, `session` and `subagent`, as far as they are set. */
+  scope: unknown;
+  /** Condition in jq. */
+  when: string | null;
+  /** Condition on the number of triggers: `>= 3`. */
+  hits: string | null;
+  /** `pause`, `log` or `deny`. */
+  action: string;
+  message: string | null;
+  once: boolean;
+  enabled: boolean;
+  hitCount: number;
+  /** The last failure of its condition. */
+  problem: string | null;
+  /** The lines of a `line` breakpoint as they stand now. Only in `backstitch/breakpoints`. */
+  region?: Region;
+  created: Time;
+}
+
+export interface BreakpointParams {
+  /** For example `b3`. */
+  breakpoint: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface BreakpointResult {
+  breakpoint: Breakpoint;
+}
+
+/** `backstitch/breakpointsChanged`. */
+export interface BreakpointsChanged {
+  workspace: Text;
+  seq: number;
+}
+
+/** All breakpoints in the order in which they were made. */
+export interface BreakpointsResult {
+  /** Number of the newest commit of breakpoints and pauses. */
+  seq: number;
+  breakpoints: Breakpoint[];
 }
 
 /** Which files are recorded. */
@@ -326,6 +424,8 @@ export interface ClientOptions {
   contentProvider?: boolean;
   /** The client wants the notifications, and failures of commands as errors instead of messages. */
   notifications?: boolean;
+  /** The client shows held calls to the user. */
+  panels?: boolean;
   /** Form of the lenses. The default is `full`. */
   lensForm?: LensForm | null;
   /** Code actions that are offered. The default is `all`. */
@@ -402,6 +502,13 @@ export interface CoverageItem {
 
 export type CoverageReason = "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed";
 
+/** Answer to a decision. */
+export interface DecisionResult {
+  pause: Pause;
+  /** As in `Pause`. */
+  outcome: string;
+}
+
 /** Sent when any process recorded a checkpoint. */
 export interface DidCheckpoint {
   workspace: Text;
@@ -412,6 +519,30 @@ export interface DidCheckpoint {
 export interface DidFork {
   workspace: Text;
   branch: Branch;
+}
+
+/** `backstitch/didHit`. */
+export interface DidHit {
+  workspace: Text;
+  seq: number;
+  hit: Hit;
+}
+
+/** `backstitch/didPause`: a call is held. */
+export interface DidPause {
+  workspace: Text;
+  seq: number;
+  pause: Pause;
+}
+
+/** `backstitch/didResume`: a call is no longer held. */
+export interface DidResume {
+  workspace: Text;
+  seq: number;
+  pause: Pause;
+  /** As in `Pause`. */
+  outcome: string;
+  by: string | null;
 }
 
 /** Sent when any process rewound files. */
@@ -463,6 +594,21 @@ export interface DocumentParams {
   workspace?: string | null;
 }
 
+/** Fields that are left out stay. An empty text clears its field. */
+export interface EditBreakpointParams {
+  /** For example `b3`. */
+  breakpoint: string;
+  when?: string | null;
+  hits?: string | null;
+  action?: string | null;
+  message?: string | null;
+  once?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 /** A running language server. */
 export interface EditorAtWork {
   id: number;
@@ -485,7 +631,7 @@ export interface FailureData {
   offers?: Offer[];
 }
 
-export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed";
+export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed" | "already_resumed" | "stale";
 
 export interface FailureMessage {
   kind: FailureKind;
@@ -518,6 +664,14 @@ export interface ForkResult {
   gaps?: Gap[];
 }
 
+export interface Frame {
+  /** `session`, `turn`, `subagent` or `call`. */
+  kind: string;
+  name: string;
+  /** The frame that is held. */
+  held: boolean;
+}
+
 /** A part of the target state that a restore does not cover. */
 export interface Gap {
   /** Null if the gap is not about one path. */
@@ -539,6 +693,25 @@ export interface GitMoved {
   now: GitHead;
 }
 
+export interface HeldParams {
+  pause?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** A trigger of a breakpoint that only logs. */
+export interface Hit {
+  breakpoint: string;
+  agent: string;
+  session: string;
+  tool: string;
+  why: string;
+  text: string;
+  time: Time;
+}
+
 /** Lines with a hover: all that have a known author, those of agents, or none. */
 export type Hovers = "all" | "agent" | "off";
 
@@ -556,6 +729,23 @@ export interface Hunk {
   words?: Words;
   /** True if the user has kept this change. */
   kept?: boolean;
+}
+
+export interface InjectParams {
+  /** Text for the model. It goes with the next event that can carry it. */
+  text: string;
+  /** The session of this held call. */
+  pause?: string | null;
+  /** The default is any session. */
+  session?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface InjectResult {
+  injected: boolean;
 }
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
@@ -638,6 +828,99 @@ export interface Origin {
   session: string | null;
   session_certainty: Certainty;
   step_certainty: Certainty;
+}
+
+/** A call that is, or was, held. */
+export interface Pause {
+  /** For example `p7`. */
+  id: string;
+  /** The holder: `call`. */
+  by: string;
+  /** `before` or `after` the call. */
+  at: string;
+  breakpoint: string | null;
+  /** The reason in words. */
+  why: string;
+  agent: string;
+  session: string;
+  /** For example `t4`. */
+  turn: string | null;
+  prompt: string | null;
+  subagent: string | null;
+  iteration: number | null;
+  tool: string;
+  /** The call in one line. */
+  summary: string;
+  /** Paths that it names. */
+  files: string[];
+  /** Root of the directory that the agent works in. */
+  root: Text;
+  made: Time;
+  /** The agent's own limit. */
+  until: Time | null;
+  /** `held`, `decided`, `answered`, `parked`, `used`, `expired`, `handed`, `ended`, `lost` or `slipped`. */
+  state: string;
+  /** `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or `slipped`. Null: not over. */
+  outcome: string | null;
+  /** The face that decided, or the rule. */
+  decidedBy: string | null;
+  /** Decisions that the agent can be told. */
+  can: string[];
+}
+
+/** A held call with everything that a person decides by. */
+export interface PauseDetails {
+  seq: number;
+  pause: Pause;
+  /** Input of the tool. */
+  input: unknown;
+  cwd: Text | null;
+  /** The files that the call would write. */
+  predicted: PredictedFile[];
+  /** The reason why nothing is predicted, and the paths that the input may mean. */
+  unpredicted: Unpredicted | null;
+  /** Names the input and the files as they are shown here. */
+  fingerprint: string;
+  /** The places that the call stands in, the outermost first: session, turn, subagent, call. */
+  stack: Frame[];
+  /** The last checkpoints of the session, newest first; at most 20. */
+  recent: Checkpoint[];
+  /** Other calls that are held, and agents that are at work meanwhile. */
+  others: string[];
+}
+
+export interface PauseDetailsParams {
+  /** For example `p7`. */
+  pause: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface PauseParams {
+  /** The default is any session. */
+  session?: string | null;
+  /** True: calls of subagents, too. */
+  all?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface PausesParams {
+  /** True: with those that are over. */
+  all?: boolean | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface PausesResult {
+  seq: number;
+  pauses: Pause[];
 }
 
 export interface PinParams {
@@ -795,6 +1078,51 @@ export interface PlannedTurn {
   part: boolean;
 }
 
+/** One of `input` and `then` is required. */
+export interface PredictParams {
+  pause: string;
+  /** Another input of the tool. */
+  input?: unknown;
+  /** Texts of some of the predicted files as they are to be. The answer has the input that leads to them. */
+  then?: WantedText[] | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** The files that a call would write with another input. */
+export interface PredictResult {
+  input: unknown;
+  predicted: PredictedFile[];
+  unpredicted: Unpredicted | null;
+  fingerprint: string;
+}
+
+/** A file as a call would write it. */
+export interface PredictedFile {
+  /** Relative to the root; absolute if it is outside. */
+  path: Text;
+  /** The path that the file has now, if the call moves it. */
+  movedFrom: Text | null;
+  /** `A`, `M`, `D` or `R`. */
+  letter: string;
+  /** Text as it is now. Null: there is none, or it is binary or above 1 MiB. */
+  now: string | null;
+  /** Text after the call. */
+  then: string | null;
+  /** Lines. */
+  added: number | null;
+  removed: number | null;
+  /** First line that changes in the text as it is now, from 0. */
+  line: number | null;
+  certain: boolean;
+  /** True: the tool will refuse the call. */
+  fails: boolean;
+  /** The reason why it is not certain, or fails. */
+  why: string | null;
+}
+
 /** State of the recorder, which watches the files of the workspace. */
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
@@ -825,6 +1153,32 @@ export interface RedoParams {
   workspace?: string | null;
 }
 
+export interface RefuseParams {
+  pause?: string | null;
+  /** Reason for the model. */
+  message?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** Lines of a file. */
+export interface Region {
+  /** Relative to the root. */
+  path: string;
+  /** From 0. */
+  start: number;
+  count: number;
+  /** `present`, or `gone`: all its lines were deleted. */
+  state: string;
+}
+
+export interface RemovedResult {
+  /** Number of breakpoints that were removed. */
+  removed: number;
+}
+
 export type Resolution = "markers" | "current" | "target" | "left";
 
 /** The result of a restore, or its plan if there was nothing to do. */
@@ -835,6 +1189,19 @@ export interface RestoreSettings {
 }
 
 export type Restoring = "merge" | "exact";
+
+/** The default of `pause` is the only call that is held; the user is asked to choose one of several. */
+export interface ResumeParams {
+  pause?: string | null;
+  /** Another input of the tool. The default is its own. */
+  input?: unknown;
+  /** Fingerprint of the prediction that was shown: only that is let through. */
+  fingerprint?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
 
 export interface RevertParams {
   /** Asks the user if both `turn` and `step` are left out. */
@@ -1001,6 +1368,16 @@ export interface Status {
   recorder: Recorder;
 }
 
+export interface StepParams {
+  pause?: string | null;
+  /** `over`, `into`, `out`, `file` or `turn`. The default is `over`. */
+  how?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 export interface StoreSettings {
   /** Directory of all histories: absolute, or starting with `~/`. */
   dir?: string | null;
@@ -1099,6 +1476,22 @@ export interface TimelineResult {
   at_work: AgentAtWork[];
 }
 
+/** Makes a `line` breakpoint at these lines, or removes those that are there. */
+export interface ToggleBreakpointParams {
+  /** First line from 0, end excluded. */
+  lines: [number, number];
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** Answer to `toggle`: the breakpoint that was made, or those that were removed. */
+export interface ToggleResult {
+  added: Breakpoint | null;
+  removed: string[];
+}
+
 export interface TurnBeginParams {
   agent: string;
   session: string;
@@ -1155,12 +1548,24 @@ export interface UndoParams {
   workspace?: string | null;
 }
 
+export interface Unpredicted {
+  reason: string;
+  paths: Text[];
+}
+
 export interface Unsaved {
   path: Text;
   added: number;
   removed: number;
   /** Name of the editor. */
   editor: string;
+}
+
+/** A text as it is to be after the call. */
+export interface WantedText {
+  /** As in `PredictedFile`. */
+  path: string;
+  text: string;
 }
 
 /** The workspace to use; not needed if only one is open. */
@@ -1192,6 +1597,10 @@ export interface Requests {
   "backstitch/turnBegin": { params: TurnBeginParams; result: TurnResult };
   "backstitch/applyEdit": { params: ApplyEditParams; result: ApplyEditResult };
   "backstitch/turnEnd": { params: TurnEndParams; result: TurnResult };
+  "backstitch/breakpoints": { params: Where; result: BreakpointsResult };
+  "backstitch/pauses": { params: PausesParams; result: PausesResult };
+  "backstitch/pause": { params: PauseDetailsParams; result: PauseDetails };
+  "backstitch/predict": { params: PredictParams; result: PredictResult };
 }
 
 /** Commands of `workspace/executeCommand`, with their one argument. */
@@ -1222,6 +1631,38 @@ export interface Commands {
   "backstitch.review": { params: Where; result: ReviewResult | CommandFailed };
   /** Merge the Change on Disk */
   "backstitch.merge": { params: MergeParams; result: MergeResult | CommandFailed };
+  /** Add an Agent Breakpoint… */
+  "backstitch.breakpoint.add": { params: AddBreakpointParams; result: BreakpointResult | CommandFailed };
+  /** Edit Agent Breakpoint… */
+  "backstitch.breakpoint.edit": { params: EditBreakpointParams; result: BreakpointResult | CommandFailed };
+  /** Remove Agent Breakpoint */
+  "backstitch.breakpoint.remove": { params: BreakpointParams; result: RemovedResult | CommandFailed };
+  /** Enable Agent Breakpoint */
+  "backstitch.breakpoint.enable": { params: BreakpointParams; result: BreakpointResult | CommandFailed };
+  /** Disable Agent Breakpoint */
+  "backstitch.breakpoint.disable": { params: BreakpointParams; result: BreakpointResult | CommandFailed };
+  /** Remove All Agent Breakpoints */
+  "backstitch.breakpoint.clear": { params: Where; result: RemovedResult | CommandFailed };
+  /** Stop Agents Here */
+  "backstitch.breakpoint.toggle": { params: ToggleBreakpointParams; result: ToggleResult | CommandFailed };
+  /** Pause the Agent at its Next Call */
+  "backstitch.pause": { params: PauseParams; result: BreakpointResult | CommandFailed };
+  /** Continue the Held Call */
+  "backstitch.resume": { params: ResumeParams; result: DecisionResult | CommandFailed };
+  /** Step to the Next Call */
+  "backstitch.step": { params: StepParams; result: DecisionResult | CommandFailed };
+  /** Skip the Held Call */
+  "backstitch.skip": { params: HeldParams; result: DecisionResult | CommandFailed };
+  /** Deny the Held Call… */
+  "backstitch.deny": { params: RefuseParams; result: DecisionResult | CommandFailed };
+  /** Stop the Agent's Turn */
+  "backstitch.stop": { params: RefuseParams; result: DecisionResult | CommandFailed };
+  /** Tell the Agent… */
+  "backstitch.inject": { params: InjectParams; result: InjectResult | CommandFailed };
+  /** Take the Agent's Last Steps Back… */
+  "backstitch.back": { params: BackParams; result: DecisionResult | CommandFailed };
+  /** Show the Held Call */
+  "backstitch.inspect": { params: HeldParams; result: PauseDetails | CommandFailed };
 }
 
 /** From the server, by method, with their parameters. */
@@ -1233,4 +1674,8 @@ export interface Notifications {
   "backstitch/timelineChanged": TimelineChanged;
   "backstitch/status": Status;
   "backstitch/changedOnDisk": ChangedOnDisk;
+  "backstitch/didPause": DidPause;
+  "backstitch/didResume": DidResume;
+  "backstitch/breakpointsChanged": BreakpointsChanged;
+  "backstitch/didHit": DidHit;
 }

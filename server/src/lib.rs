@@ -4,6 +4,7 @@
 
 mod agents;
 mod cli;
+pub mod control;
 mod demo;
 mod doctor;
 mod file_changes;

@@ -13,6 +13,7 @@ mod capture;
 mod commands;
 mod completion;
 mod concurrency;
+mod control;
 mod docs;
 mod doctor;
 mod edge_cases;

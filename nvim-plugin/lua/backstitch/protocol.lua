@@ -13,6 +13,22 @@
 
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
+---@class backstitch.AddBreakpointParams
+---@field kind string `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
+---@field spec any The parameters of the kind, as in `Breakpoint`.
+---@field at? string|nil `before` or `after` the call. The default is the usual moment of the kind.
+---@field agent? string|nil
+---@field session? string|nil
+---@field subagent? string|nil
+---@field when? string|nil Condition in jq.
+---@field hits? string|nil Condition on the number of triggers: `>= 3`, `== 2`, `% 5`.
+---@field action? string|nil `pause`, `log` or `deny`. The default is `pause`.
+---@field message? string|nil Text for the model, or of the log.
+---@field once? boolean|nil
+---@field unattended? string|nil `ask`, `hold`, `deny` or `allow`: the outcome if nobody sees it. The default is the setting.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---A session of an agent that works on a prompt.
 ---@class backstitch.AgentAtWork
 ---@field agent string
@@ -70,6 +86,13 @@
 ---@field checkpoints string[]
 ---@field notTaken string[] URIs of documents whose editor did not apply their new text.
 
+---@class backstitch.BackParams
+---@field pause? string|nil
+---@field steps? integer|nil Number of steps. The default is 1.
+---@field onConflict? backstitch.OnConflict|nil The default is `fail`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---Author of each line of a document, unsaved text included.
 ---@class backstitch.BlameResult
 ---@field version integer|nil Version of the document; null if it has no recorded history.
@@ -102,6 +125,44 @@
 ---@field current boolean
 ---@field deleted boolean
 ---@field root backstitch.Text|nil The directory that has this branch checked out.
+
+---A breakpoint.
+---@class backstitch.Breakpoint
+---@field id string For example `b3`.
+---@field name string `bp_<milliseconds>_<4 letters>`.
+---@field kind string `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error`, `budget`, `any` or `step`.
+---@field spec any The parameters of the kind.
+---@field summary string The parameters in one line.
+---@field at string `before` or `after` the call.
+---@field scope any `agent`, `session` and `subagent`, as far as they are set.
+---@field when string|nil Condition in jq.
+---@field hits string|nil Condition on the number of triggers: `>= 3`.
+---@field action string `pause`, `log` or `deny`.
+---@field message string|nil
+---@field once boolean
+---@field enabled boolean
+---@field hitCount integer
+---@field problem string|nil The last failure of its condition.
+---@field region? backstitch.Region The lines of a `line` breakpoint as they stand now. Only in `backstitch/breakpoints`.
+---@field created backstitch.Time
+
+---@class backstitch.BreakpointParams
+---@field breakpoint string For example `b3`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.BreakpointResult
+---@field breakpoint backstitch.Breakpoint
+
+---`backstitch/breakpointsChanged`.
+---@class backstitch.BreakpointsChanged
+---@field workspace backstitch.Text
+---@field seq integer
+
+---All breakpoints in the order in which they were made.
+---@class backstitch.BreakpointsResult
+---@field seq integer Number of the newest commit of breakpoints and pauses.
+---@field breakpoints backstitch.Breakpoint[]
 
 ---Which files are recorded.
 ---@class backstitch.CaptureSettings
@@ -221,6 +282,7 @@
 ---@field reloadsFromDisk? boolean The client reloads a document without unsaved text when its file changes on disk. Such a file is then written on disk instead of edited in the client.
 ---@field contentProvider? boolean The client opens `backstitch:` documents and requests their content.
 ---@field notifications? boolean The client wants the notifications, and failures of commands as errors instead of messages.
+---@field panels? boolean The client shows held calls to the user.
 ---@field lensForm? backstitch.LensForm|nil Form of the lenses. The default is `full`.
 ---@field codeActions? backstitch.CodeActions|nil Code actions that are offered. The default is `all`.
 ---@field hover? backstitch.Hovers|nil Lines that have a hover. The default is `all`.
@@ -278,6 +340,11 @@
 
 ---@alias backstitch.CoverageReason "too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"
 
+---Answer to a decision.
+---@class backstitch.DecisionResult
+---@field pause backstitch.Pause
+---@field outcome string As in `Pause`.
+
 ---Sent when any process recorded a checkpoint.
 ---@class backstitch.DidCheckpoint
 ---@field workspace backstitch.Text
@@ -287,6 +354,26 @@
 ---@class backstitch.DidFork
 ---@field workspace backstitch.Text
 ---@field branch backstitch.Branch
+
+---`backstitch/didHit`.
+---@class backstitch.DidHit
+---@field workspace backstitch.Text
+---@field seq integer
+---@field hit backstitch.Hit
+
+---`backstitch/didPause`: a call is held.
+---@class backstitch.DidPause
+---@field workspace backstitch.Text
+---@field seq integer
+---@field pause backstitch.Pause
+
+---`backstitch/didResume`: a call is no longer held.
+---@class backstitch.DidResume
+---@field workspace backstitch.Text
+---@field seq integer
+---@field pause backstitch.Pause
+---@field outcome string As in `Pause`.
+---@field by string|nil
 
 ---Sent when any process rewound files.
 ---@class backstitch.DidRewind
@@ -323,6 +410,17 @@
 ---@field uri string
 ---@field workspace? string|nil Not used: the document names its workspace.
 
+---Fields that are left out stay. An empty text clears its field.
+---@class backstitch.EditBreakpointParams
+---@field breakpoint string For example `b3`.
+---@field when? string|nil
+---@field hits? string|nil
+---@field action? string|nil
+---@field message? string|nil
+---@field once? boolean|nil
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---A running language server.
 ---@class backstitch.EditorAtWork
 ---@field id integer
@@ -338,7 +436,7 @@
 ---@field conflicts? backstitch.Conflict[] The conflicts, if there is no plan.
 ---@field offers? backstitch.Offer[] Next steps, for buttons.
 
----@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"
+---@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"|"already_resumed"|"stale"
 
 ---@class backstitch.FailureMessage
 ---@field kind backstitch.FailureKind
@@ -360,6 +458,11 @@
 ---@field files? integer
 ---@field gaps? backstitch.Gap[]
 
+---@class backstitch.Frame
+---@field kind string `session`, `turn`, `subagent` or `call`.
+---@field name string
+---@field held boolean The frame that is held.
+
 ---A part of the target state that a restore does not cover.
 ---@class backstitch.Gap
 ---@field path backstitch.Text|nil Null if the gap is not about one path.
@@ -377,6 +480,21 @@
 ---@field then backstitch.GitHead
 ---@field now backstitch.GitHead
 
+---@class backstitch.HeldParams
+---@field pause? string|nil
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---A trigger of a breakpoint that only logs.
+---@class backstitch.Hit
+---@field breakpoint string
+---@field agent string
+---@field session string
+---@field tool string
+---@field why string
+---@field text string
+---@field time backstitch.Time
+
 ---Lines with a hover: all that have a known author, those of agents, or none.
 ---@alias backstitch.Hovers "all"|"agent"|"off"
 
@@ -391,6 +509,16 @@
 ---@field added_no_newline? boolean
 ---@field words? backstitch.Words Present only in answers to `backstitch/diff`.
 ---@field kept? boolean True if the user has kept this change.
+
+---@class backstitch.InjectParams
+---@field text string Text for the model. It goes with the next event that can carry it.
+---@field pause? string|nil The session of this held call.
+---@field session? string|nil The default is any session.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.InjectResult
+---@field injected boolean
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
@@ -451,6 +579,63 @@
 ---@field session string|nil
 ---@field session_certainty backstitch.Certainty
 ---@field step_certainty backstitch.Certainty
+
+---A call that is, or was, held.
+---@class backstitch.Pause
+---@field id string For example `p7`.
+---@field by string The holder: `call`.
+---@field at string `before` or `after` the call.
+---@field breakpoint string|nil
+---@field why string The reason in words.
+---@field agent string
+---@field session string
+---@field turn string|nil For example `t4`.
+---@field prompt string|nil
+---@field subagent string|nil
+---@field iteration integer|nil
+---@field tool string
+---@field summary string The call in one line.
+---@field files string[] Paths that it names.
+---@field root backstitch.Text Root of the directory that the agent works in.
+---@field made backstitch.Time
+---@field until backstitch.Time|nil The agent's own limit.
+---@field state string `held`, `decided`, `answered`, `parked`, `used`, `expired`, `handed`, `ended`, `lost` or `slipped`.
+---@field outcome string|nil `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or `slipped`. Null: not over.
+---@field decidedBy string|nil The face that decided, or the rule.
+---@field can string[] Decisions that the agent can be told.
+
+---A held call with everything that a person decides by.
+---@class backstitch.PauseDetails
+---@field seq integer
+---@field pause backstitch.Pause
+---@field input any Input of the tool.
+---@field cwd backstitch.Text|nil
+---@field predicted backstitch.PredictedFile[] The files that the call would write.
+---@field unpredicted backstitch.Unpredicted|nil The reason why nothing is predicted, and the paths that the input may mean.
+---@field fingerprint string Names the input and the files as they are shown here.
+---@field stack backstitch.Frame[] The places that the call stands in, the outermost first: session, turn, subagent, call.
+---@field recent backstitch.Checkpoint[] The last checkpoints of the session, newest first; at most 20.
+---@field others string[] Other calls that are held, and agents that are at work meanwhile.
+
+---@class backstitch.PauseDetailsParams
+---@field pause string For example `p7`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.PauseParams
+---@field session? string|nil The default is any session.
+---@field all? boolean|nil True: calls of subagents, too.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.PausesParams
+---@field all? boolean|nil True: with those that are over.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.PausesResult
+---@field seq integer
+---@field pauses backstitch.Pause[]
 
 ---@class backstitch.PinParams
 ---@field rev? string|nil The default is `@`.
@@ -547,6 +732,35 @@
 ---@field checkpoint string
 ---@field part boolean True if the plan moves only a part of its edits.
 
+---One of `input` and `then` is required.
+---@class backstitch.PredictParams
+---@field pause string
+---@field input? any Another input of the tool.
+---@field then? backstitch.WantedText[]|nil Texts of some of the predicted files as they are to be. The answer has the input that leads to them.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---The files that a call would write with another input.
+---@class backstitch.PredictResult
+---@field input any
+---@field predicted backstitch.PredictedFile[]
+---@field unpredicted backstitch.Unpredicted|nil
+---@field fingerprint string
+
+---A file as a call would write it.
+---@class backstitch.PredictedFile
+---@field path backstitch.Text Relative to the root; absolute if it is outside.
+---@field movedFrom backstitch.Text|nil The path that the file has now, if the call moves it.
+---@field letter string `A`, `M`, `D` or `R`.
+---@field now string|nil Text as it is now. Null: there is none, or it is binary or above 1 MiB.
+---@field then string|nil Text after the call.
+---@field added integer|nil Lines.
+---@field removed integer|nil
+---@field line integer|nil First line that changes in the text as it is now, from 0.
+---@field certain boolean
+---@field fails boolean True: the tool will refuse the call.
+---@field why string|nil The reason why it is not certain, or fails.
+
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
@@ -564,6 +778,22 @@
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
+---@class backstitch.RefuseParams
+---@field pause? string|nil
+---@field message? string|nil Reason for the model.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---Lines of a file.
+---@class backstitch.Region
+---@field path string Relative to the root.
+---@field start integer From 0.
+---@field count integer
+---@field state string `present`, or `gone`: all its lines were deleted.
+
+---@class backstitch.RemovedResult
+---@field removed integer Number of breakpoints that were removed.
+
 ---@alias backstitch.Resolution "markers"|"current"|"target"|"left"
 
 ---The result of a restore, or its plan if there was nothing to do.
@@ -573,6 +803,14 @@
 ---@field default? backstitch.Restoring|nil
 
 ---@alias backstitch.Restoring "merge"|"exact"
+
+---The default of `pause` is the only call that is held; the user is asked to choose one of several.
+---@class backstitch.ResumeParams
+---@field pause? string|nil
+---@field input? any Another input of the tool. The default is its own.
+---@field fingerprint? string|nil Fingerprint of the prediction that was shown: only that is let through.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@class backstitch.RevertParams
 ---@field turn? string|nil Asks the user if both `turn` and `step` are left out.
@@ -677,6 +915,12 @@
 ---@field workspace backstitch.Text
 ---@field recorder backstitch.Recorder
 
+---@class backstitch.StepParams
+---@field pause? string|nil
+---@field how? string|nil `over`, `into`, `out`, `file` or `turn`. The default is `over`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---@class backstitch.StoreSettings
 ---@field dir? string|nil Directory of all histories: absolute, or starting with `~/`.
 
@@ -739,6 +983,17 @@
 ---@field more boolean True if there are older checkpoints.
 ---@field at_work backstitch.AgentAtWork[] Sessions of agents that work on a prompt now.
 
+---Makes a `line` breakpoint at these lines, or removes those that are there.
+---@class backstitch.ToggleBreakpointParams
+---@field lines [integer, integer] First line from 0, end excluded.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---Answer to `toggle`: the breakpoint that was made, or those that were removed.
+---@class backstitch.ToggleResult
+---@field added backstitch.Breakpoint|nil
+---@field removed string[]
+
 ---@class backstitch.TurnBeginParams
 ---@field agent string
 ---@field session string
@@ -773,11 +1028,20 @@
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
+---@class backstitch.Unpredicted
+---@field reason string
+---@field paths backstitch.Text[]
+
 ---@class backstitch.Unsaved
 ---@field path backstitch.Text
 ---@field added integer
 ---@field removed integer
 ---@field editor string Name of the editor.
+
+---A text as it is to be after the call.
+---@class backstitch.WantedText
+---@field path string As in `PredictedFile`.
+---@field text string
 
 ---The workspace to use; not needed if only one is open.
 ---@class backstitch.Where
@@ -803,6 +1067,10 @@
 ---@field ["backstitch/turnBegin"] { params: backstitch.TurnBeginParams, result: backstitch.TurnResult }
 ---@field ["backstitch/applyEdit"] { params: backstitch.ApplyEditParams, result: backstitch.ApplyEditResult }
 ---@field ["backstitch/turnEnd"] { params: backstitch.TurnEndParams, result: backstitch.TurnResult }
+---@field ["backstitch/breakpoints"] { params: backstitch.Where, result: backstitch.BreakpointsResult }
+---@field ["backstitch/pauses"] { params: backstitch.PausesParams, result: backstitch.PausesResult }
+---@field ["backstitch/pause"] { params: backstitch.PauseDetailsParams, result: backstitch.PauseDetails }
+---@field ["backstitch/predict"] { params: backstitch.PredictParams, result: backstitch.PredictResult }
 
 ---@class backstitch.Commands
 ---@field ["backstitch.rewind"] { params: backstitch.RewindParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
@@ -818,6 +1086,22 @@
 ---@field ["backstitch.timeline"] { params: backstitch.ShowTimelineParams, result: backstitch.ShowTimelineResult|backstitch.CommandFailed }
 ---@field ["backstitch.review"] { params: backstitch.Where, result: backstitch.ReviewResult|backstitch.CommandFailed }
 ---@field ["backstitch.merge"] { params: backstitch.MergeParams, result: backstitch.MergeResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.add"] { params: backstitch.AddBreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.edit"] { params: backstitch.EditBreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.remove"] { params: backstitch.BreakpointParams, result: backstitch.RemovedResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.enable"] { params: backstitch.BreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.disable"] { params: backstitch.BreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.clear"] { params: backstitch.Where, result: backstitch.RemovedResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.toggle"] { params: backstitch.ToggleBreakpointParams, result: backstitch.ToggleResult|backstitch.CommandFailed }
+---@field ["backstitch.pause"] { params: backstitch.PauseParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
+---@field ["backstitch.resume"] { params: backstitch.ResumeParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.step"] { params: backstitch.StepParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.skip"] { params: backstitch.HeldParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.deny"] { params: backstitch.RefuseParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.stop"] { params: backstitch.RefuseParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.inject"] { params: backstitch.InjectParams, result: backstitch.InjectResult|backstitch.CommandFailed }
+---@field ["backstitch.back"] { params: backstitch.BackParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.inspect"] { params: backstitch.HeldParams, result: backstitch.PauseDetails|backstitch.CommandFailed }
 
 ---@class backstitch.Notifications
 ---@field ["backstitch/didCheckpoint"] backstitch.DidCheckpoint
@@ -827,6 +1111,10 @@
 ---@field ["backstitch/timelineChanged"] backstitch.TimelineChanged
 ---@field ["backstitch/status"] backstitch.Status
 ---@field ["backstitch/changedOnDisk"] backstitch.ChangedOnDisk
+---@field ["backstitch/didPause"] backstitch.DidPause
+---@field ["backstitch/didResume"] backstitch.DidResume
+---@field ["backstitch/breakpointsChanged"] backstitch.BreakpointsChanged
+---@field ["backstitch/didHit"] backstitch.DidHit
 
 return {
   --- The server's commands.
@@ -844,6 +1132,22 @@ return {
     'backstitch.timeline',
     'backstitch.review',
     'backstitch.merge',
+    'backstitch.breakpoint.add',
+    'backstitch.breakpoint.edit',
+    'backstitch.breakpoint.remove',
+    'backstitch.breakpoint.enable',
+    'backstitch.breakpoint.disable',
+    'backstitch.breakpoint.clear',
+    'backstitch.breakpoint.toggle',
+    'backstitch.pause',
+    'backstitch.resume',
+    'backstitch.step',
+    'backstitch.skip',
+    'backstitch.deny',
+    'backstitch.stop',
+    'backstitch.inject',
+    'backstitch.back',
+    'backstitch.inspect',
   },
   --- Notifications from the server.
   notifications = {
@@ -854,5 +1158,9 @@ return {
     'backstitch/timelineChanged',
     'backstitch/status',
     'backstitch/changedOnDisk',
+    'backstitch/didPause',
+    'backstitch/didResume',
+    'backstitch/breakpointsChanged',
+    'backstitch/didHit',
   },
 }

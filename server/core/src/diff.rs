@@ -84,6 +84,28 @@ pub fn hunks(d: &FileDiff) -> Vec<Hunk> {
     Comparison::of(old, new).hunks(d.hunk_path())
 }
 
+/// Returns the first line of the old text that changes, from 0.
+pub fn first_change(old: &[u8], new: &[u8]) -> Option<usize> {
+    line_changes(old, new)
+        .first()
+        .map(|change| change.old.start)
+}
+
+/// Returns the lines added and removed between two texts, in this order; zero for binaries.
+pub fn counts(old: &[u8], new: &[u8]) -> (usize, usize) {
+    let side = |bytes| {
+        Some(Side {
+            path: b"",
+            mode: 0o100_644,
+            bytes,
+        })
+    };
+    line_counts(&FileDiff {
+        old: side(old),
+        new: side(new),
+    })
+}
+
 /// Returns the lines added and removed, in this order; zero for binaries.
 pub fn line_counts(d: &FileDiff) -> (usize, usize) {
     if is_binary(d) {

@@ -44,6 +44,13 @@ pub enum Error {
     /// The request was cancelled.
     #[error("cancelled; nothing was changed")]
     CalledOff,
+    /// A decision on a pause that is decided already.
+    #[error("{pause} is {outcome} already, by {by}")]
+    Resumed {
+        pause: String,
+        outcome: String,
+        by: String,
+    },
     #[error("{0}")]
     Usage(String),
     /// A name that several things have.
@@ -68,7 +75,10 @@ pub enum ErrorKind {
 impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Refused { .. } | Self::Conflicts { .. } | Self::CalledOff => ErrorKind::Refused,
+            Self::Refused { .. }
+            | Self::Resumed { .. }
+            | Self::Conflicts { .. }
+            | Self::CalledOff => ErrorKind::Refused,
             Self::Usage(_) | Self::Ambiguous { .. } | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)

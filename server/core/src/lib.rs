@@ -8,6 +8,7 @@ mod clear;
 mod compare;
 pub mod config;
 mod content;
+pub mod control;
 pub mod diff;
 mod documents;
 mod engine;
@@ -51,7 +52,7 @@ pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState, OpKind,
-    OpState, Operation, RestoreLimits, ShellCommand, Subject, Tag, Tree,
+    OpState, Operation, RestoreLimits, SessionFacts, SessionTurn, ShellCommand, Subject, Tag, Tree,
 };
 pub use open::record_gap;
 pub use places::{Workspace, data_dir, state_dir};

@@ -138,6 +138,11 @@ impl Workspace {
         self.store_dir.join(store::BELL)
     }
 
+    /// The same for breakpoints and held calls.
+    pub fn control_bell(&self) -> PathBuf {
+        self.store_dir.join(crate::store::CONTROL_BELL)
+    }
+
     fn at(base: &Path, root: &Path) -> Self {
         let own = own_dir(base, root);
         let shared = std::fs::read(own.join(SHARED)).ok();

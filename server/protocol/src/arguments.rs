@@ -7,6 +7,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use crate::control::WantedText;
 use crate::editing::WorkspaceEdit;
 
 /// Declares an argument that takes only some values of its inner type.
@@ -80,6 +81,8 @@ pub enum Expected {
     Count,
     Lines,
     Edit,
+    Json,
+    Texts,
 }
 
 /// Type of an argument. An optional argument is an `Option`.
@@ -106,6 +109,8 @@ expected! {
     Lines: Lines,
     LineSpan: Lines,
     WorkspaceEdit: Edit,
+    Value: Json,
+    Vec<WantedText>: Texts,
 }
 
 impl<T: Argument> Argument for Option<T> {

@@ -8,13 +8,18 @@ use serde_json::{Value, from_value, to_value};
 
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
-    ApplyEditParams, ApplyEditResult, BlameResult, ChangedOnDisk, Checkpoint, CheckpointParams,
-    CheckpointResult, CommandFailed, ContentParams, ContentResult, DidCheckpoint, DidFork,
-    DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, FailureData, ForkParams,
-    ForkResult, MergeParams, MergeResult, NewCheckpointParams, PinParams, PinResult, PlanParams,
-    PlanResult, RedoParams, RestoreResult, RevertParams, ReviewParams, ReviewResult, RewindParams,
-    SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams,
-    TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams,
+    AddBreakpointParams, ApplyEditParams, ApplyEditResult, BackParams, BlameResult,
+    BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, ChangedOnDisk,
+    Checkpoint, CheckpointParams, CheckpointResult, CommandFailed, ContentParams, ContentResult,
+    DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause, DidResume, DidRewind, DidSwitch,
+    DiffParams, DiffResult, DocumentParams, EditBreakpointParams, FailureData, ForkParams,
+    ForkResult, HeldParams, InjectParams, InjectResult, MergeParams, MergeResult,
+    NewCheckpointParams, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
+    PinParams, PinResult, PlanParams, PlanResult, PredictParams, PredictResult, RedoParams,
+    RefuseParams, RemovedResult, RestoreResult, ResumeParams, RevertParams, ReviewParams,
+    ReviewResult, RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams,
+    ShowTimelineResult, Status, StepParams, SwitchParams, TagParams, TagResult, TimelineChanged,
+    TimelineParams, TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams,
     TurnEndParams, TurnResult, UndoParams, Where,
 };
 
@@ -238,6 +243,10 @@ requests! {
     TurnBegin(TurnBeginParams) -> TurnResult = Changes "backstitch/turnBegin";
     ApplyEdit(ApplyEditParams) -> ApplyEditResult = Changes "backstitch/applyEdit";
     TurnEnd(TurnEndParams) -> TurnResult = Changes "backstitch/turnEnd";
+    Breakpoints(Where) -> BreakpointsResult = Reads "backstitch/breakpoints";
+    Pauses(PausesParams) -> PausesResult = Reads "backstitch/pauses";
+    Pause(PauseDetailsParams) -> PauseDetails = Reads "backstitch/pause";
+    Predict(PredictParams) -> PredictResult = Reads "backstitch/predict";
 }
 
 commands! {
@@ -254,6 +263,22 @@ commands! {
     Timeline(ShowTimelineParams) -> ShowTimelineResult = "backstitch.timeline", "Show the Timeline";
     Review(Where) -> ReviewResult = "backstitch.review", "Review Agent Changes";
     Merge(MergeParams) -> MergeResult = "backstitch.merge", "Merge the Change on Disk";
+    AddBreakpoint(AddBreakpointParams) -> BreakpointResult = "backstitch.breakpoint.add", "Add an Agent Breakpoint…";
+    EditBreakpoint(EditBreakpointParams) -> BreakpointResult = "backstitch.breakpoint.edit", "Edit Agent Breakpoint…";
+    RemoveBreakpoint(BreakpointParams) -> RemovedResult = "backstitch.breakpoint.remove", "Remove Agent Breakpoint";
+    EnableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.enable", "Enable Agent Breakpoint";
+    DisableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.disable", "Disable Agent Breakpoint";
+    ClearBreakpoints(Where) -> RemovedResult = "backstitch.breakpoint.clear", "Remove All Agent Breakpoints";
+    ToggleBreakpoint(ToggleBreakpointParams) -> ToggleResult = "backstitch.breakpoint.toggle", "Stop Agents Here";
+    Pause(PauseParams) -> BreakpointResult = "backstitch.pause", "Pause the Agent at its Next Call";
+    Resume(ResumeParams) -> DecisionResult = "backstitch.resume", "Continue the Held Call";
+    Step(StepParams) -> DecisionResult = "backstitch.step", "Step to the Next Call";
+    Skip(HeldParams) -> DecisionResult = "backstitch.skip", "Skip the Held Call";
+    Deny(RefuseParams) -> DecisionResult = "backstitch.deny", "Deny the Held Call…";
+    Stop(RefuseParams) -> DecisionResult = "backstitch.stop", "Stop the Agent's Turn";
+    Inject(InjectParams) -> InjectResult = "backstitch.inject", "Tell the Agent…";
+    Back(BackParams) -> DecisionResult = "backstitch.back", "Take the Agent's Last Steps Back…";
+    Inspect(HeldParams) -> PauseDetails = "backstitch.inspect", "Show the Held Call";
 }
 
 /// Notifications from the server.
@@ -265,4 +290,8 @@ pub const NOTIFICATIONS: &[Notification] = &[
     notification::<TimelineChanged>("backstitch/timelineChanged"),
     notification::<Status>("backstitch/status"),
     notification::<ChangedOnDisk>("backstitch/changedOnDisk"),
+    notification::<DidPause>("backstitch/didPause"),
+    notification::<DidResume>("backstitch/didResume"),
+    notification::<BreakpointsChanged>("backstitch/breakpointsChanged"),
+    notification::<DidHit>("backstitch/didHit"),
 ];

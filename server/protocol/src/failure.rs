@@ -49,5 +49,9 @@ names! {
         Cancelled,
         Store,
         Failed,
+        /// Another one has decided before.
+        AlreadyResumed,
+        /// The state changed since it was shown.
+        Stale,
     }
 }

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod catalogue;
+mod control;
 #[cfg(test)]
 mod declarations;
 mod editing;
@@ -20,6 +21,7 @@ pub use catalogue::{
     COMMANDS, Command, CommandSpec, CustomRequest, Effect, NOTIFICATIONS, Notification, REQUESTS,
     RequestSpec, Shape, failure_data,
 };
+pub use control::*;
 pub use editing::*;
 pub use failure::*;
 pub use history::*;

@@ -4,6 +4,9 @@
 //! unknown field is refused, and the list after the name has the rules about several of them.
 
 use crate::arguments::{Field, LineSpan, Lines, Name, Names, Params, Rule};
+use serde_json::Value;
+
+use crate::control::WantedText;
 use crate::editing::WorkspaceEdit;
 use crate::names;
 
@@ -27,6 +30,8 @@ options! {
         pub content_provider: bool,
         /// The client wants the notifications, and failures of commands as errors instead of messages.
         pub notifications: bool,
+        /// The client shows held calls to the user.
+        pub panels: bool,
         /// Form of the lenses. The default is `full`.
         #[cfg_attr(test, schemars(with = "Option<LensForm>"))]
         pub lens_form: Option<String>,
@@ -382,6 +387,132 @@ params! {
         /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
         pub agent: Option<Name>,
         pub session: Option<Name>,
+    }
+
+    pub struct PausesParams in workspace [] {
+        /// True: with those that are over.
+        pub all: Option<bool>,
+    }
+
+    pub struct PauseDetailsParams in workspace [] {
+        /// For example `p7`.
+        pub pause: Name,
+    }
+
+    /// One of `input` and `then` is required.
+    pub struct PredictParams in workspace [Rule::OneOf(&["input", "then"])] {
+        pub pause: Name,
+        /// Another input of the tool.
+        pub input: Option<Value>,
+        /// Texts of some of the predicted files as they are to be. The answer has the input that leads to them.
+        pub then: Option<Vec<WantedText>>,
+    }
+
+    pub struct AddBreakpointParams in workspace [] {
+        /// `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
+        pub kind: Name,
+        /// The parameters of the kind, as in `Breakpoint`.
+        pub spec: Value,
+        /// `before` or `after` the call. The default is the usual moment of the kind.
+        pub at: Option<Name>,
+        pub agent: Option<Name>,
+        pub session: Option<Name>,
+        pub subagent: Option<Name>,
+        /// Condition in jq.
+        pub when: Option<Name>,
+        /// Condition on the number of triggers: `>= 3`, `== 2`, `% 5`.
+        pub hits: Option<Name>,
+        /// `pause`, `log` or `deny`. The default is `pause`.
+        pub action: Option<Name>,
+        /// Text for the model, or of the log.
+        pub message: Option<String>,
+        pub once: Option<bool>,
+        /// `ask`, `hold`, `deny` or `allow`: the outcome if nobody sees it. The default is the setting.
+        pub unattended: Option<Name>,
+    }
+
+    /// Fields that are left out stay. An empty text clears its field.
+    pub struct EditBreakpointParams in workspace [] {
+        /// For example `b3`.
+        pub breakpoint: Name,
+        pub when: Option<String>,
+        pub hits: Option<String>,
+        pub action: Option<Name>,
+        pub message: Option<String>,
+        pub once: Option<bool>,
+    }
+
+    pub struct BreakpointParams in workspace [] {
+        /// For example `b3`.
+        pub breakpoint: Name,
+    }
+
+    /// Makes a `line` breakpoint at these lines, or removes those that are there.
+    pub struct ToggleBreakpointParams in workspace [Rule::Needs("lines", "uri")] {
+        /// First line from 0, end excluded.
+        pub lines: Lines,
+    }
+
+    pub struct PauseParams in workspace [] {
+        /// The default is any session.
+        pub session: Option<Name>,
+        /// True: calls of subagents, too.
+        pub all: Option<bool>,
+    }
+
+    /// The default of `pause` is the only call that is held; the user is asked to choose one of several.
+    pub struct ResumeParams in workspace [] {
+        pub pause: Option<Name>,
+        /// Another input of the tool. The default is its own.
+        pub input: Option<Value>,
+        /// Fingerprint of the prediction that was shown: only that is let through.
+        pub fingerprint: Option<Name>,
+    }
+
+    pub struct StepParams in workspace [] {
+        pub pause: Option<Name>,
+        /// `over`, `into`, `out`, `file` or `turn`. The default is `over`.
+        pub how: Option<Name>,
+    }
+
+    pub struct HeldParams in workspace [] {
+        pub pause: Option<Name>,
+    }
+
+    pub struct RefuseParams in workspace [] {
+        pub pause: Option<Name>,
+        /// Reason for the model.
+        pub message: Option<String>,
+    }
+
+    pub struct InjectParams in workspace [] {
+        /// Text for the model. It goes with the next event that can carry it.
+        pub text: Name,
+        /// The session of this held call.
+        pub pause: Option<Name>,
+        /// The default is any session.
+        pub session: Option<Name>,
+    }
+
+    pub struct BackParams in workspace [] {
+        pub pause: Option<Name>,
+        /// Number of steps. The default is 1.
+        pub steps: Option<usize>,
+        /// The default is `fail`.
+        #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
+        pub on_conflict: Option<Name>,
+    }
+}
+
+impl HeldParams {
+    /// The parameters that name a held call.
+    #[must_use]
+    pub fn of(pause: &str) -> Self {
+        Self {
+            pause: serde_json::from_value(pause.into()).ok(),
+            uri: None,
+            workspace: None,
+        }
     }
 }
 

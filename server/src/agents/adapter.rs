@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
+use serde_json::Value;
 
 use super::answer::{Answer, AnswerPart, HookOutput, NotTaken};
 use super::settings_plan::SettingsPlan;
@@ -35,6 +36,19 @@ pub trait Agent: Sync {
 
     /// Encodes an answer that has parts, all of which the agent takes at this event.
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput;
+
+    /// Returns the payload of a call with another input. None: the payload is not one of a call.
+    fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>> {
+        let mut payload: Value = serde_json::from_slice(payload).ok()?;
+        *payload.get_mut("tool_input")? = input.clone();
+        serde_json::to_vec(&payload).ok()
+    }
+
+    /// Returns the text of a shell command. None: the tool is no shell.
+    fn command(&self, tool: &str, input: &Value) -> Option<String>;
+
+    /// True if a person sits before the agent and can answer its own questions. Read from the hook's environment.
+    fn is_attended(&self) -> bool;
 
     /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
@@ -85,7 +99,8 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    fn taken_at(&self, event: &str) -> &'static [AnswerPart] {
+    /// Returns the parts of an answer that the agent takes at one of its events.
+    pub fn taken_at(&self, event: &str) -> &'static [AnswerPart] {
         let at = self.taken.iter().find(|(name, _)| *name == event);
         at.map_or(&[], |(_, parts)| parts)
     }
@@ -117,10 +132,13 @@ pub enum HookEdit<'a> {
     /// Every event gets a hook that runs this command. An older hook of ours is replaced in its place.
     Install {
         command: &'a str,
+        /// True if a call does not run whose hook failed in any way.
+        strict: bool,
     },
     /// The same in an empty file, for one that cannot be edited: its user adds the entries by hand.
     Entries {
         command: &'a str,
+        strict: bool,
     },
     Uninstall,
 }
@@ -130,6 +148,8 @@ pub enum HookEdit<'a> {
 pub struct Hooks {
     /// Event and command of each.
     pub entries: Vec<(String, String)>,
+    /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
+    pub without_limit: Vec<&'static str>,
     /// The setting in this file that disables all hooks.
     pub disabled_by: Option<&'static str>,
 }

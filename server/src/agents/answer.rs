@@ -12,13 +12,14 @@ pub struct Answer {
     pub input: Option<Value>,
     /// Text for the model.
     pub note: Option<String>,
+    /// The turn ends here, for this reason.
+    pub stop: Option<String>,
 }
 
 /// Decision about a tool call that waits for it, with the reason for the user and the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), expect(dead_code, reason = "no call is held so far"))]
 pub enum ToolDecision {
-    /// The call runs, and the agent does not ask its user.
+    /// The call runs, and the agent does not ask its user. Only for agents that take a changed input with nothing less.
     Allow(String),
     /// The call does not run.
     Deny(String),
@@ -34,6 +35,7 @@ pub enum AnswerPart {
     Ask,
     Input,
     Note,
+    Stop,
 }
 
 impl Answer {
@@ -46,7 +48,11 @@ impl Answer {
         });
         let input = self.input.as_ref().map(|_| AnswerPart::Input);
         let note = self.note.as_ref().map(|_| AnswerPart::Note);
-        [decision, input, note].into_iter().flatten().collect()
+        let stop = self.stop.as_ref().map(|_| AnswerPart::Stop);
+        [decision, input, note, stop]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 
@@ -59,6 +65,7 @@ impl AnswerPart {
             Self::Ask => "a question to its user",
             Self::Input => "a changed input",
             Self::Note => "a text for the model",
+            Self::Stop => "the end of its turn",
         }
     }
 }

@@ -40,6 +40,16 @@ impl Agent for ClaudeCode {
         output::encode(event, answer)
     }
 
+    fn command(&self, tool: &str, input: &Value) -> Option<String> {
+        let text = input.get("command").filter(|_| tool == "Bash")?;
+        text.as_str().map(str::to_owned)
+    }
+
+    fn is_attended(&self) -> bool {
+        // headless it is 0, and a question means a refusal there
+        std::env::var_os("CLAUDE_CODE_SESSION_ATTENDED").is_none_or(|value| value != "0")
+    }
+
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
         let payload = json!({
             "hook_event_name": "UserPromptSubmit",
@@ -87,13 +97,16 @@ impl Agent for ClaudeCode {
 
     fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
         let timeout = self.abilities().hook_timeout;
-        let add = |command| move |settings: &mut Value| hooks::add(settings, command, timeout);
+        let add = |command, strict| {
+            let form = hooks::HookForm { timeout, strict };
+            move |settings: &mut Value| hooks::add(settings, command, form)
+        };
         match edit {
-            HookEdit::Install { command } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, add(command))
+            HookEdit::Install { command, strict } => {
+                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
             }
-            HookEdit::Entries { command } => {
-                SettingsPlan::new(JsonSettings::blank(settings), add(command))
+            HookEdit::Entries { command, strict } => {
+                SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
             }
             HookEdit::Uninstall => SettingsPlan::undo(
                 JsonSettings::read(settings)?,
@@ -111,6 +124,7 @@ impl Agent for ClaudeCode {
         let disabled = "disableAllHooks";
         Ok(Hooks {
             entries: hooks::ours(&settings),
+            without_limit: hooks::without_limit(&settings),
             disabled_by: (settings[disabled] == Value::Bool(true)).then_some(disabled),
         })
     }

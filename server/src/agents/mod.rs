@@ -9,7 +9,7 @@ pub mod program;
 mod settings_plan;
 
 pub use adapter::{Agent, HookEdit, Hooks};
-pub use answer::{Answer, HookOutput};
+pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use machine::home;
 pub use settings_plan::SettingsPlan;
 

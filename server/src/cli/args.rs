@@ -7,6 +7,10 @@ use backstitch_core::model::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::complete;
+use super::control_args::{
+    BackArgs, BreakpointArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ResumeArgs,
+    StepArgs, StopArgs,
+};
 
 const REVISIONS: &str = "\
 A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @turn (just before the agent's last turn), @ (now), @~2 (two \
@@ -306,6 +310,42 @@ pub enum CliCommand {
             This cannot be undone."
     )]
     Clear(ClearArgs),
+    /// Stop agents before a tool call, or after one: by tool, file, lines, text, command, number, error or budget
+    Breakpoint(BreakpointArgs),
+    /// List the calls that are held now
+    #[command(
+        after_help = "Examples:\n  backstitch pauses\n  backstitch pauses --watch\n  backstitch pauses --all --json"
+    )]
+    Pauses(PausesArgs),
+    /// Hold the next call of an agent
+    Pause(PauseArgs),
+    /// Let a held call run, as it is or with another input
+    #[command(after_help = "Examples:\n  \
+            backstitch resume\n  \
+            backstitch inspect --json | jq .pause.input > input.json\n  \
+            backstitch resume p7 --input input.json\n\n\
+            The agent's own rules go on as if nobody had looked: it may still ask.")]
+    Resume(ResumeArgs),
+    /// Let a held call run, and stop at the next one
+    #[command(
+        after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step file"
+    )]
+    Step(StepArgs),
+    /// Keep a held call from running; the agent goes on without it
+    Skip(HeldArgs),
+    /// Refuse a held call, with a reason for the model
+    #[command(after_help = "Examples:\n  backstitch deny -m \"use the helper in util.rs\"")]
+    Deny(DenyArgs),
+    /// Refuse a held call, and end the agent's turn
+    Stop(StopArgs),
+    /// Send a text to the model of an agent, with its next event
+    #[command(after_help = "Examples:\n  backstitch inject \"the tests are in tests/unit\"")]
+    Inject(InjectArgs),
+    /// Undo the last steps of a held call's session, refuse the call, and tell the model
+    #[command(after_help = "Examples:\n  backstitch back\n  backstitch back 3")]
+    Back(BackArgs),
+    /// Print a held call with its input
+    Inspect(HeldArgs),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {
@@ -365,6 +405,9 @@ pub struct SetupArgs {
     /// Remove the settings that setup wrote
     #[arg(long)]
     pub uninstall: bool,
+    /// Have calls blocked whose hook fails in any way, as far as the agent can: no breakpoint is missed then
+    #[arg(long, conflicts_with = "uninstall")]
+    pub strict: bool,
     /// Say if each agent is recorded; if not, why, and what to do; write nothing
     #[arg(long, conflicts_with_all = ["print", "uninstall", "repair", "scope"])]
     pub status: bool,

@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 use super::args;
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
-use super::line_range::LineRange;
+use super::line_range::TypedLines;
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::to_protocol;
@@ -23,7 +23,11 @@ use crate::to_protocol;
 const CHUNK: usize = 32 << 10;
 
 pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult<()> {
-    let range = options.lines.as_deref().map(LineRange::parse).transpose()?;
+    let range = options
+        .lines
+        .as_deref()
+        .map(TypedLines::parse)
+        .transpose()?;
     let shown = options.path.to_string_lossy();
     let path = context.path(&options.path)?.ok_or_else(|| {
         CliError::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
@@ -298,7 +302,7 @@ mod tests {
 
     #[test]
     fn line_ranges_are_parsed() {
-        let parse = |typed: &str| LineRange::parse(typed).ok().map(|l| (l.from, l.to));
+        let parse = |typed: &str| TypedLines::parse(typed).ok().map(|l| (l.from, l.to));
         assert_eq!(parse("10,20"), Some((10, Some(20))));
         assert_eq!(parse("10,+5"), Some((10, Some(14))));
         assert_eq!(parse("10"), Some((10, None)));
@@ -322,7 +326,7 @@ mod tests {
 
     #[test]
     fn lines_end_with_the_file() {
-        let within = |typed: &str| LineRange::parse(typed)?.within(5, "f");
+        let within = |typed: &str| TypedLines::parse(typed)?.within(5, "f");
         assert_eq!(within("2,9").unwrap(), 2..=5);
         assert_eq!(within("5").unwrap(), 5..=5);
         let message = within("6").unwrap_err().message;

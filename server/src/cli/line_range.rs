@@ -7,13 +7,13 @@ use crate::render;
 
 /// A typed range of lines, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LineRange {
+pub struct TypedLines {
     pub from: usize,
     /// None is the last line.
     pub to: Option<usize>,
 }
 
-impl LineRange {
+impl TypedLines {
     pub fn parse(typed: &str) -> CliResult<Self> {
         let wrong = || {
             CliError::usage(format!("-L {typed} is not a range of lines"))

@@ -4,13 +4,16 @@
 pub mod args;
 mod blame;
 mod branch;
+mod breakpoint;
 mod complete;
 pub mod context;
+mod control_args;
 mod diff;
 pub mod error;
 mod files;
 mod gc;
 mod graph;
+mod held;
 mod hints;
 
 mod line;
@@ -52,11 +55,18 @@ pub fn parse() -> Result<Cli, ExitCode> {
 
 /// Runs a command on the history.
 pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    let command = match held::run(command, global, out) {
+        Ok(outcome) => return outcome,
+        Err(other) => other,
+    };
     match command {
         CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
         CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
         CliCommand::Status => store::status(global, out),
         command => {
+            if decides(&command) {
+                held::refuse_agents(&context::find(global)?)?;
+            }
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
             if is_paged(&command) {
@@ -106,6 +116,16 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
         }
         CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
+    }
+}
+
+/// True if a command changes files or the history in a way that an agent may not do by itself.
+fn decides(command: &CliCommand) -> bool {
+    match command {
+        CliCommand::Rewind(options) => !options.restore.confirm.dry_run,
+        CliCommand::Gc(options) => !(options.dry_run || options.if_due),
+        CliCommand::Clear(_) => true,
+        _ => false,
     }
 }
 
@@ -169,7 +189,18 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         CliCommand::Stats => stats::stats(context),
         CliCommand::Clear(options) => stats::clear(context, &options),
         CliCommand::Scan => Ok(context.engine.capture_mut().continue_scan()?),
-        CliCommand::Demo(_)
+        CliCommand::Breakpoint(_)
+        | CliCommand::Pauses(_)
+        | CliCommand::Pause(_)
+        | CliCommand::Resume(_)
+        | CliCommand::Step(_)
+        | CliCommand::Skip(_)
+        | CliCommand::Deny(_)
+        | CliCommand::Stop(_)
+        | CliCommand::Inject(_)
+        | CliCommand::Back(_)
+        | CliCommand::Inspect(_)
+        | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)
         | CliCommand::Status

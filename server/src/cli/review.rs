@@ -13,7 +13,7 @@ use super::context::CommandContext;
 use super::error::{CliError, CliResult};
 use super::files;
 use super::line::TextLine;
-use super::line_range::LineRange;
+use super::line_range::TypedLines;
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, PLAIN, Paint, PathChange, RED};
 use crate::to_protocol;
@@ -34,7 +34,11 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
     let with_hunks = !paths.is_empty() || options.turn.is_some();
     let turn = options.turn.as_deref().map(|rev| turn(context, rev));
     let turn = turn.transpose()?;
-    let lines = options.lines.as_deref().map(LineRange::parse).transpose()?;
+    let lines = options
+        .lines
+        .as_deref()
+        .map(TypedLines::parse)
+        .transpose()?;
     for (option, is_given) in [
         ("--lines", lines.is_some()),
         ("--shown", options.shown.is_some()),

@@ -10,11 +10,14 @@ use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
+use backstitch_core::control::Armed;
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace, record_gap};
 
 use crate::agents::{self, Agent, Answer, HookOutput};
+use crate::control::gate::{AtGate, Passed};
 use binding::Binding;
 
 /// Maximum payload in bytes that is read into memory.
@@ -29,12 +32,21 @@ struct Invocation {
     agent: Option<String>,
     workspace: Option<PathBuf>,
     store_dir: Option<PathBuf>,
+    /// Time that the agent waits for this hook, as its entry says.
+    limit: Option<Duration>,
+}
+
+/// A handled event: the output for the agent, and the pause that is over once the agent has it.
+struct Handled {
+    output: HookOutput,
+    passed: Option<Passed>,
 }
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
+    let started = Instant::now();
     let invocation = Invocation::read(args);
     // no agent has done this, so nothing is missing in the history
     if invocation.agent.is_none() || std::io::stdin().is_terminal() {
@@ -44,15 +56,19 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     }
     let mut workspace = None;
     let mut warning = None;
-    let handled = AssertUnwindSafe(|| handle(&invocation, &mut workspace, &mut warning));
+    let handled = AssertUnwindSafe(|| handle(&invocation, started, &mut workspace, &mut warning));
     let outcome = catch_unwind(handled)
         .unwrap_or_else(|panic| Err(format!("internal error: {}", panic_text(panic.as_ref()))));
     let error = match outcome {
-        Ok(output) => {
+        Ok(handled) => {
             if let Some(warning) = warning {
                 print(&warning);
             }
-            return send(&output);
+            let exit = send(&handled.output);
+            if let (Some(passed), Some(workspace)) = (handled.passed, &workspace) {
+                passed.answered(workspace);
+            }
+            return exit;
         }
         Err(error) => error,
     };
@@ -70,17 +86,97 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// failure can record a gap. Sets `warning` for an error that is not a gap.
 fn handle(
     invocation: &Invocation,
+    started: Instant,
     found: &mut Option<Workspace>,
     warning: &mut Option<String>,
-) -> Result<HookOutput, String> {
+) -> Result<Handled, String> {
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or(BY_HAND)?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
     let event = agent.parse(&payload).map_err(|e| e.to_string())?;
-    drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
-    let answer = record(invocation, workspace, &event, warning)?;
-    agent.answer(&event, &answer).map_err(|e| e.to_string())
+    // one look at a file that is missing unless something is armed
+    let armed = match Armed::read(&workspace.store_dir) {
+        Ok(None) => {
+            drop(payload);
+            let answer = record(invocation, workspace, &event, warning)?;
+            let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
+            return Ok(Handled {
+                output,
+                passed: None,
+            });
+        }
+        Ok(Some(armed)) => Ok(armed),
+        Err(error) => Err(error),
+    };
+    let gate = AtGate {
+        workspace,
+        agent,
+        event: &event,
+        payload: &payload,
+        limit: invocation.limit,
+        started,
+    };
+    pass(invocation, gate, armed, warning)
+}
+
+/// Has an event pass the gate. A call that has run is recorded before: only then its changes are known. One that has
+/// not is recorded after the decision, if it runs. A failure to record does not lose the answer.
+fn pass(
+    invocation: &Invocation,
+    gate: AtGate<'_>,
+    armed: backstitch_core::Result<Armed>,
+    warning: &mut Option<String>,
+) -> Result<Handled, String> {
+    let AtGate {
+        workspace,
+        agent,
+        event,
+        ..
+    } = gate;
+    let keep = |event: &AgentEvent, warning: &mut Option<String>| {
+        if let Err(error) = record(invocation, workspace, event, warning) {
+            record_gap(workspace, &error);
+            warning.get_or_insert(error);
+        }
+    };
+    let has_run = !matches!(event.kind, EventKind::Before(_));
+    if has_run {
+        keep(event, warning);
+    }
+    let passed = gate.pass(armed);
+    if let Some(said) = &passed.warning {
+        warning.get_or_insert_with(|| said.clone());
+    }
+    if passed.abandoned {
+        return Ok(Handled {
+            output: HookOutput::default(),
+            passed: None,
+        });
+    }
+    if !has_run && !passed.prevented {
+        let changed = passed
+            .payload
+            .as_deref()
+            .and_then(|payload| agent.parse(payload).ok());
+        keep(changed.as_ref().unwrap_or(event), warning);
+    }
+    if passed.ends_turn {
+        // the agent reports no end of a turn that a hook ended
+        let end = AgentEvent {
+            kind: EventKind::Stop { background: false },
+            subagent: None,
+            ..event.clone()
+        };
+        keep(&end, warning);
+    }
+    let output = agent
+        .answer(event, &passed.answer)
+        .map_err(|e| e.to_string())?;
+    Ok(Handled {
+        output,
+        passed: Some(passed),
+    })
 }
 
 /// Records one event. Returns the answer to it.
@@ -162,6 +258,10 @@ impl Invocation {
             match arg.to_str() {
                 Some("--workspace") => read.workspace = args.next().map(PathBuf::from),
                 Some("--store-dir") => read.store_dir = args.next().map(PathBuf::from),
+                Some("--limit") => {
+                    let seconds = args.next().and_then(|arg| arg.to_str()?.parse().ok());
+                    read.limit = seconds.map(Duration::from_secs);
+                }
                 Some(name) if read.agent.is_none() && !name.starts_with('-') => {
                     read.agent = Some(name.to_owned());
                 }
@@ -269,10 +369,13 @@ mod tests {
             "claude-code",
             "--workspace",
             "/w",
+            "--limit",
+            "600",
         ];
         let read = Invocation::read(args.into_iter().map(OsString::from));
         assert_eq!(read.agent.as_deref(), Some("claude-code"));
         assert_eq!(read.store_dir.as_deref(), Some(Path::new("/s")));
+        assert_eq!(read.limit, Some(Duration::from_secs(600)));
         assert_eq!(read.workspace.as_deref(), Some(Path::new("/w")));
     }
 

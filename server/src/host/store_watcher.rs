@@ -19,7 +19,13 @@ pub enum StoreEvent {
     /// From here on the bell is watched.
     Opened(PathBuf),
     Committed(PathBuf),
+    /// Breakpoints or held calls have changed.
+    ControlCommitted(PathBuf),
 }
+
+/// The event of each bell.
+const EVENTS: [fn(PathBuf) -> StoreEvent; 2] =
+    [StoreEvent::Committed, StoreEvent::ControlCommitted];
 
 /// Interval of the poll, and so the longest delay after a missed event.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -27,12 +33,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Sends an event each time that the bell of a workspace has changed, until the receiver is closed or the workspace
 /// is dropped.
 pub fn listen(handle: &Arc<WorkspaceHandle>, events: UnboundedSender<StoreEvent>) -> Result<()> {
-    let (bell, root) = (handle.workspace().bell(), handle.root().to_path_buf());
+    let workspace = handle.workspace();
+    let bells = [workspace.bell(), workspace.control_bell()];
+    let root = handle.root().to_path_buf();
     let handle = Arc::downgrade(handle);
     let thread = std::thread::Builder::new().name("backstitch store".into());
     let spawned = thread.spawn(move || {
         let is_over = || events.is_closed() || handle.strong_count() == 0;
-        follow(&bell, &root, &events, &is_over);
+        follow(&bells, &root, &events, &is_over);
     });
     spawned.map(|_| ()).map_err(|source| Error::Io {
         what: messages::START_THREAD.into(),
@@ -41,17 +49,21 @@ pub fn listen(handle: &Arc<WorkspaceHandle>, events: UnboundedSender<StoreEvent>
 }
 
 fn follow(
-    bell: &Path,
+    bells: &[PathBuf; 2],
     root: &Path,
     events: &UnboundedSender<StoreEvent>,
     is_over: &dyn Fn() -> bool,
 ) {
     let (sender, changes) = channel();
-    let name = bell.file_name().map(ToOwned::to_owned);
+    let names: Vec<_> = bells
+        .iter()
+        .filter_map(|bell| bell.file_name())
+        .map(ToOwned::to_owned)
+        .collect();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let of_bell = |event: &notify::Event| {
             let mut paths = event.paths.iter();
-            paths.any(|path| path.file_name() == name.as_deref())
+            paths.any(|path| names.iter().any(|name| path.file_name() == Some(name)))
         };
         if event.is_ok_and(|event| !event.kind.is_access() && of_bell(&event)) {
             sender.send(()).ok();
@@ -60,10 +72,10 @@ fn follow(
     .inspect_err(|error| tracing::warn!("no watcher, looking from time to time: {error}"))
     .ok();
     let mut watched = false;
-    let mut last = std::fs::read(bell).ok();
+    let mut last = bells.each_ref().map(|bell| std::fs::read(bell).ok());
     events.send(StoreEvent::Opened(root.to_path_buf())).ok();
     while !is_over() {
-        if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
+        if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bells[0].parent()) {
             // there may be no store yet
             watched = watcher.watch(dir, RecursiveMode::NonRecursive).is_ok();
         }
@@ -72,16 +84,21 @@ fn follow(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_INTERVAL),
         }
-        let now = std::fs::read(bell).ok();
-        // the bell is rewritten in two steps: an empty one is about to change
-        if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
-            last = now;
-            if events
-                .send(StoreEvent::Committed(root.to_path_buf()))
-                .is_err()
-            {
-                return;
-            }
+        let sent = bells
+            .iter()
+            .zip(&mut last)
+            .zip(EVENTS)
+            .all(|((bell, last), event)| {
+                let now = std::fs::read(bell).ok();
+                // the bell is rewritten in two steps: an empty one is about to change
+                let has_rung = now != *last && now.as_ref().is_none_or(|text| !text.is_empty());
+                if has_rung {
+                    *last = now;
+                }
+                !has_rung || events.send(event(root.to_path_buf())).is_ok()
+            });
+        if !sent {
+            return;
         }
     }
 }

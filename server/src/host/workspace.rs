@@ -1,11 +1,12 @@
 //! An open workspace: two threads with an engine each, one for reads and one for writes, so
-//! that no read waits for a restore. Owns the opening of the engines, and limits a panic to the job that caused it.
+//! that no read waits for a restore, and a third one for breakpoints and held calls. Owns the opening of the engines, and limits a panic to the job that caused it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use backstitch_core::control::Control;
 use backstitch_core::{
     EditorLease, Engine, Error, Recorder, RecorderStatus, Recording, Result, Workspace,
 };
@@ -14,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 use super::messages;
 
 type EngineJob = Box<dyn FnOnce(&mut EngineWorker) + Send>;
+type ControlJob = Box<dyn FnOnce(&mut ControlWorker) + Send>;
 
 #[derive(Debug)]
 pub struct WorkspaceHandle {
@@ -27,6 +29,7 @@ pub struct WorkspaceHandle {
     pub merging: tokio::sync::Mutex<()>,
     asks: Sender<EngineJob>,
     acts: Sender<EngineJob>,
+    controls: Sender<ControlJob>,
     /// Keeps watching the files as long as the workspace is open.
     _recorder: Recorder,
     standing: watch::Receiver<RecorderStatus>,
@@ -38,6 +41,12 @@ struct EngineWorker {
     engine: Option<(Engine, Option<StoreIdentity>)>,
     /// The editor's name and its lease, for the thread that writes.
     editor: Option<(String, Option<Arc<EditorLease>>)>,
+}
+
+/// State of the thread for breakpoints and held calls: their database, once there is one.
+struct ControlWorker {
+    workspace: Workspace,
+    control: Option<(Control, Option<StoreIdentity>)>,
 }
 
 /// Parameters of a job that writes.
@@ -55,6 +64,7 @@ impl WorkspaceHandle {
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
+        let controls = spawn_control(workspace.clone())?;
         let (sender, standing) = watch::channel(RecorderStatus::Waiting);
         let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
             if let RecorderStatus::Failed(why) = &standing {
@@ -71,6 +81,7 @@ impl WorkspaceHandle {
             merging: tokio::sync::Mutex::default(),
             asks,
             acts,
+            controls,
         })
     }
 
@@ -107,6 +118,18 @@ impl WorkspaceHandle {
         F: FnOnce(WriteAccess<'_>) -> Result<T> + Send + 'static,
     {
         send_job(&self.acts, move |worker| work(worker.acting(create_store)?)).await
+    }
+
+    /// Runs a job on the database of breakpoints and held calls. None: there is no such database, and `create` is false.
+    pub async fn control<T, F>(&self, create: bool, work: F) -> Result<Option<T>>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Control) -> Result<T> + Send + 'static,
+    {
+        send_job(&self.controls, move |worker: &mut ControlWorker| {
+            worker.control(create)?.map(work).transpose()
+        })
+        .await
     }
 
     /// Gives up the editor's lease after all earlier jobs. No write is possible after that.
@@ -146,13 +169,37 @@ fn serve(mut worker: EngineWorker, jobs: &Receiver<EngineJob>) {
     }
 }
 
-async fn send_job<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
+fn spawn_control(workspace: Workspace) -> Result<Sender<ControlJob>> {
+    let (sender, jobs) = channel::<ControlJob>();
+    let mut worker = ControlWorker {
+        workspace,
+        control: None,
+    };
+    let work = move || {
+        while let Ok(job) = jobs.recv() {
+            if catch_unwind(AssertUnwindSafe(|| job(&mut worker))).is_err() {
+                worker.control = None;
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("backstitch control".to_owned());
+    let spawned = thread.spawn(work);
+    spawned.map(|_| sender).map_err(|source| Error::Io {
+        what: messages::START_THREAD.into(),
+        source,
+    })
+}
+
+type Job<W> = Box<dyn FnOnce(&mut W) + Send>;
+
+async fn send_job<T, W, F>(to: &Sender<Job<W>>, work: F) -> Result<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut EngineWorker) -> Result<T> + Send + 'static,
+    W: 'static,
+    F: FnOnce(&mut W) -> Result<T> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    let job: EngineJob = Box::new(move |worker| {
+    let job: Job<W> = Box::new(move |worker| {
         let outcome = work(worker);
         // the caller may be gone
         answer.send(outcome).ok();
@@ -163,6 +210,25 @@ where
     };
     to.send(job).map_err(|_| failed(messages::THREAD_ENDED))?;
     answered.await.map_err(|_| failed(messages::PANIC))?
+}
+
+impl ControlWorker {
+    fn control(&mut self, create: bool) -> Result<Option<&Control>> {
+        let there = identity_of(&self.workspace.store_dir.join(Control::DATABASE));
+        if self.control.as_ref().is_some_and(|known| known.1 != there) {
+            self.control = None;
+        }
+        if self.control.is_none() {
+            let opened = if create {
+                Some(Control::open(&self.workspace)?)
+            } else {
+                Control::open_existing(&self.workspace)?
+            };
+            let path = self.workspace.store_dir.join(Control::DATABASE);
+            self.control = opened.map(|control| (control, identity_of(&path)));
+        }
+        Ok(self.control.as_ref().map(|(control, _)| control))
+    }
 }
 
 impl EngineWorker {
@@ -213,14 +279,18 @@ impl EngineWorker {
     }
 }
 
-#[cfg(unix)]
 fn identity(workspace: &Workspace) -> Option<StoreIdentity> {
+    identity_of(&workspace.store_dir.join("store.db"))
+}
+
+#[cfg(unix)]
+fn identity_of(path: &Path) -> Option<StoreIdentity> {
     use std::os::unix::fs::MetadataExt as _;
-    let meta = std::fs::metadata(workspace.store_dir.join("store.db")).ok()?;
+    let meta = std::fs::metadata(path).ok()?;
     Some((meta.dev(), meta.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(_: &Workspace) -> Option<StoreIdentity> {
+fn identity_of(_: &Path) -> Option<StoreIdentity> {
     None
 }

@@ -25,15 +25,14 @@ pub enum Offer {
     AgentLines,
 }
 
-/// Returns the actions for some lines. `literals`: the client accepts more than commands.
+/// Returns the actions for some lines.
 pub fn of(
     uri: &str,
     document: &Document,
     history: &DocumentHistory,
     lines: &Range<usize>,
     offer: Offer,
-    literals: bool,
-) -> Vec<CodeActionResponse> {
+) -> Vec<Command> {
     let now = Now::read();
     let groups = blame_groups::groups(&history.blame, &document.text);
     let turns = turns(&groups, lines);
@@ -54,6 +53,11 @@ pub fn of(
         commands
             .extend(general.map(|(title, name, _)| command(title.to_owned(), name, here.clone())));
     }
+    commands
+}
+
+/// Returns commands as the client takes them. `literals`: it accepts more than commands.
+pub fn answer(commands: Vec<Command>, literals: bool) -> Vec<CodeActionResponse> {
     let answer = |command: Command| {
         if literals {
             CodeActionResponse::CodeAction(CodeAction {

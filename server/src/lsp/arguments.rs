@@ -52,6 +52,8 @@ fn describe(expected: Expected) -> &'static str {
         Expected::Count => messages::A_COUNT,
         Expected::Lines => messages::LINES,
         Expected::Edit => messages::AN_EDIT,
+        Expected::Json => messages::A_VALUE,
+        Expected::Texts => messages::TEXTS,
     }
 }
 

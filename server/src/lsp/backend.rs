@@ -30,7 +30,8 @@ use super::messages::{Now, arguments as messages, refusal};
 use super::position::Encoding;
 use super::session::ServerState;
 use super::{
-    actions, arguments, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri,
+    actions, arguments, buffers, commands, control, editor_agents, from_proto, hover, lenses,
+    requests, uri,
     views::{self, TextChoice},
 };
 use crate::host::progress::{CANCELLATION, is_cancelled};
@@ -197,7 +198,20 @@ impl Backend {
             draws_icons: features.draws_icons,
         };
         let lenses = lenses::of(&uri, &document, &history, form, Now::read());
-        Ok(self.outgoing.answer(&lenses))
+        let held = control::lenses(&self.server, &document);
+        if held.is_empty() {
+            return Ok(self.outgoing.answer(&lenses));
+        }
+        let mut all = vec![to_protocol::value(&held), to_protocol::value(&lenses)];
+        let mut all: Vec<Value> = all
+            .drain(..)
+            .flat_map(|list| match list {
+                Value::Array(list) => list,
+                _ => Vec::new(),
+            })
+            .collect();
+        all.sort_by_key(|lens| lens["range"]["start"]["line"].as_u64());
+        Ok(Value::Array(all))
     }
 
     /// Returns the lens unchanged: lenses are complete already.
@@ -230,9 +244,9 @@ impl Backend {
             _ => Offer::All(self.server.reversible(&document).await),
         };
         let literals = features.actions;
-        Ok(Some(actions::of(
-            &uri, &document, &history, &lines, offer, literals,
-        )))
+        let mut commands = actions::of(&uri, &document, &history, &lines, offer);
+        commands.extend(control::actions(&self.server, &uri, &document, &lines));
+        Ok(Some(actions::answer(commands, literals)))
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
@@ -365,6 +379,18 @@ impl Backend {
                 CustomRequest::Review(params) => self
                     .outgoing
                     .answer(&requests::review(server, params).await?),
+                CustomRequest::Breakpoints(place) => self
+                    .outgoing
+                    .answer(&control::breakpoints(server, &place).await?),
+                CustomRequest::Pauses(params) => self
+                    .outgoing
+                    .answer(&control::pauses(server, params).await?),
+                CustomRequest::Pause(params) => self
+                    .outgoing
+                    .answer(&control::details(server, params).await?),
+                CustomRequest::Predict(params) => self
+                    .outgoing
+                    .answer(&control::predict(server, params).await?),
                 CustomRequest::TurnBegin(params) => {
                     to_protocol::value(&editor_agents::turn_begin(server, params).await?)
                 }

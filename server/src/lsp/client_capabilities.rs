@@ -45,6 +45,8 @@ pub struct PluginCapabilities {
     pub reloads_from_disk: bool,
     /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,
+    /// Shows held calls to the user.
+    pub panels: bool,
     /// None stands for the default, as below.
     pub lens_form: Option<LensForm>,
     pub code_actions: Option<CodeActions>,
@@ -95,6 +97,7 @@ impl ClientFeatures {
             own: PluginCapabilities {
                 reloads_from_disk: says("reloadsFromDisk"),
                 notifications: says("notifications"),
+                panels: says("panels"),
                 lens_form: choice(own, "lensForm"),
                 code_actions: choice(own, "codeActions"),
                 hover: choice(own, "hover"),

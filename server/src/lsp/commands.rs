@@ -16,6 +16,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
+use super::control;
 use super::disk_merge;
 use super::failure::{Failure, Reply};
 use super::messages::{self, Now, choice, refusal};
@@ -78,6 +79,39 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
             to_protocol::value(&disk_merge::run(server, &handle, typed).await?)
         }
         Command::Review(_) => to_protocol::value(&views::review(server, handle).await?),
+        other => control_command(server, &handle, other).await?,
+    })
+}
+
+/// Runs a command about breakpoints and held calls.
+async fn control_command(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    command: Command,
+) -> Reply<Value> {
+    use to_protocol::value;
+    Ok(match command {
+        Command::AddBreakpoint(typed) => value(&control::add(server, handle, typed).await?),
+        Command::EditBreakpoint(typed) => value(&control::edit(server, handle, typed).await?),
+        Command::RemoveBreakpoint(typed) => value(&control::remove(server, handle, &typed).await?),
+        Command::EnableBreakpoint(typed) => {
+            value(&control::enable(server, handle, &typed, true).await?)
+        }
+        Command::DisableBreakpoint(typed) => {
+            value(&control::enable(server, handle, &typed, false).await?)
+        }
+        Command::ClearBreakpoints(_) => value(&control::clear(server, handle).await?),
+        Command::ToggleBreakpoint(typed) => value(&control::toggle(server, handle, &typed).await?),
+        Command::Pause(typed) => value(&control::pause(server, handle, typed).await?),
+        Command::Resume(typed) => value(&control::resume(server, handle, typed).await?),
+        Command::Step(typed) => value(&control::step(server, handle, typed).await?),
+        Command::Skip(typed) => value(&control::skip(server, handle, typed).await?),
+        Command::Deny(typed) => value(&control::deny(server, handle, typed).await?),
+        Command::Stop(typed) => value(&control::stop(server, handle, typed).await?),
+        Command::Inject(typed) => value(&control::inject(server, handle, typed).await?),
+        Command::Back(typed) => value(&control::back(server, handle, typed).await?),
+        Command::Inspect(typed) => value(&control::inspect(server, handle, typed).await?),
+        _ => return Err(Failure::cancelled()),
     })
 }
 

@@ -78,6 +78,9 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Refused if matches!(error, backstitch_core::Error::Conflicts { .. }) => {
                 FailureKind::Conflict
             }
+            ErrorKind::Refused if matches!(error, backstitch_core::Error::Resumed { .. }) => {
+                FailureKind::AlreadyResumed
+            }
             ErrorKind::Refused => FailureKind::Refused,
             ErrorKind::Usage => FailureKind::Usage,
             ErrorKind::NotFound => FailureKind::NotFound,

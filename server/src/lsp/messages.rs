@@ -2,6 +2,7 @@
 //! lenses, actions, hovers and questions, in the submodules the rest by subject. Pure.
 
 pub mod arguments;
+pub mod control;
 pub mod hint;
 pub mod notice;
 pub mod plan;

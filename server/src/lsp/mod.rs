@@ -9,6 +9,7 @@ mod blame_groups;
 mod buffers;
 mod client_capabilities;
 mod commands;
+mod control;
 mod disk_merge;
 mod document;
 mod editing;
@@ -132,7 +133,13 @@ where
     let server = service.inner().server.clone();
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(server.clone(), document_events));
-    tokio::spawn(notifications::follow(server.clone(), store_events));
+    let (control_sender, control_events) = unbounded_channel();
+    tokio::spawn(control::follow(server.clone(), control_events));
+    tokio::spawn(notifications::follow(
+        server.clone(),
+        store_events,
+        control_sender,
+    ));
     tokio::spawn(notifications::follow_workspaces(
         server.clone(),
         opened_workspaces,

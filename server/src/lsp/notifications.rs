@@ -9,10 +9,11 @@ use std::sync::Arc;
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
 use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{
-    ChangedOnDisk, DidCheckpoint, DidFork, DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
+    BreakpointsChanged, ChangedOnDisk, DidCheckpoint, DidFork, DidHit, DidPause, DidResume,
+    DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, MessageType, Notification,
 };
@@ -36,10 +37,19 @@ use crate::to_protocol;
 const MAX_ANNOUNCED: usize = 50;
 
 /// Handles the events of all stores. Runs until the server ends.
-pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<StoreEvent>) {
+pub async fn follow(
+    server: Arc<ServerState>,
+    mut events: UnboundedReceiver<StoreEvent>,
+    control: UnboundedSender<PathBuf>,
+) {
     let mut last: HashMap<PathBuf, HistoryPosition> = HashMap::new();
     while let Some(event) = events.recv().await {
-        let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event;
+        if let StoreEvent::Opened(root) | StoreEvent::ControlCommitted(root) = &event {
+            control.send(root.clone()).ok();
+        }
+        let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event else {
+            continue;
+        };
         let (root, Some(handle)) = (root.clone(), server.handle_at(root)) else {
             continue;
         };
@@ -443,6 +453,7 @@ async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     }
 }
 
+/// Declares a notification to the client.
 macro_rules! notification {
     ($name:ident, $params:ty, $method:literal) => {
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -475,3 +486,11 @@ notification!(
     "backstitch/changedOnDisk"
 );
 notification!(StatusNotification, Status, "backstitch/status");
+notification!(PauseNotification, DidPause, "backstitch/didPause");
+notification!(ResumeNotification, DidResume, "backstitch/didResume");
+notification!(
+    BreakpointsNotification,
+    BreakpointsChanged,
+    "backstitch/breakpointsChanged"
+);
+notification!(HitNotification, DidHit, "backstitch/didHit");

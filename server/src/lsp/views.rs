@@ -404,7 +404,7 @@ fn base_name(path: &RelPath) -> String {
 }
 
 /// Opens a text in the editor.
-async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
+pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
     if server.features().virtual_documents {
         let uri = server.views.store(name, content);
         if shown(server, uri).await {

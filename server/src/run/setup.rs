@@ -52,6 +52,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         project: project.as_deref(),
         uninstall: options.uninstall,
         print: options.print,
+        strict: options.strict,
     };
     let mut all = Vec::new();
     for (name, found) in agents {
@@ -128,6 +129,7 @@ fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
         project: project.as_deref(),
         uninstall: false,
         print: options.print,
+        strict: false,
     };
     let mut all = Vec::new();
     for agent in agents::AGENTS {

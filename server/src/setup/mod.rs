@@ -20,6 +20,8 @@ pub struct SetupRequest<'a> {
     pub uninstall: bool,
     /// Only print the settings.
     pub print: bool,
+    /// Calls do not run whose hook failed in any way.
+    pub strict: bool,
 }
 
 /// Result for one agent's settings.
@@ -89,7 +91,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     let program = (!request.uninstall).then(program::for_hooks).transpose()?;
     let (plan, is_invalid) = match &program {
         None => (agent.plan(&settings, HookEdit::Uninstall)?, false),
-        Some(program) => install(agent, &settings, program, request.print)?,
+        Some(program) => install(agent, &settings, program, request)?,
     };
     let (outcome, backup) = if request.print {
         let outcome = if is_invalid {
@@ -131,13 +133,15 @@ fn install(
     agent: &dyn Agent,
     settings: &Path,
     program: &Path,
-    print: bool,
+    request: SetupRequest<'_>,
 ) -> Result<(SettingsPlan, bool)> {
     let command = command(agent.name(), program)?;
     let command = command.as_str();
-    match agent.plan(settings, HookEdit::Install { command }) {
-        Err(error) if print && is_invalid_json(&error) => {
-            Ok((agent.plan(settings, HookEdit::Entries { command })?, true))
+    let strict = request.strict;
+    match agent.plan(settings, HookEdit::Install { command, strict }) {
+        Err(error) if request.print && is_invalid_json(&error) => {
+            let entries = HookEdit::Entries { command, strict };
+            Ok((agent.plan(settings, entries)?, true))
         }
         plan => Ok((plan?, false)),
     }
@@ -215,6 +219,7 @@ mod tests {
             project: Some(root),
             uninstall: false,
             print: false,
+            strict: false,
         }
     }
 
@@ -278,6 +283,7 @@ mod tests {
             None,
             SetupRequest {
                 print: true,
+                strict: false,
                 ..project(root.path())
             },
         )
@@ -313,6 +319,7 @@ mod tests {
         assert!(error.contains("line 3"), "{error}");
         let print = SetupRequest {
             print: true,
+            strict: false,
             ..project(root.path())
         };
         let done = run("claude-code", None, print).unwrap();

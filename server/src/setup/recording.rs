@@ -182,7 +182,13 @@ fn repair_file(
     if troubles.iter().any(|t| !matches!(t, Trouble::Outdated(_))) {
         let program = program::for_hooks()?;
         let command = super::command(agent.name(), &program)?;
-        let plan = agent.plan(path, HookEdit::Install { command: &command })?;
+        let plan = agent.plan(
+            path,
+            HookEdit::Install {
+                command: &command,
+                strict: false,
+            },
+        )?;
         done.text = plan.text();
         if print {
             done.program = Some(program);

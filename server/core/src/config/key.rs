@@ -7,6 +7,7 @@ use ignore::gitignore::GitignoreBuilder;
 use serde_json::Value;
 
 use super::size;
+use crate::control::Unattended;
 
 /// Default of `capture.maxFileSize`.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
@@ -32,6 +33,10 @@ pub enum Key {
     MaxBytes,
     MaxCheckpoints,
     Automatic,
+    PauseTimeout,
+    PauseOnTimeout,
+    PauseUnattended,
+    AllowControl,
 }
 
 /// Value of a key.
@@ -51,6 +56,10 @@ pub enum Setting {
     Dir(PathBuf),
     Lenses(Lenses),
     Restoring(Restoring),
+    /// In seconds. 0: no limit.
+    Seconds(u64),
+    OnTimeout(OnTimeout),
+    Unattended(Unattended),
 }
 
 /// Scope of code lenses above agents' lines.
@@ -73,6 +82,40 @@ pub enum Restoring {
     Merge,
     /// Others' edits are undone, too.
     Exact,
+}
+
+/// Outcome of a pause that nobody has decided in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnTimeout {
+    /// The call is refused, and a decision holds for the next try.
+    #[default]
+    Deny,
+    /// The agent asks its own user.
+    Ask,
+    Allow,
+}
+
+impl OnTimeout {
+    const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// The strictness of an outcome: the higher, the less runs unasked.
+fn strictness(setting: &Setting) -> Option<u8> {
+    Some(match setting {
+        Setting::OnTimeout(OnTimeout::Allow) | Setting::Unattended(Unattended::Allow) => 0,
+        Setting::OnTimeout(OnTimeout::Ask) | Setting::Unattended(Unattended::Ask) => 1,
+        Setting::OnTimeout(OnTimeout::Deny) | Setting::Unattended(Unattended::Hold) => 2,
+        Setting::Unattended(Unattended::Deny) => 3,
+        _ => return None,
+    })
 }
 
 impl Lenses {
@@ -100,7 +143,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -111,6 +154,10 @@ impl Key {
         Self::MaxBytes,
         Self::MaxCheckpoints,
         Self::Automatic,
+        Self::PauseTimeout,
+        Self::PauseOnTimeout,
+        Self::PauseUnattended,
+        Self::AllowControl,
     ];
 
     pub fn name(self) -> &'static str {
@@ -125,6 +172,10 @@ impl Key {
             Self::MaxBytes => "store.maxBytes",
             Self::MaxCheckpoints => "checkpoints.max",
             Self::Automatic => "checkpoints.automatic",
+            Self::PauseTimeout => "pause.timeout",
+            Self::PauseOnTimeout => "pause.onTimeout",
+            Self::PauseUnattended => "pause.unattended",
+            Self::AllowControl => "agents.allowControl",
         }
     }
 
@@ -157,6 +208,10 @@ impl Key {
             Self::MaxBytes => Setting::Quota(MAX_BYTES),
             Self::MaxCheckpoints => Setting::Count(0),
             Self::Automatic => Setting::Flag(true),
+            Self::PauseTimeout => Setting::Seconds(0),
+            Self::PauseOnTimeout => Setting::OnTimeout(OnTimeout::default()),
+            Self::PauseUnattended => Setting::Unattended(Unattended::Ask),
+            Self::AllowControl => Setting::Flag(false),
             Self::StoreDir => return None,
         })
     }
@@ -169,7 +224,7 @@ impl Key {
         own: Option<&Setting>,
         said: &Setting,
     ) -> Result<Setting, &'static str> {
-        use Setting::{Count, Days, Flag, Patterns, Quota, Restoring as How, Size};
+        use Setting::{Count, Days, Flag, Patterns, Quota, Restoring as How, Seconds, Size};
         let is_heeded = match (self, own, said) {
             (Self::StoreDir, ..) => {
                 return Err(
@@ -189,9 +244,17 @@ impl Key {
                 return Ok(Patterns(all));
             }
             (_, Some(Size(own)), Size(said)) => said <= own,
-            (_, Some(Flag(own)), Flag(said)) => said <= own,
+            (Self::Automatic, Some(Flag(own)), Flag(said)) => said <= own,
             (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
             (_, Some(Days(own)), Days(said)) => said >= own,
+            (Self::PauseOnTimeout | Self::PauseUnattended, Some(own), said) => {
+                strictness(said) >= strictness(own)
+            }
+            // 0 is no limit: a longer wait holds more
+            (Self::PauseTimeout, Some(Seconds(own)), Seconds(said)) => {
+                *said == 0 || *own != 0 && said >= own
+            }
+            (Self::AllowControl, _, said) => *said == Setting::Flag(false),
             // 0 is no limit
             (_, Some(Quota(own) | Count(own)), Quota(said) | Count(said)) => {
                 *said == 0 || *own != 0 && said >= own
@@ -203,7 +266,10 @@ impl Key {
                 | Self::KeepDays
                 | Self::MaxBytes
                 | Self::MaxCheckpoints
-                | Self::Automatic,
+                | Self::Automatic
+                | Self::PauseTimeout
+                | Self::PauseOnTimeout
+                | Self::PauseUnattended,
                 ..,
             ) => false,
         };
@@ -214,6 +280,12 @@ impl Key {
             Self::Restore => {
                 "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
                  --exact"
+            }
+            Self::PauseTimeout | Self::PauseOnTimeout | Self::PauseUnattended => {
+                "a file in a workspace may have more calls held, never fewer; set it in your own config.toml"
+            }
+            Self::AllowControl => {
+                "a file in a workspace cannot let agents decide on their own calls; set it in your own config.toml"
             }
             Self::MaxFileSize | Self::Automatic => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
@@ -242,6 +314,22 @@ impl Key {
                 )),
             },
             Self::MaxBytes => quota(value, shown).map(Setting::Quota),
+            Self::PauseTimeout => match value.as_u64() {
+                Some(seconds) => Ok(Setting::Seconds(seconds)),
+                None => Err(format!(
+                    "{shown} is not a number of seconds; 0 is as long as the agent waits"
+                )),
+            },
+            Self::PauseOnTimeout => {
+                one_of(value, shown, &OnTimeout::ALL, OnTimeout::name).map(Setting::OnTimeout)
+            }
+            Self::PauseUnattended => {
+                one_of(value, shown, &Unattended::ALL, Unattended::name).map(Setting::Unattended)
+            }
+            Self::AllowControl => match value.as_bool() {
+                Some(flag) => Ok(Setting::Flag(flag)),
+                None => Err(format!("{shown} is neither true nor false")),
+            },
             Self::MaxCheckpoints => match value.as_u64() {
                 Some(count) => Ok(Setting::Count(count)),
                 None => Err(format!(
@@ -368,8 +456,12 @@ impl Setting {
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
-            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
             Self::Flag(on) => Value::from(*on),
+            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) | Self::Seconds(n) => {
+                Value::from(*n)
+            }
+            Self::OnTimeout(outcome) => Value::from(outcome.name()),
+            Self::Unattended(outcome) => Value::from(outcome.name()),
             Self::Patterns(all) => Value::from(all.clone()),
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
@@ -382,8 +474,10 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
-            Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
             Self::Flag(on) => write!(f, "{on}"),
+            Self::Days(n) | Self::Count(n) | Self::Seconds(n) => write!(f, "{n}"),
+            Self::OnTimeout(outcome) => write!(f, "{}", outcome.name()),
+            Self::Unattended(outcome) => write!(f, "{}", outcome.name()),
             Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),

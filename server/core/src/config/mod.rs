@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use key::{Key, Lenses, Restoring, Setting, unknown};
+pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
 pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
@@ -249,6 +249,42 @@ impl Config {
 
     pub(crate) fn include(&self) -> Vec<String> {
         self.patterns(Key::Include)
+    }
+
+    /// Time after which a pause ends without a decision. None: as long as the agent waits.
+    pub fn pause_timeout(&self) -> Option<std::time::Duration> {
+        match self.setting(Key::PauseTimeout) {
+            Some(Setting::Seconds(seconds)) if seconds > 0 => {
+                Some(std::time::Duration::from_secs(seconds))
+            }
+            _ => None,
+        }
+    }
+
+    /// Outcome of a pause that nobody has decided in time.
+    pub fn pause_on_timeout(&self) -> OnTimeout {
+        match self.setting(Key::PauseOnTimeout) {
+            Some(Setting::OnTimeout(outcome)) => outcome,
+            _ => OnTimeout::default(),
+        }
+    }
+
+    /// Outcome of a pause that nobody sees.
+    pub fn pause_unattended(&self) -> crate::control::Unattended {
+        match self.setting(Key::PauseUnattended) {
+            Some(Setting::Unattended(outcome)) => outcome,
+            _ => crate::control::Unattended::Ask,
+        }
+    }
+
+    /// True if agents may decide on their own calls, and rewind.
+    pub fn agents_may_control(&self) -> bool {
+        self.setting(Key::AllowControl) == Some(Setting::Flag(true))
+    }
+
+    /// Returns the settings of a workspace now, for a process that has not opened its store.
+    pub fn of(workspace: &crate::places::Workspace) -> std::sync::Arc<Self> {
+        Sources::of(workspace).now()
     }
 
     pub fn lenses(&self) -> Lenses {

@@ -7,8 +7,26 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 use std::time::Duration;
 
+/// The schema of a database: its steps, and the marks by which it is known.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub application_id: i64,
+    pub steps: &'static [&'static str],
+    /// Name of such a database, in errors.
+    pub name: &'static str,
+    /// File beside the database that is locked while it is migrated.
+    pub lock: &'static str,
+}
+
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
+/// The schema of a store.
+pub(crate) const STORE: Schema = Schema {
+    application_id: APPLICATION_ID,
+    steps: &STEPS,
+    name: "a Backstitch store",
+    lock: "migrate.lock",
+};
 const STEPS: [&str; 17] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
@@ -29,10 +47,14 @@ const STEPS: [&str; 17] = [
     include_str!("schema/017.sql"),
 ];
 
-/// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch
-/// store.
-pub(crate) fn run(conn: &Connection, path: &Path, busy_timeout: Duration) -> Result<()> {
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+/// Migrates the database to this version's schema; refuses a newer schema and a database of another program.
+pub(crate) fn run(
+    conn: &Connection,
+    path: &Path,
+    schema: &Schema,
+    busy_timeout: Duration,
+) -> Result<()> {
+    let known = i64::try_from(schema.steps.len()).unwrap_or(i64::MAX);
     let facts = |conn: &Connection| -> rusqlite::Result<(i64, i64)> {
         // in this order: both may be written right now in one transaction, and a version implies an id
         let version = conn.query_row("PRAGMA user_version", [], |r| r.get(0))?;
@@ -47,10 +69,10 @@ pub(crate) fn run(conn: &Connection, path: &Path, busy_timeout: Duration) -> Res
                 known,
             });
         }
-        if application != APPLICATION_ID && (application != 0 || version != 0) {
+        if application != schema.application_id && (application != 0 || version != 0) {
             return Err(Error::Damaged {
                 path: path.into(),
-                reason: "not a Backstitch store".into(),
+                reason: format!("not {}", schema.name),
             });
         }
         Ok(version)
@@ -69,7 +91,7 @@ pub(crate) fn run(conn: &Connection, path: &Path, busy_timeout: Duration) -> Res
     }
     // two processes that switch to WAL at once lock each other out, and no busy timeout helps
     let dir = path.parent().unwrap_or(Path::new("."));
-    let _lock = super::lock(&dir.join("migrate.lock"), true, busy_timeout)?;
+    let _lock = super::lock(&dir.join(schema.lock), true, busy_timeout)?;
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }
@@ -84,12 +106,12 @@ pub(crate) fn run(conn: &Connection, path: &Path, busy_timeout: Duration) -> Res
     let steps = || -> Result<()> {
         // another process may have been first
         let version = usize::try_from(check(facts(conn)?)?).unwrap_or(0);
-        for (at, step) in STEPS.iter().enumerate().skip(version) {
+        for (at, step) in schema.steps.iter().enumerate().skip(version) {
             conn.execute_batch(step)?;
             conn.execute_batch(&format!("PRAGMA user_version={}", at + 1))?;
             crate::fault::point("migrated");
         }
-        conn.execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}"))?;
+        conn.execute_batch(&format!("PRAGMA application_id={}", schema.application_id))?;
         Ok(())
     };
     match steps() {

@@ -37,6 +37,8 @@ const WAL_LIMIT: u64 = 1 << 20;
 /// A database of at most this many bytes is copied quickly enough while a hook waits.
 const QUICK_COPY_LIMIT: i64 = 256 << 20;
 pub(crate) const BELL: &str = "bell";
+/// The same for the database of breakpoints and held calls.
+pub(crate) const CONTROL_BELL: &str = "bell-control";
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Busy timeout in a hook, which prefers a gap to delaying its agent.
 pub(crate) const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
@@ -133,19 +135,8 @@ impl Store {
             }
         }
         let had_wal = dir.join("store.db-wal").exists();
-        let mut conn = Connection::open_with_flags(
-            &path,
-            OpenFlags::SQLITE_OPEN_READ_WRITE
-                | OpenFlags::SQLITE_OPEN_CREATE
-                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-        )?;
         let no_wait = Arc::new(AtomicBool::new(false));
-        conn.busy_handler(Some(busy_handler(busy_timeout, &no_wait)))?;
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // otherwise a cached statement is planned again whenever a bound value might matter to a partial index
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        conn.set_prepared_statement_cache_capacity(128);
-        migrate::run(&conn, &path, busy_timeout)?;
+        let conn = connect(&path, &migrate::STORE, busy_timeout, &no_wait)?;
         if !had_wal {
             // the WAL exists now; SQLite is built not to sync the directory at every first write of a process
             sync_dir(dir);
@@ -392,6 +383,28 @@ impl Store {
     }
 }
 
+/// Opens a database of this schema, and migrates it.
+pub(crate) fn connect(
+    path: &Path,
+    schema: &migrate::Schema,
+    busy_timeout: Duration,
+    no_wait: &Arc<AtomicBool>,
+) -> Result<Connection> {
+    let mut conn = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    conn.busy_handler(Some(busy_handler(busy_timeout, no_wait)))?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // otherwise a cached statement is planned again whenever a bound value might matter to a partial index
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    migrate::run(&conn, path, schema, busy_timeout)?;
+    Ok(conn)
+}
+
 /// Takes an operating system lock on this file. None: not within `wait`.
 pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
     let file = private_file(path)
@@ -447,13 +460,13 @@ pub(crate) struct Lock {
 }
 
 /// Makes the entries of a directory durable.
-fn sync_dir(dir: &Path) {
+pub(crate) fn sync_dir(dir: &Path) {
     // some file systems cannot sync directories; nothing better can be done there
     File::open(dir).and_then(|dir| dir.sync_all()).ok();
 }
 
 /// Returns microseconds since 1970.
-pub(crate) fn now() -> i64 {
+pub fn now() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX))

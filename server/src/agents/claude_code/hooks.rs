@@ -29,8 +29,32 @@ const TOOL_EVENTS: &[&str] = &[
     "PermissionDenied",
 ];
 
-/// Adds a hook to every event, and replaces an older one of ours in its place. The agent waits `timeout` seconds for it.
-pub fn add(settings: &mut Value, command: &str, timeout: u32) -> Result<()> {
+/// Events at which a hook may hold a call for long.
+const HOLDING: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
+
+/// Time in seconds that the agent waits for a hook which may hold a call: a day.
+const HOLD: u32 = 86_400;
+
+/// Runs after a hook that may hold a call. One that was killed (137: KILL, 143: TERM) could not say that the call has to
+/// wait, so the call is refused: exit status 2. Any other status stays, such as that of a program which is gone.
+const GUARD: &str = "; s=$?; case $s in 137|143) echo 'backstitch: its hook was killed while it held this call' >&2; \
+                     s=2;; esac; exit $s";
+
+/// Form of the hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookForm {
+    /// Time in seconds that the agent waits for a hook which holds nothing.
+    pub timeout: u32,
+    /// True if a call does not run whose hook failed in any way. Hooks that are strict already stay so.
+    pub strict: bool,
+}
+
+/// Adds a hook to every event, and replaces an older one of ours in its place.
+pub fn add(settings: &mut Value, command: &str, form: HookForm) -> Result<()> {
+    let form = HookForm {
+        strict: form.strict || is_strict(settings),
+        ..form
+    };
     let object = settings
         .as_object_mut()
         .context("the settings are not a JSON object")?;
@@ -54,7 +78,7 @@ pub fn add(settings: &mut Value, command: &str, timeout: u32) -> Result<()> {
             .filter(|group| is_emptied(group))
             .count();
         groups.retain(|group| !is_emptied(group));
-        groups.insert(place - before, group(event, command, timeout));
+        groups.insert(place - before, group(event, command, form));
     }
     Ok(())
 }
@@ -78,7 +102,7 @@ pub fn remove(settings: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// Returns the event and command of each hook of ours.
+/// Returns the event and command of each hook of ours, without the limit and the guard.
 pub fn ours(settings: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let hooks = settings.get("hooks").and_then(Value::as_object);
@@ -86,11 +110,44 @@ pub fn ours(settings: &Value) -> Vec<(String, String)> {
         let groups = groups.as_array().map_or(&[][..], Vec::as_slice);
         for entry in groups.iter().flat_map(entries).filter(|e| is_ours(e)) {
             if let Some(command) = entry.get("command").and_then(Value::as_str) {
-                found.push((event.clone(), command.to_owned()));
+                found.push((event.clone(), bare(command).to_owned()));
             }
         }
     }
     found
+}
+
+/// True if a hook of ours has calls blocked when it fails.
+fn is_strict(settings: &Value) -> bool {
+    HOLDING.iter().any(|event| {
+        let groups = settings["hooks"][*event].as_array();
+        let all = groups.map_or(&[][..], Vec::as_slice).iter();
+        all.flat_map(entries)
+            .any(|entry| is_ours(entry) && entry["onFailure"] == "block")
+    })
+}
+
+/// Returns the events whose hooks of ours may hold a call, and do not know for how long.
+pub fn without_limit(settings: &Value) -> Vec<&'static str> {
+    let is_short = |event: &&&str| {
+        let groups = settings["hooks"][**event].as_array();
+        let all = groups.map_or(&[][..], Vec::as_slice).iter();
+        all.flat_map(entries)
+            .filter(|entry| is_ours(entry))
+            .any(|entry| {
+                let command = entry.get("command").and_then(Value::as_str);
+                command.is_some_and(|command| !command.contains(LIMIT))
+            })
+    };
+    HOLDING.iter().filter(is_short).copied().collect()
+}
+
+const LIMIT: &str = " --limit ";
+
+/// A command of ours without its limit and its guard.
+fn bare(command: &str) -> &str {
+    let own = command.split("; ").next().unwrap_or(command);
+    own.split(LIMIT).next().unwrap_or(own).trim_end()
 }
 
 /// Returns the settings without empty lists of hooks, which have no effect.
@@ -132,12 +189,21 @@ fn array<'a>(groups: &'a mut Value, event: &str) -> Result<&'a mut Vec<Value>> {
         .with_context(|| format!("`hooks.{event}` is not a JSON array"))
 }
 
-fn group(event: &str, command: &str, timeout: u32) -> Value {
-    let hooks = json!([{ "type": "command", "command": command, "timeout": timeout }]);
-    if TOOL_EVENTS.contains(&event) {
-        json!({ "matcher": "*", "hooks": hooks })
+fn group(event: &str, command: &str, form: HookForm) -> Value {
+    let may_hold = HOLDING.contains(&event);
+    let (command, timeout) = if may_hold {
+        (format!("{command}{LIMIT}{HOLD}{GUARD}"), HOLD)
     } else {
-        json!({ "hooks": hooks })
+        (command.to_owned(), form.timeout)
+    };
+    let mut hook = json!({ "type": "command", "command": command, "timeout": timeout });
+    if may_hold && form.strict {
+        hook["onFailure"] = "block".into();
+    }
+    if TOOL_EVENTS.contains(&event) {
+        json!({ "matcher": "*", "hooks": [hook] })
+    } else {
+        json!({ "hooks": [hook] })
     }
 }
 
@@ -178,7 +244,7 @@ fn is_ours(entry: &Value) -> bool {
 
 /// True for `…/backstitch… hook claude-code`, with the binary at any path.
 fn is_our_command(command: &str) -> bool {
-    let command = command.trim();
+    let command = bare(command.trim());
     if !command.ends_with("hook claude-code") {
         return false;
     }
@@ -200,7 +266,11 @@ mod tests {
     use super::*;
 
     fn add(settings: &mut Value, command: &str) -> Result<()> {
-        super::add(settings, command, 60)
+        let form = HookForm {
+            timeout: 60,
+            strict: false,
+        };
+        super::add(settings, command, form)
     }
 
     const COMMAND: &str = "/opt/backstitch hook claude-code";
@@ -225,8 +295,19 @@ mod tests {
         for event in EVENTS {
             let groups = settings["hooks"][event].as_array().unwrap();
             assert_eq!(groups.len(), 1);
-            assert_eq!(groups[0]["hooks"][0]["command"], COMMAND);
-            assert_eq!(groups[0]["hooks"][0]["timeout"], 60);
+            let (own, timeout) = (
+                &groups[0]["hooks"][0]["command"],
+                &groups[0]["hooks"][0]["timeout"],
+            );
+            if HOLDING.contains(event) {
+                let own = own.as_str().unwrap();
+                assert_eq!(own, format!("{COMMAND} --limit 86400{GUARD}"));
+                assert_eq!(bare(own), COMMAND);
+                assert_eq!(*timeout, HOLD);
+            } else {
+                assert_eq!(own, COMMAND);
+                assert_eq!(*timeout, 60);
+            }
             assert_eq!(
                 groups[0].get("matcher").is_some(),
                 TOOL_EVENTS.contains(event)
@@ -271,7 +352,10 @@ mod tests {
             .push(later);
         add(&mut settings, COMMAND).unwrap();
         let groups = settings["hooks"]["PreToolUse"].as_array().unwrap();
-        let commands: Vec<&Value> = groups.iter().map(|g| &g["hooks"][0]["command"]).collect();
+        let commands = groups
+            .iter()
+            .map(|g| bare(g["hooks"][0]["command"].as_str().unwrap()));
+        let commands: Vec<&str> = commands.collect();
         assert_eq!(commands, ["check.sh", COMMAND, "later"]);
     }
 
@@ -288,6 +372,31 @@ mod tests {
         );
     }
 
+    /// S2-014: an older entry holds for a short time, and is brought up to date.
+    #[test]
+    fn entries_without_a_limit_are_found() {
+        let old = json!({ "type": "command", "command": COMMAND, "timeout": 60 });
+        let mut settings =
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [old] }] } });
+        assert_eq!(without_limit(&settings), ["PreToolUse"]);
+        add(&mut settings, COMMAND).unwrap();
+        assert_eq!(without_limit(&settings), [""; 0]);
+        assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn strict_hooks_block_calls_when_they_fail() {
+        let mut settings = json!({});
+        let form = HookForm {
+            timeout: 60,
+            strict: true,
+        };
+        super::add(&mut settings, COMMAND, form).unwrap();
+        let failure = |event: &str| settings["hooks"][event][0]["hooks"][0]["onFailure"].clone();
+        assert_eq!(failure("PreToolUse"), "block");
+        assert_eq!(failure("Stop"), Value::Null);
+    }
+
     #[test]
     fn our_commands_are_recognized() {
         for ours in [
@@ -296,6 +405,7 @@ mod tests {
             "'/a b/backstitch' hook claude-code",
             "\"C:\\tools\\backstitch.exe\" hook claude-code",
             "/x/backstitch --store-dir /s hook claude-code ",
+            "/x/backstitch hook claude-code --limit 600; s=$?; exit $s",
         ] {
             assert!(is_our_command(ours), "{ours}");
         }

@@ -15,10 +15,11 @@ pub const TAKEN: &[(&str, &[AnswerPart])] = &[
             AnswerPart::Ask,
             AnswerPart::Input,
             AnswerPart::Note,
+            AnswerPart::Stop,
         ],
     ),
-    ("PostToolUse", &[AnswerPart::Note]),
-    ("PostToolUseFailure", &[AnswerPart::Note]),
+    ("PostToolUse", &[AnswerPart::Note, AnswerPart::Stop]),
+    ("PostToolUseFailure", &[AnswerPart::Note, AnswerPart::Stop]),
     ("UserPromptSubmit", &[AnswerPart::Note]),
 ];
 
@@ -42,7 +43,11 @@ pub fn encode(event: &AgentEvent, answer: &Answer) -> HookOutput {
     if let Some(note) = &answer.note {
         add("additionalContext", note.as_str().into());
     }
-    let document = json!({ "hookSpecificOutput": specific });
+    let mut document = json!({ "hookSpecificOutput": specific });
+    if let Some(reason) = &answer.stop {
+        document["continue"] = false.into();
+        document["stopReason"] = reason.as_str().into();
+    }
     HookOutput {
         stdout: format!("{document}\n").into_bytes(),
         exit_status: 0,

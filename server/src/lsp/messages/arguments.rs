@@ -6,6 +6,8 @@ pub const A_FLAG: &str = "true or false";
 pub const NAMES: &str = "an array of strings, with at least one and none of them empty";
 pub const A_COUNT: &str = "a whole number, 0 or more";
 pub const LINES: &str = "an array of two lines from 0: the first, and the one after the last";
+pub const A_VALUE: &str = "a JSON value";
+pub const TEXTS: &str = "an array of objects with `path` and `text`";
 pub const AN_EDIT: &str = "a WorkspaceEdit, as LSP has it";
 
 /// `given`: as it was written.

@@ -317,6 +317,13 @@ pub(crate) fn count(conn: &Connection) -> Result<i64> {
     Ok(conn.query_row("SELECT COUNT(*) FROM call", [], |r| r.get(0))?)
 }
 
+/// Counts the calls of a turn.
+pub(crate) fn count_of_turn(conn: &Connection, turn: TurnId) -> Result<u64> {
+    Ok(conn
+        .prepare_cached("SELECT COUNT(*) FROM call WHERE turn = ?1")?
+        .query_row([turn], |r| r.get(0))?)
+}
+
 /// Counts the open calls that were opened after a time.
 pub(crate) fn count_open(conn: &Connection, opened: i64) -> Result<i64> {
     Ok(conn.query_row(

@@ -13,7 +13,7 @@ struct UnknownValue {
     value: String,
 }
 
-pub(super) fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
+pub(crate) fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
     let value = value.to_string();
     FromSqlError::Other(Box::new(UnknownValue { what, value }))
 }
@@ -116,4 +116,4 @@ macro_rules! stored_as {
         }
     };
 }
-pub(super) use stored_as;
+pub(crate) use stored_as;

@@ -200,6 +200,11 @@ pub(crate) fn edits_of_turn(conn: &Connection, turn: TurnId) -> Result<Vec<NodeI
     NODE.column(conn, sql, params![turn, Kind::Step, Kind::External])
 }
 
+/// Returns the newest node of a call.
+pub(crate) fn of_call(conn: &Connection, call: CallId) -> Result<Option<NodeId>> {
+    NODE.number(conn, "SELECT MAX(id) FROM node WHERE call = ?1", [call])
+}
+
 /// Returns the nodes of a call and of those that overlapped with it, oldest first.
 pub(crate) fn of_call_group(conn: &Connection, call: CallId) -> Result<Vec<NodeId>> {
     let sql = "SELECT id FROM node WHERE call IN

@@ -101,6 +101,13 @@ pub(crate) fn next_iteration(conn: &Connection, id: SessionId) -> Result<i64> {
         .query_row([id], |r| r.get(0))?)
 }
 
+/// Returns the number of calls of the session so far.
+pub(crate) fn iterations(conn: &Connection, id: SessionId) -> Result<i64> {
+    conn.prepare_cached("SELECT iterations FROM session WHERE id = ?1")?
+        .query_row([id], |r| r.get(0))
+        .in_row(conn, || format!("row {} of table session", id.0))
+}
+
 /// True if shell commands of the session are known to run in the background.
 pub(crate) fn has_background(conn: &Connection, agent: &str, native: &str) -> Result<bool> {
     let running = conn

@@ -26,6 +26,13 @@ pub(crate) fn row(conn: &Connection, id: TurnId) -> Result<Turn> {
         .in_row(conn, || format!("row {} of table turn", id.0))
 }
 
+/// Returns the time of a turn's prompt, in microseconds since 1970.
+pub(crate) fn started(conn: &Connection, id: TurnId) -> Result<i64> {
+    conn.prepare_cached("SELECT started FROM turn WHERE id = ?1")?
+        .query_row([id], |r| r.get(0))
+        .in_row(conn, || format!("row {} of table turn", id.0))
+}
+
 /// Adds a turn with the next free number.
 pub(crate) fn insert(
     conn: &Connection,

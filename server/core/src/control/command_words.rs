@@ -1,0 +1,106 @@
+//! Files that the text of a shell command names. Splits it into words and emulates nothing else of a shell. Pure.
+
+/// Returns the words of a command as paths: relative to the root with `/`, absolute if they are outside of it.
+///
+/// `root` and `cwd` are absolute. The part after `=` counts, too, as in `--file=src/a.rs`.
+pub(super) fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for word in words(command) {
+        let value = word.split_once('=').map(|(_, value)| value);
+        for text in [Some(word.as_str()), value].into_iter().flatten() {
+            let path = relative(text, root, cwd);
+            if !path.is_empty() && !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    paths
+}
+
+/// Splits a command at blanks and operators. Quotes and backslashes keep a word together.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = command.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => {
+                // a backslash at the end of a line joins it with the next
+                if let Some(c) = chars.next().filter(|c| *c != '\n') {
+                    word.get_or_insert_default().push(c);
+                }
+            }
+            (None, c) if c.is_whitespace() || ";|&<>()`{},".contains(c) => {
+                words.extend(word.take());
+            }
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Returns a path relative to the root, or absolute if it is outside. `.` and `..` are resolved by name.
+fn relative(path: &str, root: &str, cwd: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { cwd };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let root_parts: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
+    match parts.strip_prefix(root_parts.as_slice()) {
+        Some(below) => below.join("/"),
+        None => format!("/{}", parts.join("/")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_command() {
+        assert_eq!(words("cat a b"), ["cat", "a", "b"]);
+        assert_eq!(
+            words("cat 'my file' \"a \\\"b\\\"\""),
+            ["cat", "my file", "a \"b\""]
+        );
+        assert_eq!(
+            words("echo x>out;rm -f a&&(cat<in|wc)"),
+            ["echo", "x", "out", "rm", "-f", "a", "cat", "in", "wc"]
+        );
+        assert_eq!(words("a\\ b c\\\nd"), ["a b", "cd"]);
+        assert_eq!(words("echo ''"), ["echo", ""]);
+        assert_eq!(words("echo 'open"), ["echo", "open"]);
+        assert_eq!(words("rm \\"), ["rm"]);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_root() {
+        let named = |command: &str| named_paths(command, "/work/app", "/work/app/src");
+        assert_eq!(named("a.rs"), ["src/a.rs"]);
+        assert_eq!(named("./a.rs ../b.rs"), ["src/a.rs", "b.rs"]);
+        assert_eq!(
+            named("/work/app/c.rs /etc/hosts ../../x"),
+            ["c.rs", "/etc/hosts", "/work/x"]
+        );
+        assert_eq!(named("/work/apple"), ["/work/apple"]);
+        assert_eq!(named("--file=a.rs"), ["src/--file=a.rs", "src/a.rs"]);
+        assert_eq!(
+            named(".."),
+            Vec::<String>::new(),
+            "the root itself is no file"
+        );
+        assert_eq!(named("../../../../../etc"), ["/etc"]);
+    }
+}

@@ -1,0 +1,481 @@
+//! The breakpoints that a call triggers. Pure: databases, files and jq are behind [`CallLookup`], which is asked only
+//! for a breakpoint that everything else lets through.
+
+use globset::GlobMatcher;
+use serde_json::Value;
+
+use super::breakpoint::{
+    Breakpoint, BreakpointAction, BreakpointId, BreakpointSpec, BudgetOf, CallMoment, Case,
+    StepUntil, glob, regex,
+};
+use super::command_words::named_paths;
+use super::regions::{ChangedLines, LineRange};
+use crate::error::Result;
+
+/// Facts about a call that cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct CallFacts<'a> {
+    pub moment: CallMoment,
+    pub agent: &'a str,
+    /// The agent's own id of the session.
+    pub session: &'a str,
+    /// None: the main thread.
+    pub subagent: Option<&'a str>,
+    pub tool: &'a str,
+    pub input: &'a Value,
+    /// Text of a shell command, for tools that are shells.
+    pub command: Option<&'a str>,
+    /// Paths that the call names: relative to the root with `/`, absolute if they are outside of it.
+    pub paths: &'a [String],
+    /// The root, and the directory in which the call runs. Absolute.
+    pub root: &'a str,
+    pub cwd: &'a str,
+    /// True if the tool reported an error.
+    pub failed: bool,
+}
+
+/// Facts about the turn of a call, without the call itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnFacts {
+    /// `t4` is 4. None: the call belongs to no turn.
+    pub number: Option<i64>,
+    pub is_first_call: bool,
+    /// Calls, changed files and lines, and minutes so far.
+    pub calls: u64,
+    pub files: u64,
+    pub lines: u64,
+    pub minutes: u64,
+}
+
+/// Facts that are looked up only for a candidate.
+pub trait CallLookup {
+    /// Number of the call in its session. The first is 1.
+    fn iteration(&mut self) -> Result<u32>;
+    fn turn(&mut self) -> Result<TurnFacts>;
+    /// Tokens of the turn. None: unknown.
+    fn tokens(&mut self) -> Result<Option<u64>>;
+    /// The changes of a call that ran.
+    fn changed(&mut self) -> Result<Vec<ChangedLines>>;
+    /// The predicted changes of a call that has not run. Empty if nothing is predicted.
+    fn predicted(&mut self) -> Result<Vec<ChangedLines>>;
+    /// Place of the region of a `line` breakpoint in the text that the change begins with: before a call the file as it
+    /// is, after a call the file before its step. None: gone.
+    fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>>;
+    /// True if the breakpoint triggered before this call ran.
+    fn triggered_before(&mut self, breakpoint: BreakpointId) -> Result<bool>;
+    /// The result of a jq condition. Err: the reason why it has none.
+    fn condition(&mut self, jq: &str) -> Result<bool, String>;
+    /// Raises the number of triggers by one and returns it.
+    fn count(&mut self, breakpoint: BreakpointId) -> Result<i64>;
+    /// Notes the failure of a condition or an expression.
+    fn problem(&mut self, breakpoint: BreakpointId, what: &str);
+}
+
+/// The breakpoints that act on a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Log points, in order.
+    pub logged: Vec<Trigger>,
+    /// The breakpoint that pauses or denies the call.
+    pub stop: Option<Trigger>,
+}
+
+/// A breakpoint that acts on a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trigger {
+    pub breakpoint: BreakpointId,
+    /// Number of this trigger. The first is 1.
+    pub hits: i64,
+    /// The reason in words: `names src/auth.rs`.
+    pub why: String,
+}
+
+/// Result of the comparison of one breakpoint with a call.
+enum Match {
+    /// The reason in words.
+    Yes(String),
+    No,
+    /// The breakpoint's expression cannot be used. Such a breakpoint triggers, as with a failed condition.
+    Unusable(String),
+}
+
+/// Checks a call against breakpoints in their order. The first that pauses or denies ends the check; log points count
+/// and go on. Each is compared by kind, scope and condition, and then counted; `hits_when` selects the triggers that
+/// act. A condition that fails counts as met and is noted.
+pub fn check(
+    breakpoints: &[Breakpoint],
+    facts: &CallFacts<'_>,
+    lookup: &mut dyn CallLookup,
+) -> Result<Checked> {
+    let mut checked = Checked::default();
+    for breakpoint in breakpoints {
+        if !is_candidate(breakpoint, facts) {
+            continue;
+        }
+        let mut why = match compare(breakpoint, facts, lookup)? {
+            Match::Yes(why) => why,
+            Match::No => continue,
+            Match::Unusable(problem) => {
+                lookup.problem(breakpoint.id, &problem);
+                problem
+            }
+        };
+        match breakpoint
+            .condition
+            .as_deref()
+            .map(|jq| lookup.condition(jq))
+        {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => continue,
+            Some(Err(problem)) => {
+                lookup.problem(breakpoint.id, &problem);
+                why = format!("{why}; the condition failed: {problem}");
+            }
+        }
+        let hits = lookup.count(breakpoint.id)?;
+        if breakpoint.hits_when.is_some_and(|when| !when.acts_at(hits)) {
+            continue;
+        }
+        let trigger = Trigger {
+            breakpoint: breakpoint.id,
+            hits,
+            why,
+        };
+        match breakpoint.action {
+            BreakpointAction::Log => checked.logged.push(trigger),
+            BreakpointAction::Pause | BreakpointAction::Deny => {
+                checked.stop = Some(trigger);
+                break;
+            }
+        }
+    }
+    Ok(checked)
+}
+
+/// True if one of these breakpoints may match the call. Compares tools, scopes, kinds and named paths, and no
+/// expression.
+pub fn may_match(breakpoints: &[Breakpoint], facts: &CallFacts<'_>) -> bool {
+    breakpoints
+        .iter()
+        .any(|breakpoint| is_candidate(breakpoint, facts))
+}
+
+fn is_candidate(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
+    breakpoint.enabled
+        && is_moment(breakpoint, facts.moment)
+        && breakpoint
+            .scope
+            .has(facts.agent, facts.session, facts.subagent)
+        && may_be_of_kind(breakpoint, facts)
+}
+
+fn is_moment(breakpoint: &Breakpoint, moment: CallMoment) -> bool {
+    match breakpoint.spec {
+        // a call fails after it ran
+        BreakpointSpec::Error { .. } => moment == CallMoment::After,
+        // a change that nobody could predict is found after it
+        BreakpointSpec::Path { .. } | BreakpointSpec::Line { .. } => {
+            breakpoint.moment == moment || moment == CallMoment::After
+        }
+        _ => breakpoint.moment == moment,
+    }
+}
+
+/// True unless tool, kind and named paths tell that the call cannot match.
+fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
+    let is_before = facts.moment == CallMoment::Before;
+    match &breakpoint.spec {
+        BreakpointSpec::Tool { name, .. } => is_tool(name, facts.tool),
+        BreakpointSpec::Path { glob } => {
+            !is_before || facts.command.is_some() || any_path_may_match(glob, facts.paths)
+        }
+        BreakpointSpec::Line { path, .. } => !is_before || facts.paths.contains(path),
+        BreakpointSpec::Content { path, .. } => {
+            !is_before
+                || path.as_deref().map_or(!facts.paths.is_empty(), |glob| {
+                    any_path_may_match(glob, facts.paths)
+                })
+        }
+        BreakpointSpec::Command { .. } => facts.command.is_some(),
+        BreakpointSpec::Error { tool } => {
+            facts.failed && tool.as_deref().is_none_or(|tool| is_tool(tool, facts.tool))
+        }
+        BreakpointSpec::Step { how } => may_end_step(how, facts),
+        BreakpointSpec::Pattern { .. }
+        | BreakpointSpec::Iteration { .. }
+        | BreakpointSpec::Turn { .. }
+        | BreakpointSpec::Budget { .. }
+        | BreakpointSpec::Any => true,
+    }
+}
+
+fn compare(
+    breakpoint: &Breakpoint,
+    facts: &CallFacts<'_>,
+    lookup: &mut dyn CallLookup,
+) -> Result<Match> {
+    let is_before = facts.moment == CallMoment::Before;
+    Ok(match &breakpoint.spec {
+        BreakpointSpec::Tool {
+            condition: None, ..
+        } => Match::Yes(format!("calls {}", facts.tool)),
+        BreakpointSpec::Tool {
+            condition: Some(text),
+            ..
+        }
+        | BreakpointSpec::Pattern { regex: text } => input_matches(text, facts.input),
+        BreakpointSpec::Path { glob: text } if is_before => names(text, facts),
+        BreakpointSpec::Path { glob: text } => changes_path(breakpoint, text, lookup)?,
+        BreakpointSpec::Line { path, .. } => {
+            touches_region(breakpoint, path, facts.moment, lookup)?
+        }
+        BreakpointSpec::Content { regex, path } => {
+            let changes = if is_before {
+                lookup.predicted()?
+            } else {
+                lookup.changed()?
+            };
+            adds_line(regex, path.as_deref(), &changes)
+        }
+        BreakpointSpec::Command { regex: text } => command_matches(text, facts.command),
+        BreakpointSpec::Iteration { number } => {
+            let is_number = lookup.iteration()? == *number;
+            yes_if(is_number, || format!("call {number} of its session"))
+        }
+        BreakpointSpec::Turn { number } => {
+            let turn = lookup.turn()?;
+            let is_turn = turn.is_first_call && turn.number == Some(i64::from(*number));
+            yes_if(is_turn, || format!("the first call of t{number}"))
+        }
+        BreakpointSpec::Error { .. } => Match::Yes(format!("{} failed", facts.tool)),
+        BreakpointSpec::Budget { of, limit } => {
+            let used = used(*of, lookup)?;
+            yes_if(used >= Some(*limit), || {
+                let used = used.unwrap_or_default();
+                format!("the turn has used {used} of {limit} {}", of.name())
+            })
+        }
+        BreakpointSpec::Any => Match::Yes("the next call".to_owned()),
+        BreakpointSpec::Step { how } => yes_if(ends_step(how, facts, lookup)?, || {
+            format!("step {}", how.name())
+        }),
+    })
+}
+
+fn yes_if(is_match: bool, why: impl FnOnce() -> String) -> Match {
+    if is_match {
+        Match::Yes(why())
+    } else {
+        Match::No
+    }
+}
+
+/// True if a tool has this name, or one that matches this pattern.
+fn is_tool(name: &str, tool: &str) -> bool {
+    name == tool || (has_wildcard(name) && glob(name).is_ok_and(|pattern| pattern.is_match(tool)))
+}
+
+const WILDCARDS: [char; 6] = ['*', '?', '[', '{', '\\', ']'];
+
+fn has_wildcard(glob: &str) -> bool {
+    glob.contains(WILDCARDS)
+}
+
+/// Compares the fixed start and end of a pattern, so that it is compiled for few paths only.
+fn any_path_may_match(glob: &str, paths: &[String]) -> bool {
+    let start = glob.split(WILDCARDS).next().unwrap_or_default();
+    // a class, an alternative or an escape may end with these letters
+    let is_simple = !glob.contains(['[', ']', '{', '}', '\\']);
+    let end = if is_simple {
+        glob.rsplit(WILDCARDS).next().unwrap_or_default()
+    } else {
+        ""
+    };
+    // `**/` also stands for nothing: what follows it may be the whole path
+    let end = end.trim_start_matches('/');
+    paths
+        .iter()
+        .any(|path| path.starts_with(start) && path.ends_with(end))
+}
+
+fn names(pattern: &str, facts: &CallFacts<'_>) -> Match {
+    let words = facts
+        .command
+        .map(|command| named_paths(command, facts.root, facts.cwd))
+        .unwrap_or_default();
+    if !any_path_may_match(pattern, facts.paths) && !any_path_may_match(pattern, &words) {
+        return Match::No;
+    }
+    let pattern = match glob(pattern) {
+        Ok(pattern) => pattern,
+        Err(error) => return Match::Unusable(error.to_string()),
+    };
+    match first_match(&pattern, facts.paths.iter().chain(&words)) {
+        Some(path) => Match::Yes(format!("names {path}")),
+        None => Match::No,
+    }
+}
+
+fn first_match<'p>(
+    pattern: &GlobMatcher,
+    mut paths: impl Iterator<Item = &'p String>,
+) -> Option<&'p String> {
+    paths.find(|path| pattern.is_match(path))
+}
+
+fn changes_path(
+    breakpoint: &Breakpoint,
+    pattern: &str,
+    lookup: &mut dyn CallLookup,
+) -> Result<Match> {
+    let pattern = match glob(pattern) {
+        Ok(pattern) => pattern,
+        Err(error) => return Ok(Match::Unusable(error.to_string())),
+    };
+    let changed = lookup.changed()?;
+    let path = first_match(&pattern, changed.iter().map(|change| &change.path));
+    match path {
+        Some(path) if !was_before(breakpoint, lookup)? => Ok(Match::Yes(format!("changed {path}"))),
+        _ => Ok(Match::No),
+    }
+}
+
+/// True if a breakpoint that is set before calls has acted on this call before it ran.
+fn was_before(breakpoint: &Breakpoint, lookup: &mut dyn CallLookup) -> Result<bool> {
+    Ok(breakpoint.moment == CallMoment::Before && lookup.triggered_before(breakpoint.id)?)
+}
+
+fn touches_region(
+    breakpoint: &Breakpoint,
+    path: &str,
+    moment: CallMoment,
+    lookup: &mut dyn CallLookup,
+) -> Result<Match> {
+    let changes = match moment {
+        CallMoment::Before => lookup.predicted()?,
+        CallMoment::After => lookup.changed()?,
+    };
+    let Some(change) = changes.iter().find(|change| change.path == path) else {
+        return Ok(Match::No);
+    };
+    let Some(region) = lookup.region(breakpoint.id)? else {
+        return Ok(Match::No);
+    };
+    let is_touched = change
+        .ranges
+        .iter()
+        .any(|lines| region.is_touched_by(*lines));
+    if !is_touched || (moment == CallMoment::After && was_before(breakpoint, lookup)?) {
+        return Ok(Match::No);
+    }
+    let lines = match region.count {
+        1 => format!("{path}:{}", region.start),
+        count => format!(
+            "{path}:{}-{}",
+            region.start,
+            region.start.saturating_add(count - 1)
+        ),
+    };
+    Ok(Match::Yes(match moment {
+        CallMoment::Before => format!("changes {lines}"),
+        CallMoment::After => format!("changed {lines}, already on disk"),
+    }))
+}
+
+fn adds_line(text: &str, pattern: Option<&str>, changes: &[ChangedLines]) -> Match {
+    let pattern = match pattern.map(glob).transpose() {
+        Ok(pattern) => pattern,
+        Err(error) => return Match::Unusable(error.to_string()),
+    };
+    let expression = match regex(text, Case::Counts) {
+        Ok(expression) => expression,
+        Err(error) => return Match::Unusable(error.to_string()),
+    };
+    let is_file = |change: &&ChangedLines| {
+        pattern
+            .as_ref()
+            .is_none_or(|pattern| pattern.is_match(&change.path))
+    };
+    let file = changes
+        .iter()
+        .filter(is_file)
+        .find(|change| change.added.iter().any(|line| expression.is_match(line)));
+    match file {
+        Some(change) => Match::Yes(format!("adds a line with /{text}/ to {}", change.path)),
+        None => Match::No,
+    }
+}
+
+/// Compares an expression with the input as compact JSON, and with each of its strings.
+fn input_matches(text: &str, input: &Value) -> Match {
+    match regex(text, Case::Ignored) {
+        Ok(expression) => {
+            let is_match = any_string(input, &|text| expression.is_match(text))
+                || expression.is_match(&input.to_string());
+            yes_if(is_match, || format!("its input matches /{text}/"))
+        }
+        Err(error) => Match::Unusable(error.to_string()),
+    }
+}
+
+/// True if `is_match` is true of a string in a value. Names of fields are strings, too.
+fn any_string(value: &Value, is_match: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_match(text),
+        Value::Array(items) => items.iter().any(|item| any_string(item, is_match)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| is_match(name) || any_string(value, is_match)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn command_matches(text: &str, command: Option<&str>) -> Match {
+    match regex(text, Case::Counts) {
+        Ok(expression) => yes_if(
+            command.is_some_and(|command| expression.is_match(command)),
+            || format!("its command matches /{text}/"),
+        ),
+        Err(error) => Match::Unusable(error.to_string()),
+    }
+}
+
+/// The part of a budget that the turn has used. None: unknown.
+fn used(of: BudgetOf, lookup: &mut dyn CallLookup) -> Result<Option<u64>> {
+    Ok(match of {
+        BudgetOf::Calls => Some(lookup.turn()?.calls),
+        BudgetOf::Files => Some(lookup.turn()?.files),
+        BudgetOf::Lines => Some(lookup.turn()?.lines),
+        BudgetOf::Minutes => Some(lookup.turn()?.minutes),
+        BudgetOf::Tokens => lookup.tokens()?,
+    })
+}
+
+/// False if a step cannot end at this call, whatever its turn.
+fn may_end_step(how: &StepUntil, facts: &CallFacts<'_>) -> bool {
+    match how {
+        StepUntil::Over { thread } => thread.as_deref() == facts.subagent,
+        StepUntil::File { paths } => facts.paths.iter().any(|path| !paths.contains(path)),
+        StepUntil::Into | StepUntil::Out { .. } | StepUntil::Turn { .. } => true,
+    }
+}
+
+fn ends_step(how: &StepUntil, facts: &CallFacts<'_>, lookup: &mut dyn CallLookup) -> Result<bool> {
+    Ok(match how {
+        StepUntil::Over { .. } | StepUntil::File { .. } => may_end_step(how, facts),
+        StepUntil::Into => true,
+        StepUntil::Out { turn } => facts.subagent.is_none() || lookup.turn()?.number != *turn,
+        StepUntil::Turn { turn } => lookup.turn()?.number != *turn,
+    })
+}
+
+/// Compares a breakpoint that is accepted with calls whose texts are arbitrary. Its expressions can be used.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn exercise(spec: BreakpointSpec, text: &str) {
+    exercise::exercise(spec, text);
+}
+
+#[cfg(any(test, fuzzing))]
+mod exercise;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Breakpoints and pauses of agents. Owns the database `control.db` beside the store, the file `armed`, and the locks of
+//! held calls. Knows no agent's payload.
+
+pub mod armed;
+mod breakpoint;
+mod breakpoints;
+mod command_words;
+mod hold;
+pub(crate) mod matching;
+mod pause;
+mod pauses;
+mod process;
+mod regions;
+mod retention;
+mod tables;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+pub use armed::Armed;
+pub use breakpoint::{
+    Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
+    CallMoment, Case, HitCondition, StepUntil, Unattended, glob, regex,
+};
+pub use breakpoints::NewBreakpoint;
+pub use hold::{Hold, Waited, Wake};
+pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, may_match};
+pub use pause::{Ability, Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState};
+pub use pauses::{Decided, Given};
+pub use process::{ProcessId, ancestors, starter};
+pub use regions::{ChangedLines, LineRange, RegionState, follow};
+pub use retention::Problem;
+pub use tables::hit::Hit;
+pub use tables::pause::PauseFilter;
+
+use crate::error::{Error, Result};
+use crate::places::Workspace;
+use crate::store::migrate::Schema;
+use crate::store::{self, private_file};
+use tables::meta;
+
+pub use crate::store::now;
+
+const DATABASE: &str = "control.db";
+/// "bkct"
+const SCHEMA: Schema = Schema {
+    application_id: 0x626b_6374,
+    steps: &[include_str!("schema/001.sql")],
+    name: "a database of breakpoints and pauses",
+    lock: "migrate-control.lock",
+};
+
+/// The opened database of a workspace.
+#[derive(Debug)]
+pub struct Control {
+    conn: Connection,
+    dir: PathBuf,
+}
+
+impl Control {
+    /// Name of its file beside the store.
+    pub const DATABASE: &str = DATABASE;
+
+    /// Opens the database of a workspace; makes it if it is missing. A store that is not the user's own is refused.
+    pub fn open(workspace: &Workspace) -> Result<Self> {
+        crate::owner::check(&workspace.store_dir, &workspace.root)?;
+        Self::open_in(&workspace.store_dir, store::BUSY_TIMEOUT)
+    }
+
+    /// As `open`. None: there is no database yet.
+    pub fn open_existing(workspace: &Workspace) -> Result<Option<Self>> {
+        if !workspace.store_dir.join(DATABASE).exists() {
+            return Ok(None);
+        }
+        Self::open(workspace).map(Some)
+    }
+
+    /// As `open`, for a hook, which does not wait long for other writers.
+    pub fn open_for_hook(workspace: &Workspace) -> Result<Self> {
+        crate::owner::check(&workspace.store_dir, &workspace.root)?;
+        Self::open_in(&workspace.store_dir, store::BUSY_TIMEOUT_HOOK)
+    }
+
+    pub(crate) fn open_in(dir: &Path, busy_timeout: Duration) -> Result<Self> {
+        let path = dir.join(DATABASE);
+        if !path.exists() {
+            // private before SQLite writes a byte
+            private_file(&path)
+                .create(true)
+                .append(true)
+                .open(&path)
+                .map_err(|source| Error::Io {
+                    what: format!("create {}", path.display()),
+                    source,
+                })?;
+        }
+        let no_wait = Arc::new(AtomicBool::new(false));
+        let conn = store::connect(&path, &SCHEMA, busy_timeout, &no_wait)?;
+        conn.execute_batch(
+            "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=1048576;",
+        )?;
+        Ok(Self {
+            conn,
+            dir: dir.to_path_buf(),
+        })
+    }
+
+    /// Number of the newest commit. It rises with each, whoever made it.
+    pub fn seq(&self) -> Result<i64> {
+        meta::seq(&self.conn)
+    }
+
+    /// The file that each commit rewrites. Watchers watch it.
+    pub fn bell(&self) -> PathBuf {
+        self.dir.join(store::CONTROL_BELL)
+    }
+
+    /// Runs `f` in one write transaction, and rings the bell after the commit.
+    fn write<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+        let value = f(&tx)?;
+        let seq = meta::raise(&tx)?;
+        crate::fault::point("control before commit");
+        tx.commit()?;
+        crate::fault::point("control committed");
+        self.ring(seq);
+        Ok(value)
+    }
+
+    /// As `write`, for a change of what is armed. Before the commit, the file `armed` holds old and new together, so
+    /// that it never names too little; a second transaction then leaves what the rows say.
+    fn write_armed<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let value = self.write(|conn| {
+            let value = f(conn)?;
+            let new = Armed::of(conn)?;
+            // an unreadable file is replaced: the hooks ask the rows until then
+            let old = Armed::read(&self.dir).ok().flatten().unwrap_or_default();
+            old.with(new).replace(&self.dir)?;
+            Ok(value)
+        })?;
+        // the file names too much if this fails, and the next change writes it again
+        let _ = self.settle_armed();
+        Ok(value)
+    }
+
+    /// Has the file `armed` say what the rows say.
+    pub(crate) fn settle_armed(&self) -> Result<()> {
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
+        Armed::of(&tx)?.replace(&self.dir)?;
+        tx.rollback()?;
+        Ok(())
+    }
+
+    /// Tells watchers that there is news. A lost ring is harmless, because they also poll.
+    fn ring(&self, seq: i64) {
+        let stamp = format!("{seq:<20} {:<10}\n", std::process::id());
+        let path = self.bell();
+        private_file(&path)
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .and_then(|mut file| std::io::Write::write_all(&mut file, stamp.as_bytes()))
+            .ok();
+    }
+}

@@ -1,0 +1,228 @@
+//! A pause as a value: the call that is held, its state, and the decision on it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::breakpoint::{BreakpointId, CallMoment};
+use super::process::ProcessId;
+
+/// Number of a pause. People see `p7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PauseId(pub i64);
+
+impl fmt::Display for PauseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "p{}", self.0)
+    }
+}
+
+/// A tool call that is, or was, held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pause {
+    pub id: PauseId,
+    pub call: HeldCall,
+    /// The hook that holds the call.
+    pub holder: ProcessId,
+    /// Microseconds since 1970, as all times here.
+    pub made: i64,
+    pub state: PauseState,
+    pub decision: Option<Decision>,
+    /// The face that decided, or the rule: `time limit`.
+    pub decided_by: Option<String>,
+    pub decided: Option<i64>,
+    pub outcome: Option<PauseOutcome>,
+    pub ended: Option<i64>,
+}
+
+/// The call of a pause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldCall {
+    pub breakpoint: Option<BreakpointId>,
+    /// The reason in words: `path src/auth/**`.
+    pub why: String,
+    pub root: PathBuf,
+    pub agent: String,
+    /// The agent's own id of the session.
+    pub session: String,
+    pub subagent: Option<String>,
+    /// Number of the turn.
+    pub turn: Option<i64>,
+    pub prompt: Option<String>,
+    /// Number that the call has, or would get, in its session.
+    pub iteration: Option<i64>,
+    pub tool: String,
+    /// The agent's own id of the call. Where it has none: made of thread, tool and input.
+    pub call: String,
+    pub moment: CallMoment,
+    /// Input of the tool, as JSON text.
+    pub input: String,
+    pub cwd: Option<PathBuf>,
+    /// Paths that the call names, relative to the root where they are below it.
+    pub files: Vec<String>,
+    /// Decisions that the agent can be told.
+    pub can: Vec<Ability>,
+    pub agent_process: Option<ProcessId>,
+    /// The agent goes on by itself at this time.
+    pub until: Option<i64>,
+}
+
+impl HeldCall {
+    /// Identity of the input. A call that is tried again has the same.
+    pub fn input_hash(&self) -> [u8; 32] {
+        *blake3::hash(self.input.as_bytes()).as_bytes()
+    }
+}
+
+/// Decision that an agent can be told at an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ability {
+    Continue,
+    Deny,
+    Skip,
+    Change,
+    Stop,
+    Inject,
+    Ask,
+    Back,
+}
+
+impl Ability {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Continue => "continue",
+            Self::Deny => "deny",
+            Self::Skip => "skip",
+            Self::Change => "change",
+            Self::Stop => "stop",
+            Self::Inject => "inject",
+            Self::Ask => "ask",
+            Self::Back => "back",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseState {
+    /// Its hook waits.
+    Held,
+    /// A decision is stored; its hook has not carried it out yet.
+    Decided,
+    /// Its hook has told the agent.
+    Answered,
+    /// The agent was told to try again; a decision holds for the next try.
+    Parked,
+    /// The decision on a parked call was used.
+    Used,
+    Expired,
+    /// Left to the agent's own question.
+    Handed,
+    /// The agent gave the call up.
+    Ended,
+    /// Its hook died.
+    Lost,
+    /// The call ran all the same.
+    Slipped,
+}
+
+impl PauseState {
+    /// True if a decision can still be made.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Held | Self::Parked)
+    }
+}
+
+/// A decision on a held call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub enum Decision {
+    /// The call goes on, under the agent's own rules.
+    Continue,
+    /// It goes on with another input.
+    Change {
+        input: Value,
+    },
+    /// It does not run; the model gets the message.
+    Deny {
+        message: String,
+    },
+    Skip,
+    /// It does not run, and the turn ends.
+    Stop {
+        message: Option<String>,
+    },
+    /// Earlier steps were taken out, and it does not run.
+    Back {
+        message: String,
+    },
+    /// The agent asks its own user.
+    Ask,
+}
+
+impl Decision {
+    /// The ability that the agent needs for it.
+    pub fn needs(&self) -> Ability {
+        match self {
+            Self::Continue => Ability::Continue,
+            Self::Change { .. } => Ability::Change,
+            Self::Deny { .. } => Ability::Deny,
+            Self::Skip => Ability::Skip,
+            Self::Stop { .. } => Ability::Stop,
+            Self::Back { .. } => Ability::Back,
+            Self::Ask => Ability::Ask,
+        }
+    }
+
+    /// The outcome of a pause that is answered with it.
+    pub fn outcome(&self) -> PauseOutcome {
+        match self {
+            Self::Continue => PauseOutcome::Continued,
+            Self::Change { .. } => PauseOutcome::Changed,
+            Self::Deny { .. } => PauseOutcome::Denied,
+            Self::Skip => PauseOutcome::Skipped,
+            Self::Stop { .. } => PauseOutcome::Stopped,
+            Self::Back { .. } => PauseOutcome::Back,
+            Self::Ask => PauseOutcome::Asked,
+        }
+    }
+}
+
+/// The end of a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PauseOutcome {
+    Continued,
+    Changed,
+    Denied,
+    Skipped,
+    Stopped,
+    Back,
+    Asked,
+    TimedOut,
+    Parked,
+    Ended,
+    Lost,
+    Slipped,
+}
+
+impl PauseOutcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Continued => "continued",
+            Self::Changed => "changed",
+            Self::Denied => "denied",
+            Self::Skipped => "skipped",
+            Self::Stopped => "stopped",
+            Self::Back => "back",
+            Self::Asked => "asked",
+            Self::TimedOut => "timedOut",
+            Self::Parked => "parked",
+            Self::Ended => "ended",
+            Self::Lost => "lost",
+            Self::Slipped => "slipped",
+        }
+    }
+}

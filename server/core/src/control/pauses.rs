@@ -1,0 +1,387 @@
+//! Holding calls, deciding on them, and noticing those whose hook died.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::Control;
+use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
+use super::breakpoints::NewBreakpoint;
+use super::hold::Hold;
+use super::pause::{Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState};
+use super::process::ProcessId;
+use super::tables::command::{self, NewCommand};
+use super::tables::hit::Hit;
+use super::tables::pause::PauseFilter;
+use super::tables::{ack, breakpoint, hit, message, pause};
+use crate::error::{Error, Result};
+use crate::store::{self, Lock};
+
+/// Directory of the locks of held calls.
+const HOLDS: &str = "holds";
+/// A parked call expires after this time. Microseconds.
+pub(crate) const PARKED: i64 = 12 * 3600 * 1_000_000;
+
+/// The outcome of an attempt to hold a call.
+#[derive(Debug)]
+pub enum Given {
+    /// The call is held, by this process or beside another hook of the same event.
+    Held(Hold),
+    /// It was decided before: while it was parked, or by the first of two hooks.
+    Decided(PauseId, Decision),
+}
+
+/// A decision that was stored.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    pub pause: Pause,
+    pub decision: Decision,
+}
+
+impl Control {
+    /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
+    /// its parked one. `hit`: the trigger, stored with it. A breakpoint for one hit is removed.
+    pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Given> {
+        std::fs::create_dir_all(self.dir.join(HOLDS)).map_err(|source| Error::Io {
+            what: format!("create {}", self.dir.join(HOLDS).display()),
+            source,
+        })?;
+        self.write_armed(|conn| {
+            if let Some((given, _)) = self.join(conn, call)? {
+                return Ok(given);
+            }
+            let id = pause::insert(conn, call, ProcessId::own())?;
+            if let Some(hit) = hit {
+                hit::insert(
+                    conn,
+                    &Hit {
+                        pause: Some(id.0),
+                        ..hit.clone()
+                    },
+                )?;
+            }
+            if let Some(breakpoint) = call.breakpoint.filter(|_| once) {
+                breakpoint::delete(conn, breakpoint)?;
+            }
+            // before the commit: a held row without a lock is a lost one
+            Ok(Given::Held(Hold::new(id, self.try_lock(id)?)))
+        })
+    }
+
+    /// Joins the pause of the same call: of another hook for the same event, or a parked one that is tried again. None:
+    /// there is none.
+    pub fn rejoin(&self, call: &HeldCall) -> Result<Option<(Given, HeldCall)>> {
+        // most calls have none, and need no write
+        let is_there = pause::of_call(&self.conn, call)?.is_some()
+            || pause::parked(&self.conn, call)?.is_some();
+        if !is_there {
+            return Ok(None);
+        }
+        self.write_armed(|conn| self.join(conn, call))
+    }
+
+    fn join(
+        &self,
+        conn: &rusqlite::Connection,
+        call: &HeldCall,
+    ) -> Result<Option<(Given, HeldCall)>> {
+        if let Some(there) = pause::of_call(conn, call)? {
+            let given = match there.decision {
+                Some(decision) => Given::Decided(there.id, decision),
+                None => Given::Held(Hold::new(there.id, self.try_lock(there.id)?)),
+            };
+            return Ok(Some((given, there.call)));
+        }
+        let Some(parked) = pause::parked(conn, call)? else {
+            return Ok(None);
+        };
+        let given = if let Some(decision) = parked.decision {
+            let outcome = decision.outcome();
+            pause::end(conn, parked.id, PauseState::Used, Some(outcome))?;
+            Given::Decided(parked.id, decision)
+        } else {
+            pause::take_over(conn, parked.id, ProcessId::own(), &call.call, call.until)?;
+            Given::Held(Hold::new(parked.id, self.try_lock(parked.id)?))
+        };
+        let held = HeldCall {
+            call: call.call.clone(),
+            until: call.until,
+            ..parked.call
+        };
+        Ok(Some((given, held)))
+    }
+
+    fn lock_path(&self, id: PauseId) -> PathBuf {
+        self.dir.join(HOLDS).join(format!("{id}.lock"))
+    }
+
+    /// Takes the lock of a pause. None: another hook has it.
+    pub(super) fn try_lock(&self, id: PauseId) -> Result<Option<Lock>> {
+        store::lock(&self.lock_path(id), true, Duration::ZERO)
+    }
+
+    /// Returns a pause.
+    pub fn pause(&self, id: PauseId) -> Result<Option<Pause>> {
+        pause::get(&self.conn, id)
+    }
+
+    /// Returns pauses, oldest first. Those whose hook died are noticed first.
+    pub fn pauses(&self, filter: PauseFilter) -> Result<Vec<Pause>> {
+        self.notice_lost()?;
+        pause::list(&self.conn, filter)
+    }
+
+    /// Finds an open pause by `p7` or `7`. Without a name: the only open one, or the only one of the session.
+    pub fn open_pause(&self, name: Option<&str>, session: Option<&str>) -> Result<Pause> {
+        let open = self.pauses(PauseFilter::Open)?;
+        if let Some(name) = name {
+            let number = name.strip_prefix('p').unwrap_or(name).parse::<i64>().ok();
+            let not_found = || Error::NotFound {
+                what: "pause",
+                name: name.to_owned(),
+            };
+            let id = PauseId(number.ok_or_else(not_found)?);
+            return self.pause(id)?.ok_or_else(not_found);
+        }
+        let mut open: Vec<Pause> = open
+            .into_iter()
+            .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
+            .collect();
+        match open.len() {
+            1 => Ok(open.remove(0)),
+            0 => Err(Error::refused(
+                "no call is held",
+                crate::hint::Hint::terminal("`backstitch pauses --all` lists earlier ones"),
+            )),
+            _ => {
+                let names: Vec<String> = open.iter().map(|pause| pause.id.to_string()).collect();
+                Err(Error::Usage(format!(
+                    "several calls are held: name one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Marks pauses whose hook died. Returns them.
+    pub fn notice_lost(&self) -> Result<Vec<PauseId>> {
+        let mut lost = Vec::new();
+        for open in pause::list(&self.conn, PauseFilter::Open)? {
+            if open.state == PauseState::Parked {
+                continue;
+            }
+            if let Some(_lock) = self.try_lock(open.id)? {
+                // read again: it may have been answered between the list and the lock
+                let ended = self.write_armed(|conn| {
+                    let now = pause::get(conn, open.id)?;
+                    let is_open = now.is_some_and(|now| {
+                        matches!(now.state, PauseState::Held | PauseState::Decided)
+                    });
+                    if is_open {
+                        pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
+                    }
+                    Ok(is_open)
+                })?;
+                if ended {
+                    lost.push(open.id);
+                }
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Notes that a face has shown a pause to a person.
+    pub fn acknowledge(&self, id: PauseId, face: &str) -> Result<()> {
+        self.write(|conn| ack::insert(conn, id, face))
+    }
+
+    /// True if a face has shown the pause.
+    pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
+        ack::any(&self.conn, id)
+    }
+
+    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. `step`: the
+    /// call at which the agent is stopped next.
+    pub fn decide(
+        &self,
+        id: PauseId,
+        decision: &Decision,
+        step: Option<StepUntil>,
+        face: &str,
+    ) -> Result<Decided> {
+        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+            what: "pause",
+            name: id.to_string(),
+        })?;
+        if !there.call.can.contains(&decision.needs()) {
+            return Err(cannot(&there, decision));
+        }
+        self.write_armed(|conn| {
+            if !pause::decide(conn, id, decision, face)? {
+                let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
+                return Err(already(&now));
+            }
+            if let Some(until) = &step {
+                let new = step_breakpoint(&there, until.clone(), face);
+                breakpoint::delete_steps(conn, &there.call.session)?;
+                insert_step(conn, new)?;
+            }
+            let args = json!({ "decision": decision, "step": step });
+            let command = NewCommand {
+                face,
+                agent: Some(&there.call.agent),
+                session: Some(&there.call.session),
+                pause: Some(id.0),
+                name: decision.needs().name(),
+                args: &args,
+            };
+            command::insert(conn, &command)
+        })?;
+        let pause = self.pause(id)?.unwrap_or(there);
+        Ok(Decided {
+            pause,
+            decision: decision.clone(),
+        })
+    }
+
+    /// Ends a pause.
+    pub fn end_pause(
+        &self,
+        id: PauseId,
+        state: PauseState,
+        outcome: Option<PauseOutcome>,
+    ) -> Result<bool> {
+        let ended = self.write_armed(|conn| pause::end(conn, id, state, outcome))?;
+        if !matches!(state, PauseState::Parked) {
+            std::fs::remove_file(self.lock_path(id)).ok();
+        }
+        Ok(ended)
+    }
+
+    /// Notes that calls ran which nobody had answered. Returns their pauses.
+    pub fn notice_slipped(&self, agent: &str, session: &str, call: &str) -> Result<Vec<PauseId>> {
+        let mut slipped = Vec::new();
+        for id in pause::unanswered(&self.conn, (agent, session), call)? {
+            if self.end_pause(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
+                slipped.push(id);
+            }
+        }
+        Ok(slipped)
+    }
+
+    /// Ends the parked calls of a session that is over.
+    pub fn session_is_over(&self, session: &str) -> Result<()> {
+        self.write_armed(|conn| {
+            pause::expire(conn, Some(session), store::now() - PARKED)?;
+            breakpoint::delete_steps(conn, session)
+        })
+    }
+
+    /// Stores a text for the model of a session: it goes with the next event that can carry it.
+    pub fn inject(
+        &self,
+        agent: Option<&str>,
+        session: Option<&str>,
+        text: &str,
+        face: &str,
+    ) -> Result<()> {
+        self.write_armed(|conn| {
+            message::insert(conn, agent, session, text)?;
+            let args = json!({ "text": text });
+            let command = NewCommand {
+                face,
+                agent,
+                session,
+                pause: None,
+                name: "inject",
+                args: &args,
+            };
+            command::insert(conn, &command)
+        })
+    }
+
+    /// Takes the texts that wait for a session.
+    pub fn take_messages(&self, agent: &str, session: &str) -> Result<Vec<String>> {
+        self.write_armed(|conn| message::take(conn, agent, session))
+    }
+
+    /// Stops a session at its next call. None: any session of the workspace. `all_threads`: subagents, too.
+    pub fn pause_next(
+        &self,
+        session: Option<&str>,
+        all_threads: bool,
+        face: &str,
+    ) -> Result<super::Breakpoint> {
+        let scope = BreakpointScope {
+            session: session.map(str::to_owned),
+            subagent: (!all_threads).then(|| "main".to_owned()),
+            agent: None,
+        };
+        let new = NewBreakpoint {
+            scope,
+            once: true,
+            ..NewBreakpoint::of(BreakpointSpec::Any, face)
+        };
+        self.add_breakpoint(new)
+    }
+}
+
+fn step_breakpoint(pause: &Pause, until: StepUntil, face: &str) -> super::Breakpoint {
+    let new = NewBreakpoint::of(BreakpointSpec::Step { how: until }, face);
+    super::Breakpoint {
+        id: super::BreakpointId(0),
+        name: format!("step_{}_{}", pause.id, store::now()),
+        spec: new.spec,
+        moment: super::CallMoment::Before,
+        scope: BreakpointScope {
+            agent: Some(pause.call.agent.clone()),
+            session: Some(pause.call.session.clone()),
+            subagent: None,
+        },
+        condition: None,
+        hits_when: None,
+        action: new.action,
+        message: None,
+        once: true,
+        enabled: true,
+        hits: 0,
+        unattended: None,
+        made_by: face.to_owned(),
+        created: store::now(),
+        problem: None,
+    }
+}
+
+fn insert_step(conn: &rusqlite::Connection, step: super::Breakpoint) -> Result<()> {
+    breakpoint::insert(conn, &step).map(drop)
+}
+
+/// The error of a decision that the agent cannot be told.
+fn cannot(pause: &Pause, decision: &Decision) -> Error {
+    let can: Vec<&str> = pause.call.can.iter().map(|can| can.name()).collect();
+    Error::refused(
+        format!(
+            "{} cannot be told to {} at this call ({})",
+            pause.call.agent,
+            decision.needs().name(),
+            pause.id
+        ),
+        format!("it can be told to: {}", can.join(", ")),
+    )
+}
+
+/// The error of a decision on a pause that is over.
+fn already(pause: &Pause) -> Error {
+    let how = match (&pause.outcome, &pause.decision) {
+        (Some(outcome), _) => outcome.name().to_owned(),
+        (None, Some(decision)) => decision.outcome().name().to_owned(),
+        (None, None) => "over".to_owned(),
+    };
+    let by = pause.decided_by.as_deref().unwrap_or("nobody");
+    Error::Resumed {
+        pause: pause.id.to_string(),
+        outcome: how,
+        by: by.to_owned(),
+    }
+}

@@ -1,0 +1,135 @@
+//! Processes by number and start time: a number alone is used again.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A process. Its start time is in the kernel's ticks since the start of the system; 0 where it is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessId {
+    pub pid: u32,
+    pub start: u64,
+}
+
+impl ProcessId {
+    /// The process that calls this.
+    pub fn own() -> Self {
+        Self::of(std::process::id())
+    }
+
+    pub fn of(pid: u32) -> Self {
+        Self {
+            pid,
+            start: Stat::of(pid).map_or(0, |stat| stat.start),
+        }
+    }
+
+    /// True if it is alive.
+    pub fn is_alive(self) -> bool {
+        match Stat::of(self.pid) {
+            Some(stat) => self.start == 0 || stat.start == self.start,
+            // without /proc, nothing is known
+            None => !cfg!(target_os = "linux"),
+        }
+    }
+}
+
+/// Facts about a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub parent: u32,
+    /// The session of the operating system, not of an agent.
+    pub session: u32,
+    pub start: u64,
+}
+
+impl Stat {
+    /// Reads `/proc`. None: there is no such process, or no `/proc`.
+    pub fn of(pid: u32) -> Option<Self> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // the name in parentheses may hold anything: proc(5)
+        let rest = &text[text.rfind(')')? + 1..];
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Self {
+            parent: fields.get(1)?.parse().ok()?,
+            session: fields.get(3)?.parse().ok()?,
+            start: fields.get(19)?.parse().ok()?,
+        })
+    }
+}
+
+/// Returns the name of a process: the first 15 bytes of its program's. None: there is no such process, or no `/proc`.
+fn name(pid: u32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+/// Shells that agents run hooks by.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"];
+
+/// Returns the process that has started this one, apart from the shell in between.
+pub fn starter() -> Option<ProcessId> {
+    let is_shell = |process: &&ProcessId| {
+        name(process.pid).is_some_and(|name| SHELLS.contains(&name.as_str()))
+    };
+    let above = ancestors(std::process::id());
+    let found = above.iter().find(|process| !is_shell(process)).copied();
+    found.filter(|process| process.pid > 1)
+}
+
+/// Returns the ancestors of a process, its parent first.
+pub fn ancestors(pid: u32) -> Vec<ProcessId> {
+    /// More ancestors than any process has.
+    const MAX_DEPTH: usize = 200;
+    let mut found = Vec::new();
+    let mut next = Stat::of(pid).map(|stat| stat.parent);
+    while let Some(pid) = next.filter(|pid| *pid > 0)
+        && found.len() < MAX_DEPTH
+    {
+        let Some(stat) = Stat::of(pid) else {
+            break;
+        };
+        found.push(ProcessId {
+            pid,
+            start: stat.start,
+        });
+        next = Some(stat.parent);
+    }
+    found
+}
+
+impl fmt::Display for ProcessId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.pid, self.start)
+    }
+}
+
+impl FromStr for ProcessId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (pid, start) = text.split_once(' ').ok_or("no start time")?;
+        Ok(Self {
+            pid: pid.parse().map_err(|_| "no process number")?,
+            start: start.parse().map_err(|_| "no start time")?,
+        })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_alive_and_has_ancestors() {
+        let own = ProcessId::own();
+        assert!(own.is_alive());
+        assert_eq!(own.to_string().parse(), Ok(own));
+        let parent = std::os::unix::process::parent_id();
+        assert_eq!(ancestors(own.pid).first().map(|p| p.pid), Some(parent));
+        let reused = ProcessId {
+            start: own.start + 1,
+            ..own
+        };
+        assert!(!reused.is_alive());
+    }
+}

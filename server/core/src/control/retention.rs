@@ -1,0 +1,87 @@
+//! What is kept of breakpoints and pauses, and the check of the database.
+
+use super::armed::Armed;
+use super::pauses::PARKED;
+use super::tables::pause::PauseFilter;
+use super::tables::{breakpoint, command, hit, message, pause};
+use super::{Control, PauseState};
+use crate::error::Result;
+use crate::store;
+
+/// Microseconds of a day.
+const DAY: i64 = 24 * 3600 * 1_000_000;
+
+/// Something wrong with the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem(pub String);
+
+impl Control {
+    /// Removes ended pauses, hits and commands that are older than this number of days. Returns the number of rows.
+    pub fn gc(&self, days: u64) -> Result<usize> {
+        let days = i64::try_from(days).unwrap_or(i64::MAX);
+        let before = store::now().saturating_sub(days.saturating_mul(DAY));
+        self.write_armed(|conn| {
+            pause::expire(conn, None, store::now() - PARKED)?;
+            let mut removed = pause::delete_before(conn, before)?;
+            removed += hit::delete_before(conn, before)?;
+            removed += command::delete_before(conn, before)?;
+            removed += message::delete_before(conn, before)?;
+            Ok(removed)
+        })
+    }
+
+    /// Number of calls that are held now.
+    pub fn held(&self) -> Result<usize> {
+        let open = self.pauses(PauseFilter::Open)?;
+        let is_held =
+            |pause: &&super::Pause| matches!(pause.state, PauseState::Held | PauseState::Decided);
+        Ok(open.iter().filter(is_held).count())
+    }
+
+    /// Removes everything. Requires that no call is held.
+    pub fn clear(&self) -> Result<()> {
+        self.write_armed(|conn| {
+            for one in breakpoint::all(conn)? {
+                breakpoint::delete(conn, one.id)?;
+            }
+            pause::expire(conn, None, i64::MAX)?;
+            pause::delete_before(conn, i64::MAX)?;
+            hit::delete_before(conn, i64::MAX)?;
+            command::delete_before(conn, i64::MAX)?;
+            message::delete_all(conn)
+        })
+    }
+
+    /// Checks the database, and the file `armed` against the rows.
+    pub fn verify(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut check = self.conn.prepare("PRAGMA integrity_check")?;
+        let mut rows = check.query([])?;
+        while let Some(row) = rows.next()? {
+            let line: String = row.get(0)?;
+            if line != "ok" {
+                problems.push(Problem(format!("control.db: {line}")));
+            }
+        }
+        drop(rows);
+        breakpoint::all(&self.conn)?;
+        pause::list(&self.conn, PauseFilter::All)?;
+        let rows = Armed::of(&self.conn)?;
+        match Armed::read(&self.dir) {
+            Err(error) => problems.push(Problem(error.to_string())),
+            Ok(file) => {
+                let file = file.unwrap_or_default();
+                let is_named = |id| file.breakpoints.iter().any(|one| one.id == id);
+                for one in &rows.breakpoints {
+                    if !is_named(one.id) {
+                        problems.push(Problem(format!(
+                            "the file `armed` does not name breakpoint {}",
+                            one.id
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(problems)
+    }
+}

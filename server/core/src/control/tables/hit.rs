@@ -1,0 +1,110 @@
+//! Table `hit`: each trigger of a breakpoint.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::control::breakpoint::{BreakpointAction, BreakpointId};
+use crate::error::Result;
+use crate::store::now;
+use crate::store::tables::damage::read_all;
+
+/// A trigger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// 0 before it is stored.
+    pub id: i64,
+    pub breakpoint: BreakpointId,
+    /// Name of the breakpoint's kind.
+    pub kind: String,
+    pub action: BreakpointAction,
+    /// Number of the pause that it began.
+    pub pause: Option<i64>,
+    /// Microseconds since 1970.
+    pub time: i64,
+    pub agent: String,
+    pub session: String,
+    pub subagent: Option<String>,
+    pub turn: Option<i64>,
+    pub iteration: Option<i64>,
+    pub tool: String,
+    pub call: Option<String>,
+    pub why: String,
+    /// Text of a log point.
+    pub text: Option<String>,
+}
+
+pub(crate) fn insert(conn: &Connection, hit: &Hit) -> Result<i64> {
+    conn.prepare_cached(
+        "INSERT INTO hit (breakpoint, kind, action, pause, time, agent, session, subagent, turn, iteration, tool, call,
+           why, text)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    )?
+    .execute(params![
+        hit.breakpoint.0,
+        hit.kind,
+        hit.action,
+        hit.pause,
+        now(),
+        hit.agent,
+        hit.session,
+        hit.subagent,
+        hit.turn,
+        hit.iteration,
+        hit.tool,
+        hit.call,
+        hit.why,
+        hit.text
+    ])?;
+    Ok(conn.last_insert_rowid())
+}
+
+/// Returns the hits after a number, oldest first.
+pub(crate) fn after(conn: &Connection, id: i64, limit: usize) -> Result<Vec<Hit>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, breakpoint, kind, action, pause, time, agent, session, subagent, turn, iteration, tool, call, why,
+           text FROM hit WHERE id > ?1 ORDER BY id LIMIT ?2",
+    )?;
+    let rows = select.query(params![id, i64::try_from(limit).unwrap_or(i64::MAX)])?;
+    read_all(conn, "hit", rows, |r: &Row<'_>| {
+        Ok(Hit {
+            id: r.get(0)?,
+            breakpoint: BreakpointId(r.get(1)?),
+            kind: r.get(2)?,
+            action: r.get(3)?,
+            pause: r.get(4)?,
+            time: r.get(5)?,
+            agent: r.get(6)?,
+            session: r.get(7)?,
+            subagent: r.get(8)?,
+            turn: r.get(9)?,
+            iteration: r.get(10)?,
+            tool: r.get(11)?,
+            call: r.get(12)?,
+            why: r.get(13)?,
+            text: r.get(14)?,
+        })
+    })
+}
+
+/// True if a breakpoint has a trigger at this call.
+pub(crate) fn any(
+    conn: &Connection,
+    breakpoint: BreakpointId,
+    (agent, session): (&str, &str),
+    call: &str,
+) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM hit WHERE breakpoint = ?1 AND agent = ?2 AND session = ?3 AND call = ?4",
+        )?
+        .exists(params![breakpoint.0, agent, session, call])?)
+}
+
+/// Removes hits before a time.
+pub(crate) fn newest(conn: &Connection) -> Result<i64> {
+    let newest = conn.prepare_cached("SELECT COALESCE(MAX(id), 0) FROM hit")?;
+    Ok({ newest }.query_row([], |r| r.get(0))?)
+}
+
+pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
+    Ok(conn.execute("DELETE FROM hit WHERE time < ?1", [time])?)
+}

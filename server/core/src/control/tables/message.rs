@@ -1,0 +1,50 @@
+//! Table `message`: texts that wait for the next event of a session which can carry them to the model.
+
+use rusqlite::{Connection, params};
+
+use crate::error::Result;
+use crate::store::now;
+use crate::store::tables::damage::read_all;
+
+/// Adds a text for a session; None: for the next session of the workspace that has an event.
+pub(crate) fn insert(
+    conn: &Connection,
+    agent: Option<&str>,
+    session: Option<&str>,
+    text: &str,
+) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO message (agent, session, text, made) VALUES (?1, ?2, ?3, ?4)",
+    )?
+    .execute(params![agent, session, text, now()])?;
+    Ok(())
+}
+
+pub(crate) fn any_waiting(conn: &Connection) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM message WHERE taken IS NULL")?
+        .exists([])?)
+}
+
+/// Takes the texts for a session, oldest first.
+pub(crate) fn take(conn: &Connection, agent: &str, session: &str) -> Result<Vec<String>> {
+    let mut update = conn.prepare_cached(
+        "UPDATE message SET taken = ?3 WHERE taken IS NULL AND (agent IS NULL OR agent = ?1)
+           AND (session IS NULL OR session = ?2) RETURNING id, text",
+    )?;
+    let rows = update.query(params![agent, session, now()])?;
+    let mut taken: Vec<(i64, String)> =
+        read_all(conn, "message", rows, |r| Ok((r.get(0)?, r.get(1)?)))?;
+    taken.sort_by_key(|(id, _)| *id);
+    Ok(taken.into_iter().map(|(_, text)| text).collect())
+}
+
+/// Removes texts that were taken before a time.
+pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
+    Ok(conn.execute("DELETE FROM message WHERE taken < ?1", [time])?)
+}
+
+pub(crate) fn delete_all(conn: &Connection) -> Result<()> {
+    conn.execute("DELETE FROM message", [])?;
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! Table `pause`: calls that are, or were, held.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::from_json;
+use crate::control::breakpoint::{BreakpointId, CallMoment};
+use crate::control::pause::{
+    Ability, Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState,
+};
+use crate::control::process::ProcessId;
+use crate::error::{Error, Result};
+use crate::model::{bytes_path, os_bytes};
+use crate::store::tables::damage::{InRow, read_all, stored_as};
+use crate::store::{now, to_json};
+
+stored_as!(PauseState as text, "state of a pause", {
+    Held = "held",
+    Decided = "decided",
+    Answered = "answered",
+    Parked = "parked",
+    Used = "used",
+    Expired = "expired",
+    Handed = "handed",
+    Ended = "ended",
+    Lost = "lost",
+    Slipped = "slipped",
+});
+stored_as!(PauseOutcome as text, "outcome of a pause", {
+    Continued = "continued",
+    Changed = "changed",
+    Denied = "denied",
+    Skipped = "skipped",
+    Stopped = "stopped",
+    Back = "back",
+    Asked = "asked",
+    TimedOut = "timedOut",
+    Parked = "parked",
+    Ended = "ended",
+    Lost = "lost",
+    Slipped = "slipped",
+});
+
+const LEVEL: i32 = 3;
+/// Maximum size in bytes of the input of a call: that of a payload.
+const MAX_INPUT: usize = 256 << 20;
+
+const COLUMNS: &str = "id, breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment, \
+                       input, cwd, files, can, holder, agent_process, until, made, state, decision, decided_by, \
+                       decided, outcome, ended";
+
+/// A row whose texts are not parsed yet.
+struct Stored {
+    id: i64,
+    breakpoint: Option<i64>,
+    why: String,
+    root: Vec<u8>,
+    agent: String,
+    session: String,
+    subagent: Option<String>,
+    turn: Option<i64>,
+    prompt: Option<String>,
+    iteration: Option<i64>,
+    tool: String,
+    call: String,
+    moment: CallMoment,
+    input: Vec<u8>,
+    cwd: Option<Vec<u8>>,
+    files: String,
+    can: String,
+    holder: String,
+    agent_process: Option<String>,
+    until: Option<i64>,
+    made: i64,
+    state: PauseState,
+    decision: Option<String>,
+    decided_by: Option<String>,
+    decided: Option<i64>,
+    outcome: Option<PauseOutcome>,
+    ended: Option<i64>,
+}
+
+fn read(r: &Row<'_>) -> rusqlite::Result<Stored> {
+    Ok(Stored {
+        id: r.get(0)?,
+        breakpoint: r.get(1)?,
+        why: r.get(2)?,
+        root: r.get(3)?,
+        agent: r.get(4)?,
+        session: r.get(5)?,
+        subagent: r.get(6)?,
+        turn: r.get(7)?,
+        prompt: r.get(8)?,
+        iteration: r.get(9)?,
+        tool: r.get(10)?,
+        call: r.get(11)?,
+        moment: r.get(12)?,
+        input: r.get(13)?,
+        cwd: r.get(14)?,
+        files: r.get(15)?,
+        can: r.get(16)?,
+        holder: r.get(17)?,
+        agent_process: r.get(18)?,
+        until: r.get(19)?,
+        made: r.get(20)?,
+        state: r.get(21)?,
+        decision: r.get(22)?,
+        decided_by: r.get(23)?,
+        decided: r.get(24)?,
+        outcome: r.get(25)?,
+        ended: r.get(26)?,
+    })
+}
+
+fn damaged(row: i64, reason: impl std::fmt::Display) -> Error {
+    Error::Damaged {
+        path: "control.db".into(),
+        reason: format!("row {row} of table pause is damaged: {reason}"),
+    }
+}
+
+fn parse(row: Stored) -> Result<Pause> {
+    let process = |text: &str| -> Result<ProcessId> {
+        text.parse().map_err(|reason| damaged(row.id, reason))
+    };
+    let input = zstd::bulk::decompress(&row.input, MAX_INPUT)
+        .map_err(|error| damaged(row.id, error))
+        .and_then(|bytes| String::from_utf8(bytes).map_err(|error| damaged(row.id, error)))?;
+    let can: Vec<Ability> = from_json(&row.can, "pause", row.id)?;
+    let files: Vec<String> = from_json(&row.files, "pause", row.id)?;
+    let decision: Option<Decision> = row
+        .decision
+        .as_deref()
+        .map(|text| from_json(text, "pause", row.id))
+        .transpose()?;
+    Ok(Pause {
+        id: PauseId(row.id),
+        holder: process(&row.holder)?,
+        call: HeldCall {
+            agent_process: row.agent_process.as_deref().map(process).transpose()?,
+            breakpoint: row.breakpoint.map(BreakpointId),
+            why: row.why,
+            root: bytes_path(&row.root),
+            agent: row.agent,
+            session: row.session,
+            subagent: row.subagent,
+            turn: row.turn,
+            prompt: row.prompt,
+            iteration: row.iteration,
+            tool: row.tool,
+            call: row.call,
+            moment: row.moment,
+            input,
+            cwd: row.cwd.map(|cwd| bytes_path(&cwd)),
+            files,
+            can,
+            until: row.until,
+        },
+        made: row.made,
+        state: row.state,
+        decision,
+        decided_by: row.decided_by,
+        decided: row.decided,
+        outcome: row.outcome,
+        ended: row.ended,
+    })
+}
+
+/// Adds a held call.
+pub(crate) fn insert(conn: &Connection, call: &HeldCall, holder: ProcessId) -> Result<PauseId> {
+    let input = zstd::bulk::compress(call.input.as_bytes(), LEVEL).map_err(|source| Error::Io {
+        what: "compress the input of a call".to_owned(),
+        source,
+    })?;
+    conn.prepare_cached(
+        "INSERT INTO pause (breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment,
+           input, input_hash, cwd, files, can, holder, agent_process, until, made, state)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)",
+    )?
+    .execute(params![
+        call.breakpoint.map(|id| id.0),
+        call.why,
+        os_bytes(call.root.as_os_str()),
+        call.agent,
+        call.session,
+        call.subagent,
+        call.turn,
+        call.prompt,
+        call.iteration,
+        call.tool,
+        call.call,
+        call.moment,
+        input,
+        call.input_hash(),
+        call.cwd.as_ref().map(|cwd| os_bytes(cwd.as_os_str())),
+        to_json(&call.files)?,
+        to_json(&call.can)?,
+        holder.to_string(),
+        call.agent_process.map(|process| process.to_string()),
+        call.until,
+        now(),
+        PauseState::Held
+    ])?;
+    Ok(PauseId(conn.last_insert_rowid()))
+}
+
+pub(crate) fn get(conn: &Connection, id: PauseId) -> Result<Option<Pause>> {
+    conn.prepare_cached(&format!("SELECT {COLUMNS} FROM pause WHERE id = ?1"))?
+        .query_row([id.0], read)
+        .optional()
+        .in_row(conn, || format!("row {} of table pause", id.0))?
+        .map(parse)
+        .transpose()
+}
+
+/// Pauses to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseFilter {
+    /// Held, decided or parked.
+    Open,
+    All,
+}
+
+/// Returns pauses, oldest first.
+pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>> {
+    let which = match filter {
+        // literals, for the index `pause_open`
+        PauseFilter::Open => "WHERE state IN ('held','decided','parked')",
+        PauseFilter::All => "",
+    };
+    let mut select =
+        conn.prepare_cached(&format!("SELECT {COLUMNS} FROM pause {which} ORDER BY id"))?;
+    let rows = select.query([])?;
+    let rows: Vec<Stored> = read_all(conn, "pause", rows, read)?;
+    rows.into_iter().map(parse).collect()
+}
+
+/// Finds the newest pause of the same call, if its hook told nobody yet.
+pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = ?4
+           AND state IN ('held','decided','answered') ORDER BY id DESC LIMIT 1"
+    ))?
+    .query_row(
+        params![call.agent, call.session, call.call, call.moment],
+        read,
+    )
+    .optional()
+    .in_row(conn, || "a row of table pause".to_owned())?
+    .map(parse)
+    .transpose()
+}
+
+/// Finds the parked call that this one tries again.
+pub(crate) fn parked(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
+    conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND tool = ?3 AND input_hash = ?4
+           AND state = 'parked' ORDER BY id DESC LIMIT 1"
+    ))?
+    .query_row(
+        params![call.agent, call.session, call.tool, call.input_hash()],
+        read,
+    )
+    .optional()
+    .in_row(conn, || "a row of table pause".to_owned())?
+    .map(parse)
+    .transpose()
+}
+
+/// Returns the pauses of a call that was never answered: its end is reported all the same.
+pub(crate) fn unanswered(
+    conn: &Connection,
+    (agent, session): (&str, &str),
+    call: &str,
+) -> Result<Vec<PauseId>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = 'before'
+           AND state IN ('held','lost','ended')",
+    )?;
+    let rows = select.query([agent, session, call])?;
+    let ids: Vec<i64> = read_all(conn, "pause", rows, |r| r.get(0))?;
+    Ok(ids.into_iter().map(PauseId).collect())
+}
+
+/// Stores a decision on an open pause. Returns false if it is not open any more.
+pub(crate) fn decide(
+    conn: &Connection,
+    id: PauseId,
+    decision: &Decision,
+    by: &str,
+) -> Result<bool> {
+    let changes = conn
+        .prepare_cached(
+            "UPDATE pause SET decision = ?2, decided_by = ?3, decided = ?4,
+               state = CASE state WHEN 'held' THEN 'decided' ELSE state END
+             WHERE id = ?1 AND (state = 'held' OR state = 'parked' AND decision IS NULL)",
+        )?
+        .execute(params![id.0, to_json(decision)?, by, now()])?;
+    Ok(changes > 0)
+}
+
+/// Ends a pause that is in one of the open states. Returns false if it is not any more.
+pub(crate) fn end(
+    conn: &Connection,
+    id: PauseId,
+    state: PauseState,
+    outcome: Option<PauseOutcome>,
+) -> Result<bool> {
+    let changes = conn
+        .prepare_cached(
+            "UPDATE pause SET state = ?2, outcome = COALESCE(?3, outcome), ended = ?4
+             WHERE id = ?1 AND state IN ('held','decided','parked','lost','ended') AND state <> ?2",
+        )?
+        .execute(params![id.0, state, outcome, now()])?;
+    Ok(changes > 0)
+}
+
+/// Gives a parked pause to the hook of the call that is tried again.
+pub(crate) fn take_over(
+    conn: &Connection,
+    id: PauseId,
+    holder: ProcessId,
+    call: &str,
+    until: Option<i64>,
+) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE pause SET holder = ?2, call = ?3, until = ?4, ended = NULL, outcome = NULL, state = ?5 WHERE id = ?1",
+    )?
+    .execute(params![
+        id.0,
+        holder.to_string(),
+        call,
+        until,
+        PauseState::Held
+    ])?;
+    Ok(())
+}
+
+/// True if a pause is open, or a hook died after a time.
+pub(crate) fn any_open(conn: &Connection, lost_after: i64) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM pause WHERE state IN ('held','decided','parked')
+             UNION ALL SELECT 1 FROM pause WHERE state = 'lost' AND ended > ?1 LIMIT 1",
+        )?
+        .exists([lost_after])?)
+}
+
+/// Ends the parked pauses of a session, or those parked before a time.
+pub(crate) fn expire(conn: &Connection, session: Option<&str>, before: i64) -> Result<usize> {
+    Ok(conn.execute(
+        "UPDATE pause SET state = 'expired' WHERE state = 'parked' AND (session = ?1 OR made < ?2)",
+        params![session, before],
+    )?)
+}
+
+/// Removes ended pauses that were made before a time.
+pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
+    Ok(conn.execute(
+        "DELETE FROM pause WHERE made < ?1 AND state NOT IN ('held','decided','parked')",
+        [time],
+    )?)
+}

@@ -1,0 +1,97 @@
+//! Facts about a session at one of its calls: its turn so far, and the changes of the call. For breakpoints.
+
+use super::queries::History;
+use super::timeline::Entry;
+use crate::error::Result;
+use crate::model::SessionId;
+use crate::store::tables::{call, node, session, turn};
+
+/// A session at its next call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFacts {
+    /// Number of calls so far.
+    pub iterations: i64,
+    pub turn: Option<SessionTurn>,
+}
+
+/// The current turn of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionTurn {
+    /// `t4` is 4.
+    pub number: i64,
+    pub prompt: String,
+    /// Calls so far.
+    pub calls: u64,
+    /// Files and lines changed so far.
+    pub files: u64,
+    pub lines: u64,
+    /// Microseconds since 1970.
+    pub started: i64,
+}
+
+impl History<'_> {
+    /// Returns the state of a session. None: it has had no event. `prompt_id`: the agent's own id of the turn; without it,
+    /// the newest turn of the session counts.
+    pub fn session_facts(
+        &self,
+        agent: &str,
+        native: &str,
+        prompt_id: Option<&str>,
+    ) -> Result<Option<SessionFacts>> {
+        let conn = &self.store.conn;
+        let Some(id) = session::id_of(conn, agent, native)? else {
+            return Ok(None);
+        };
+        Ok(Some(SessionFacts {
+            iterations: session::iterations(conn, id)?,
+            turn: self.session_turn(id, prompt_id)?,
+        }))
+    }
+
+    fn session_turn(
+        &self,
+        session: SessionId,
+        prompt_id: Option<&str>,
+    ) -> Result<Option<SessionTurn>> {
+        let conn = &self.store.conn;
+        let named = match prompt_id {
+            Some(native) => turn::of_prompt(conn, session, native)?,
+            None => None,
+        };
+        let Some(id) = named.map_or_else(|| turn::newest_of(conn, session), |id| Ok(Some(id)))?
+        else {
+            return Ok(None);
+        };
+        let row = turn::row(conn, id)?;
+        let mut files = std::collections::BTreeSet::new();
+        let mut lines = 0;
+        for node in node::edits_of_turn(conn, id)? {
+            let edits = self.entry(node)?.changes.into_iter();
+            for edit in edits.filter(|edit| edit.change.origin.session == Some(session)) {
+                lines += (edit.added + edit.removed) as u64;
+                files.insert(edit.change.file);
+            }
+        }
+        Ok(Some(SessionTurn {
+            number: row.number,
+            prompt: row.prompt,
+            calls: call::count_of_turn(conn, id)?,
+            files: files.len() as u64,
+            lines,
+            started: turn::started(conn, id)?,
+        }))
+    }
+
+    /// Returns the checkpoint of a call that ran. None: it changed nothing.
+    pub fn step_of_call(&self, agent: &str, session: &str, call: &str) -> Result<Option<Entry>> {
+        let conn = &self.store.conn;
+        let Some(id) = session::id_of(conn, agent, session)? else {
+            return Ok(None);
+        };
+        let Some(call) = call::by_native(conn, id, call)? else {
+            return Ok(None);
+        };
+        let node = node::of_call(conn, call.id)?;
+        node.map(|node| self.entry(node)).transpose()
+    }
+}

@@ -1,0 +1,310 @@
+//! Types of the commands about breakpoints and held calls. Owns no behaviour.
+
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::args::ConflictChoice;
+use super::complete;
+
+#[derive(Debug, Args)]
+pub struct BreakpointArgs {
+    #[command(subcommand)]
+    pub command: BreakpointCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BreakpointCommand {
+    /// Stop agents at calls of this kind
+    #[command(after_help = "Examples:\n  \
+        backstitch breakpoint add tool Bash\n  \
+        backstitch breakpoint add tool Edit --condition 'src/auth'\n  \
+        backstitch breakpoint add path 'src/auth/**'\n  \
+        backstitch breakpoint add line src/auth.rs:10-20\n  \
+        backstitch breakpoint add command 'rm +-rf'\n  \
+        backstitch breakpoint add pattern 'password' --action deny --message 'Leave passwords alone.'\n  \
+        backstitch breakpoint add iteration 20\n  \
+        backstitch breakpoint add error --tool Bash\n  \
+        backstitch breakpoint add budget calls 50\n  \
+        backstitch breakpoint add tool Edit --when '.paths | any(endswith(\".sql\"))' --hits '% 5'")]
+    Add(BreakpointAddArgs),
+    /// List all breakpoints, with their hit counts
+    List,
+    /// Remove a breakpoint
+    Remove {
+        /// Breakpoint: b3, or its name bp_…
+        id: String,
+    },
+    /// Let a breakpoint stop agents again
+    Enable {
+        /// Breakpoint: b3, or its name bp_…
+        id: String,
+    },
+    /// Keep a breakpoint without effect
+    Disable {
+        /// Breakpoint: b3, or its name bp_…
+        id: String,
+    },
+    /// Remove all breakpoints
+    Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct BreakpointAddArgs {
+    /// Kind of the breakpoint
+    #[command(subcommand)]
+    pub kind: BreakpointKind,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BreakpointKind {
+    /// Calls of a tool
+    Tool {
+        /// Name of the tool, or a glob
+        name: String,
+        /// Regular expression that the tool's input has to match
+        #[arg(long, value_name = "REGEX")]
+        condition: Option<String>,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Calls that name, or have changed, such a file
+    Path {
+        /// Glob, relative to the workspace: `src/auth/**`
+        glob: String,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Edits that touch these lines, which follow the text
+    Line {
+        /// File and lines: `src/auth.rs:10-20`
+        #[arg(value_name = "FILE:A-B")]
+        place: OsString,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Edits that add a line which matches
+    Content {
+        /// Regular expression
+        regex: String,
+        /// Only in files that match this glob
+        #[arg(long, value_name = "GLOB")]
+        path: Option<String>,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Calls whose input matches, whatever the case of letters
+    Pattern {
+        /// Regular expression
+        regex: String,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Shell commands whose text matches
+    Command {
+        /// Regular expression
+        regex: String,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// The call with this number in its session
+    Iteration {
+        /// Number, from 1
+        number: u32,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// The first call of this turn
+    Turn {
+        /// Turn: t4, or 4
+        #[arg(value_name = "TURN")]
+        turn: String,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// Calls that failed, before the model hears of it
+    Error {
+        /// Only of this tool; a name, or a glob
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+    /// The next call of a turn that has used up a budget
+    Budget {
+        /// What is counted
+        of: BudgetKind,
+        /// The limit
+        limit: u64,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BudgetKind {
+    Calls,
+    Files,
+    Lines,
+    Minutes,
+    Tokens,
+}
+
+#[derive(Debug, Args)]
+pub struct BreakpointOptions {
+    /// Condition in jq on the call: `.input.file_path | endswith(".sql")`
+    #[arg(long, value_name = "JQ")]
+    pub when: Option<String>,
+    /// Condition on the number of hits: `>= 3`, `== 2`, `% 5`
+    #[arg(long, value_name = "EXPR")]
+    pub hits: Option<String>,
+    /// Pause the agent, write a line to the log, or refuse the call
+    #[arg(long, default_value = "pause")]
+    pub action: ActionKind,
+    /// Message for the model with `deny`; text with `{jq}` in it with `log`
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Remove it with its first hit
+    #[arg(long)]
+    pub once: bool,
+    /// Stop after the call instead of before it
+    #[arg(long)]
+    pub after: bool,
+    /// Only calls of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only calls of this subagent; `main` is the main thread, `*` every subagent
+    #[arg(long, value_name = "ID")]
+    pub subagent: Option<String>,
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+    /// Outcome of a pause that nobody sees [default: `pause.unattended`]
+    #[arg(long, value_name = "OUTCOME")]
+    pub unattended: Option<UnattendedKind>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ActionKind {
+    Pause,
+    Log,
+    Deny,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UnattendedKind {
+    Ask,
+    Hold,
+    Deny,
+    Allow,
+}
+
+/// A held call that a command is about.
+#[derive(Debug, Args)]
+pub struct HeldArgs {
+    /// Held call: p7 [default: the only one]
+    #[arg(value_name = "PAUSE")]
+    pub pause: Option<String>,
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PausesArgs {
+    /// List ended ones, too
+    #[arg(long)]
+    pub all: bool,
+    /// Show new ones as they come, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    /// Only this session [default: the next call of any]
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+    /// Subagents, too
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    #[command(flatten)]
+    pub held: HeldArgs,
+    /// Let the call run with this input: a file with JSON, or `-` for stdin
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StepHow {
+    /// The next call of this thread
+    Over,
+    /// The next call of any thread
+    Into,
+    /// The next call of the main thread, or of another turn
+    Out,
+    /// The next call that names another file
+    File,
+    /// The first call of another turn
+    Turn,
+}
+
+#[derive(Debug, Args)]
+pub struct StepArgs {
+    /// Where to stop next
+    #[arg(default_value = "over")]
+    pub how: StepHow,
+    /// Held call: p7 [default: the only one]
+    #[arg(long, value_name = "PAUSE")]
+    pub pause: Option<String>,
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DenyArgs {
+    #[command(flatten)]
+    pub held: HeldArgs,
+    /// Reason for the model
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: String,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    #[command(flatten)]
+    pub held: HeldArgs,
+    /// Reason for the model
+    #[arg(short, long, value_name = "TEXT")]
+    pub message: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct InjectArgs {
+    /// Text for the model
+    pub text: String,
+    /// Only this session [default: the next event of any]
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct BackArgs {
+    /// Number of steps
+    #[arg(default_value_t = 1)]
+    pub steps: usize,
+    /// Held call: p7 [default: the only one]
+    #[arg(long, value_name = "PAUSE")]
+    pub pause: Option<String>,
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
+    /// What to do if both sides changed the same lines
+    #[arg(long, value_name = "HOW", default_value = "fail")]
+    pub on_conflict: ConflictChoice,
+}

@@ -1,0 +1,381 @@
+//! `pauses`, `resume` and the other commands on held calls.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use backstitch_core::control::{Control, Decision, Pause, PauseFilter, PauseId, PauseState};
+use backstitch_core::restore::OnConflict;
+use backstitch_core::{Engine, OpenOptions, Workspace};
+use serde_json::{Value, json};
+
+use super::args::{CliCommand, ConflictChoice, GlobalArgs};
+use super::breakpoint::{self, FACE};
+use super::context::{self, current_dir};
+use super::control_args::{
+    BackArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ResumeArgs, StepArgs, StepHow,
+    StopArgs,
+};
+use super::error::{CliError, CliResult};
+use super::line::TextLine;
+use super::out::{self, Out};
+use crate::control::{acts, guard, view, words};
+use crate::render::{self, BOLD, DIM, YELLOW};
+
+/// Interval at which `pauses --watch` looks for news.
+const WATCH: Duration = Duration::from_millis(100);
+
+/// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
+pub struct ControlContext<'a> {
+    pub workspace: Workspace,
+    pub out: &'a Out,
+}
+
+impl<'a> ControlContext<'a> {
+    pub fn open(global: &GlobalArgs, out: &'a Out) -> CliResult<Self> {
+        Ok(Self {
+            workspace: context::find(global)?,
+            out,
+        })
+    }
+
+    /// Refuses a command that comes from inside an agent.
+    pub fn guard(&self) -> CliResult<()> {
+        refuse_agents(&self.workspace)
+    }
+
+    /// The database; made if it is missing.
+    pub fn create(&self) -> CliResult<Control> {
+        Ok(Control::open(&self.workspace)?)
+    }
+
+    pub fn existing(&self) -> CliResult<Option<Control>> {
+        Ok(Control::open_existing(&self.workspace)?)
+    }
+
+    /// The database, or an error that nothing was ever armed.
+    pub fn required(&self) -> CliResult<Control> {
+        self.existing()?.ok_or_else(|| {
+            CliError::not_found("this workspace has no breakpoints and no held calls")
+                .hint("`backstitch breakpoint add --help` shows how to make one")
+        })
+    }
+
+    /// Converts a typed path to one relative to the root, with `/`.
+    pub fn path(&self, typed: &str) -> CliResult<String> {
+        let absolute = current_dir()?.join(typed);
+        let root = &self.workspace.root;
+        let path = absolute
+            .strip_prefix(root)
+            .map_or_else(|_| Path::new(typed).to_path_buf(), Path::to_path_buf);
+        let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
+            CliError::usage(format!(
+                "{} is outside of {}",
+                render::clean(typed),
+                root.display()
+            ))
+        })?;
+        Ok(inside.display())
+    }
+}
+
+/// Refuses a command that comes from inside an agent.
+pub fn refuse_agents(workspace: &Workspace) -> CliResult<()> {
+    match guard::check(workspace)? {
+        None => Ok(()),
+        Some(from) => Err(CliError::refused(from.reason()).hint(from.hint())),
+    }
+}
+
+/// Runs a command about breakpoints and held calls. None: it is another command.
+pub fn run(
+    command: CliCommand,
+    global: &GlobalArgs,
+    out: &Out,
+) -> Result<CliResult<()>, CliCommand> {
+    let with = |f: &dyn Fn(&ControlContext) -> CliResult<()>| {
+        ControlContext::open(global, out).and_then(|context| f(&context))
+    };
+    Ok(match command {
+        CliCommand::Breakpoint(options) => ControlContext::open(global, out)
+            .and_then(|context| breakpoint::run(&context, options.command)),
+        CliCommand::Pauses(options) => with(&|context| pauses(context, &options)),
+        CliCommand::Pause(options) => with(&|context| pause(context, &options)),
+        CliCommand::Resume(options) => with(&|context| resume(context, &options)),
+        CliCommand::Step(options) => with(&|context| step(context, &options)),
+        CliCommand::Skip(options) => with(&|context| decide(context, &options, &Decision::Skip)),
+        CliCommand::Deny(options) => with(&|context| deny(context, &options)),
+        CliCommand::Stop(options) => with(&|context| stop(context, &options)),
+        CliCommand::Inject(options) => with(&|context| inject(context, &options)),
+        CliCommand::Back(options) => with(&|context| back(context, &options)),
+        CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
+        other => return Err(other),
+    })
+}
+
+fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
+    if options.watch {
+        return watch(context);
+    }
+    let filter = if options.all {
+        PauseFilter::All
+    } else {
+        PauseFilter::Open
+    };
+    let all = match context.existing()? {
+        Some(control) => control.pauses(filter)?,
+        None => Vec::new(),
+    };
+    if context.out.json {
+        let all: Vec<_> = all.iter().map(view::pause).collect();
+        return out::answer(json!({ "pauses": all }));
+    }
+    if all.is_empty() {
+        return context.out.text("No call is held.\n");
+    }
+    let lines = all.iter().map(|pause| line(context, pause));
+    let text: String = lines.collect();
+    context.out.text(&text)
+}
+
+fn line(context: &ControlContext, pause: &Pause) -> String {
+    let call = &pause.call;
+    let state = words::state(pause);
+    let style = if pause.state.is_open() { YELLOW } else { DIM };
+    TextLine::new()
+        .column(BOLD, &pause.id.to_string(), 5)
+        .column(style, &state, 10)
+        .add(BOLD, words::summary(pause))
+        .add(
+            DIM,
+            format!("  {}  {}", call.agent, render::clean(&call.why)),
+        )
+        .right(context.out.paint.ago(pause.made))
+        .draw(context.out.paint)
+}
+
+/// Shows held calls as they come. Each counts as seen.
+fn watch(context: &ControlContext) -> CliResult<()> {
+    let control = context.create()?;
+    let face = format!("{FACE} {}", std::process::id());
+    let mut shown: Vec<(PauseId, PauseState)> = Vec::new();
+    let mut seq = None;
+    loop {
+        let now = control.seq()?;
+        // a hook that died commits nothing
+        let lost = control.notice_lost()?;
+        if seq != Some(now) || !lost.is_empty() {
+            seq = Some(now);
+            for pause in control.pauses(PauseFilter::All)? {
+                let state = (pause.id, pause.state);
+                let is_old = shown.is_empty() && !pause.state.is_open();
+                if shown.contains(&state) || is_old {
+                    continue;
+                }
+                shown.retain(|(id, _)| *id != pause.id);
+                shown.push(state);
+                if context.out.json {
+                    let line = serde_json::to_string(&view::pause(&pause)).unwrap_or_default();
+                    context.out.bytes(format!("{line}\n").as_bytes())?;
+                } else {
+                    context.out.text(&line(context, &pause))?;
+                }
+                if pause.state == PauseState::Held {
+                    control.acknowledge(pause.id, &face)?;
+                }
+            }
+        }
+        std::thread::sleep(WATCH);
+    }
+}
+
+fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
+    context.guard()?;
+    let control = context.create()?;
+    let made = control.pause_next(options.session.as_deref(), options.all, FACE)?;
+    if context.out.json {
+        return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
+    }
+    context
+        .out
+        .remark("The next call is held. `backstitch pauses --watch` shows it.\n")
+}
+
+fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) -> CliResult<Pause> {
+    context.guard()?;
+    Ok(context.required()?.open_pause(pause, session)?)
+}
+
+fn decide(context: &ControlContext, options: &HeldArgs, decision: &Decision) -> CliResult<()> {
+    let pause = held(
+        context,
+        options.pause.as_deref(),
+        options.session.as_deref(),
+    )?;
+    carry_out(context, &pause, decision, None)
+}
+
+/// Stores a decision, and says so.
+fn carry_out(
+    context: &ControlContext,
+    pause: &Pause,
+    decision: &Decision,
+    step: Option<StepHow>,
+) -> CliResult<()> {
+    let control = context.required()?;
+    let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
+    let decided = control.decide(pause.id, decision, until, FACE)?;
+    if context.out.json {
+        return out::answer(json!({
+            "pause": view::pause(&decided.pause),
+            "outcome": decision.outcome().name(),
+        }));
+    }
+    let what = match decision {
+        Decision::Continue => "goes on",
+        Decision::Change { .. } => "goes on with the changed input",
+        Decision::Deny { .. } => "was denied",
+        Decision::Skip => "was skipped",
+        Decision::Stop { .. } => "was stopped, and its turn ends",
+        Decision::Back { .. } => "was sent back",
+        Decision::Ask => "is left to the agent's own question",
+    };
+    let next = match step {
+        Some(how) => format!(" The next stop: {}.", step_words(how)),
+        None => String::new(),
+    };
+    let parked = if pause.state == PauseState::Parked {
+        " It holds for the agent's next try."
+    } else {
+        ""
+    };
+    context.out.remark(&format!(
+        "{}: {} {what}.{next}{parked}\n",
+        pause.id,
+        words::summary(pause)
+    ))
+}
+
+fn how_name(how: StepHow) -> &'static str {
+    match how {
+        StepHow::Over => "over",
+        StepHow::Into => "into",
+        StepHow::Out => "out",
+        StepHow::File => "file",
+        StepHow::Turn => "turn",
+    }
+}
+
+fn step_words(how: StepHow) -> &'static str {
+    match how {
+        StepHow::Over => "the next call of this thread",
+        StepHow::Into => "the next call of any thread",
+        StepHow::Out => "the next call of the main thread, or of another turn",
+        StepHow::File => "the next call that names another file",
+        StepHow::Turn => "the first call of another turn",
+    }
+}
+
+fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
+    let decision = match &options.input {
+        None => Decision::Continue,
+        Some(file) => Decision::Change {
+            input: input_from(file)?,
+        },
+    };
+    decide(context, &options.held, &decision)
+}
+
+/// Reads the new input of a call.
+fn input_from(file: &std::ffi::OsStr) -> CliResult<Value> {
+    let name = file.to_string_lossy();
+    let text = if file == "-" {
+        let mut text = String::new();
+        std::io::stdin()
+            .read_to_string(&mut text)
+            .map_err(|error| CliError::failed(format!("stdin: {error}")))?;
+        text
+    } else {
+        std::fs::read_to_string(file)
+            .map_err(|error| CliError::failed(format!("{name}: {error}")))?
+    };
+    let input: Value = serde_json::from_str(&text)
+        .map_err(|error| CliError::usage(format!("{name}: not JSON: {error}")))?;
+    if !input.is_object() {
+        return Err(
+            CliError::usage(format!("{name}: the input of a tool is a JSON object"))
+                .hint("`backstitch inspect` prints the input as it is"),
+        );
+    }
+    Ok(input)
+}
+
+fn step(context: &ControlContext, options: &StepArgs) -> CliResult<()> {
+    let pause = held(
+        context,
+        options.pause.as_deref(),
+        options.session.as_deref(),
+    )?;
+    carry_out(context, &pause, &Decision::Continue, Some(options.how))
+}
+
+fn deny(context: &ControlContext, options: &DenyArgs) -> CliResult<()> {
+    let decision = Decision::Deny {
+        message: options.message.clone(),
+    };
+    decide(context, &options.held, &decision)
+}
+
+fn stop(context: &ControlContext, options: &StopArgs) -> CliResult<()> {
+    let decision = Decision::Stop {
+        message: options.message.clone(),
+    };
+    decide(context, &options.held, &decision)
+}
+
+fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
+    context.guard()?;
+    let control = context.create()?;
+    control.inject(None, options.session.as_deref(), &options.text, FACE)?;
+    if context.out.json {
+        return out::answer(json!({ "injected": true }));
+    }
+    context
+        .out
+        .remark("The text goes to the model with the next event that can carry it.\n")
+}
+
+fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
+    let pause = held(
+        context,
+        options.pause.as_deref(),
+        options.session.as_deref(),
+    )?;
+    let mut engine = Engine::open_with(&context.workspace, OpenOptions::COMMAND.existing())?;
+    let on_conflict = match options.on_conflict {
+        ConflictChoice::Fail => OnConflict::Fail,
+        ConflictChoice::Markers => OnConflict::Markers,
+        ConflictChoice::Current => OnConflict::Current,
+        ConflictChoice::Target => OnConflict::Target,
+    };
+    let stepped = acts::back(&mut engine, &pause, options.steps, on_conflict)?;
+    let decision = Decision::Back {
+        message: stepped.message,
+    };
+    carry_out(context, &pause, &decision, None)
+}
+
+fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
+    let control = context.required()?;
+    let pause = control.open_pause(options.pause.as_deref(), options.session.as_deref())?;
+    let mut document = serde_json::to_value(view::pause(&pause))
+        .map_err(|error| CliError::failed(error.to_string()))?;
+    document["input"] = serde_json::from_str(&pause.call.input).unwrap_or(Value::Null);
+    document["cwd"] = json!(pause.call.cwd.as_ref().map(|cwd| cwd.to_string_lossy()));
+    if context.out.json {
+        return out::answer(json!({ "pause": document }));
+    }
+    let text = serde_json::to_string_pretty(&document)
+        .map_err(|error| CliError::failed(error.to_string()))?;
+    context.out.text(&format!("{text}\n"))
+}

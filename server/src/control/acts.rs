@@ -1,0 +1,73 @@
+//! The actions on held calls that the command line and the language server share.
+
+use backstitch_core::control::{Pause, StepUntil};
+use backstitch_core::restore::{Applied, Goal, OnConflict, Request};
+use backstitch_core::{Engine, Error, LogFilter, Result};
+
+use super::words;
+
+/// Returns the call at which the next stop is: `over`, `into`, `out`, `file` or `turn`. None: there is no such step.
+pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
+    let call = &pause.call;
+    Some(match how {
+        "over" => StepUntil::Over {
+            thread: call.subagent.clone(),
+        },
+        "into" => StepUntil::Into,
+        "out" => StepUntil::Out { turn: call.turn },
+        "file" => StepUntil::File {
+            paths: call.files.clone(),
+        },
+        "turn" => StepUntil::Turn { turn: call.turn },
+        _ => return None,
+    })
+}
+
+/// Steps that were taken out before a held call.
+#[derive(Debug)]
+pub struct SteppedBack {
+    pub applied: Applied,
+    /// For the model.
+    pub message: String,
+}
+
+/// Takes out the last `steps` steps of the held call's session, as a rewind does. Nothing changes on a conflict.
+pub fn back(
+    engine: &mut Engine,
+    pause: &Pause,
+    steps: usize,
+    on_conflict: OnConflict,
+) -> Result<SteppedBack> {
+    let history = engine.history();
+    let entries = history.log(&LogFilter {
+        session: Some(pause.call.session.clone()),
+        kind: Some(backstitch_core::model::Kind::Step),
+        ..LogFilter::default()
+    })?;
+    let in_force = entries.iter().filter(|entry| !entry.taken_out);
+    let taken: Vec<_> = in_force.take(steps).collect();
+    if taken.is_empty() || steps == 0 {
+        return Err(Error::Usage(
+            "this session has no step that can be taken out".to_owned(),
+        ));
+    }
+    if taken.len() < steps {
+        return Err(Error::Usage(format!(
+            "this session has only {} steps that can be taken out",
+            taken.len()
+        )));
+    }
+    let nodes = taken.iter().map(|entry| entry.node.id).collect::<Vec<_>>();
+    let names: Vec<String> = nodes.iter().rev().map(ToString::to_string).collect();
+    let request = Request {
+        goal: Goal::Revert(nodes),
+        session: Some(pause.call.session.clone()),
+        on_conflict,
+        ..Request::new(Goal::Redo)
+    };
+    let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
+    Ok(SteppedBack {
+        applied,
+        message: words::back(steps, &names.join(", ")),
+    })
+}

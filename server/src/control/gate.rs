@@ -1,0 +1,584 @@
+//! The gate: checks an agent's call against what is armed, holds it if a breakpoint says so, and turns the decision into
+//! the answer. It stands before the recording of a call, so that a held call is not open yet, and holds no lock of the
+//! store while it waits.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use backstitch_core::Workspace;
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
+use backstitch_core::config::{Config, OnTimeout};
+use backstitch_core::control::{
+    Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Decision, Given,
+    HeldCall, Hit, Hold, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
+    check, may_match, now, starter,
+};
+use serde_json::Value;
+
+use super::lookup::{CallAt, Lookup, relative};
+use super::{answers, words};
+use crate::agents::{Agent, Answer};
+
+/// Time in which a face has to show a pause, else it counts as unattended.
+const ACK_TIME: Duration = Duration::from_millis(500);
+/// Time that an agent waits for a hook whose entry does not say so.
+const OLD_LIMIT: Duration = Duration::from_secs(60);
+/// Time before the agent's own limit at which a call is answered.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// An event at the gate.
+#[derive(Clone, Copy)]
+pub struct AtGate<'a> {
+    pub workspace: &'a Workspace,
+    pub agent: &'a dyn Agent,
+    pub event: &'a AgentEvent,
+    pub payload: &'a [u8],
+    /// Time that the agent waits for this hook, as its entry says.
+    pub limit: Option<Duration>,
+    pub started: Instant,
+}
+
+/// The gate's word on an event.
+#[derive(Debug, Default)]
+pub struct Passed {
+    pub answer: Answer,
+    /// The call does not run, so that it is not recorded.
+    pub prevented: bool,
+    /// The payload to record instead: the user changed the input.
+    pub payload: Option<Vec<u8>>,
+    /// Its agent reports no end of the turn: the hook has to record it.
+    pub ends_turn: bool,
+    /// The agent gave up: nothing is answered, nothing recorded.
+    pub abandoned: bool,
+    /// The pause that is over once the agent has the answer.
+    pause: Option<(PauseId, PauseOutcome)>,
+    /// For the user, in one line.
+    pub warning: Option<String>,
+}
+
+impl std::fmt::Debug for AtGate<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AtGate")
+            .field("agent", &self.agent.name())
+            .field("event", &self.event.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Passed {
+    /// Notes that the agent has the answer.
+    pub fn answered(&self, workspace: &Workspace) {
+        if let Some((id, outcome)) = self.pause
+            && let Ok(control) = Control::open_for_hook(workspace)
+        {
+            let state = match outcome {
+                PauseOutcome::Asked => PauseState::Handed,
+                PauseOutcome::Parked => PauseState::Parked,
+                _ => PauseState::Answered,
+            };
+            let _ = control.end_pause(id, state, Some(outcome));
+        }
+    }
+}
+
+impl AtGate<'_> {
+    /// Lets an event pass, or holds its call. `armed`: from the file, or the reason why it cannot be read.
+    pub fn pass(&self, armed: backstitch_core::Result<Armed>) -> Passed {
+        let opened = Control::open_for_hook(self.workspace);
+        let armed = match (armed, &opened) {
+            (Ok(armed), _) => Ok(armed),
+            // the file is damaged: the rows say it
+            (Err(_), Ok(control)) => control.armed(),
+            (Err(error), Err(_)) => Err(error),
+        };
+        match (armed, opened) {
+            (Ok(armed), Ok(control)) => self.check(&armed, &control),
+            (Ok(armed), Err(error)) => {
+                if self.concerns(&armed) {
+                    self.refused(&words::cannot_hold(&error.to_string()))
+                } else {
+                    Passed::default()
+                }
+            }
+            (Err(error), _) => {
+                if self.call().is_some_and(|call| call.effect != Effect::Reads) {
+                    self.refused(&words::unknown(&error.to_string()))
+                } else {
+                    Passed::default()
+                }
+            }
+        }
+    }
+
+    fn call(&self) -> Option<&ToolCall> {
+        match &self.event.kind {
+            EventKind::Before(call) | EventKind::After { call, .. } => Some(call),
+            _ => None,
+        }
+    }
+
+    /// True if a breakpoint may match, by tool, scope and kind alone.
+    fn concerns(&self, armed: &Armed) -> bool {
+        self.with_facts(|facts, _| may_match(&armed.breakpoints, &facts))
+            .unwrap_or(false)
+    }
+
+    /// A call that cannot be held does not run.
+    fn refused(&self, message: &str) -> Passed {
+        let decision = Decision::Deny {
+            message: message.to_owned(),
+        };
+        let can = answers::abilities(self.agent, &self.event.name, CallMoment::Before);
+        let is_before = matches!(self.event.kind, EventKind::Before(_));
+        let prevented = is_before && can.contains(&Ability::Deny);
+        Passed {
+            answer: if prevented {
+                let moment = CallMoment::Before;
+                answers::answer(self.agent, &self.event.name, moment, &decision, "")
+            } else {
+                Answer::default()
+            },
+            prevented,
+            warning: Some(message.to_owned()),
+            ..Passed::default()
+        }
+    }
+
+    /// Calls `f` with the facts about the call that cost nothing, and its directory.
+    fn with_facts<T>(&self, f: impl FnOnce(CallFacts<'_>, &Path) -> T) -> Option<T> {
+        let call = self.call()?;
+        let moment = answers::moment_of(&self.event.kind)?;
+        let root = &self.workspace.root;
+        let cwd = self.event.cwd.as_deref().unwrap_or(root);
+        let input: Value = serde_json::from_slice(&call.input).unwrap_or(Value::Null);
+        let paths = named(&call.effect, root, cwd);
+        let command = self.agent.command(&call.tool, &input);
+        let facts = CallFacts {
+            moment,
+            agent: &self.event.agent,
+            session: &self.event.session,
+            subagent: self.event.subagent.as_deref(),
+            tool: &call.tool,
+            input: &input,
+            command: command.as_deref(),
+            paths: &paths,
+            root: &root.to_string_lossy(),
+            cwd: &cwd.to_string_lossy(),
+            failed: matches!(self.event.kind, EventKind::After { failed: true, .. }),
+        };
+        Some(f(facts, cwd))
+    }
+
+    fn check(&self, armed: &Armed, control: &Control) -> Passed {
+        let mut passed = self
+            .with_facts(|facts, cwd| self.check_call(armed, control, facts, cwd))
+            .unwrap_or_default();
+        if matches!(self.event.kind, EventKind::SessionEnd) {
+            let _ = control.session_is_over(&self.event.session);
+        }
+        self.add_messages(armed, control, &mut passed);
+        passed
+    }
+
+    fn check_call(
+        &self,
+        armed: &Armed,
+        control: &Control,
+        facts: CallFacts<'_>,
+        cwd: &Path,
+    ) -> Passed {
+        if armed.pauses {
+            if let Some(passed) = self.rejoin(control, facts) {
+                return passed;
+            }
+            self.notice_slipped(control, facts);
+        }
+        if !may_match(&armed.breakpoints, &facts) {
+            return Passed::default();
+        }
+        let call = self.call();
+        let at = CallAt {
+            workspace: self.workspace,
+            facts,
+            cwd,
+            prompt_id: self.event.prompt_id.as_deref(),
+            call: call.and_then(|call| call.id.as_deref()),
+            transcript: self.event.transcript.as_deref(),
+            error: None,
+        };
+        // the file may name what is gone: the rows decide
+        let breakpoints = match control.breakpoints() {
+            Ok(breakpoints) => breakpoints,
+            Err(error) => return self.refused(&words::cannot_hold(&error.to_string())),
+        };
+        let mut lookup = Lookup::new(at, control, &breakpoints);
+        let checked = match check(&breakpoints, &facts, &mut lookup) {
+            Ok(checked) => checked,
+            Err(error) => return self.refused(&words::cannot_hold(&error.to_string())),
+        };
+        let find = |trigger: &Trigger| breakpoints.iter().find(|one| one.id == trigger.breakpoint);
+        for trigger in &checked.logged {
+            if let Some(breakpoint) = find(trigger) {
+                let template = breakpoint.message.as_deref().unwrap_or("{.tool}");
+                let text = lookup.log_text(breakpoint.id, template);
+                let hit = self.hit(breakpoint, trigger, facts, &mut lookup, Some(text));
+                let _ = control.record_hit(&hit);
+                if breakpoint.once {
+                    let _ = control.remove_breakpoint(breakpoint.id, "once");
+                }
+            }
+        }
+        let stop = checked.stop.as_ref();
+        let Some((trigger, breakpoint)) = stop.and_then(|stop| Some((stop, find(stop)?))) else {
+            return Passed::default();
+        };
+        let hit = self.hit(breakpoint, trigger, facts, &mut lookup, None);
+        if breakpoint.action == BreakpointAction::Deny {
+            return self.deny(control, breakpoint, trigger, &hit);
+        }
+        let held = self.held_call(breakpoint, trigger, facts, &mut lookup, cwd);
+        match control.hold(&held, Some(&hit), breakpoint.once) {
+            Ok(given) => self.after_hold(control, given, &held, breakpoint.unattended),
+            Err(error) => self.refused(&words::cannot_hold(&error.to_string())),
+        }
+    }
+
+    /// Joins the parked pause of a call that is tried again, whatever became of its breakpoint.
+    fn rejoin(&self, control: &Control, facts: CallFacts<'_>) -> Option<Passed> {
+        let call = self.call()?;
+        if facts.moment != CallMoment::Before {
+            return None;
+        }
+        let held = HeldCall {
+            call: self.call_id(call),
+            ..self.bare_call(call, facts)
+        };
+        match control.rejoin(&held) {
+            Ok(Some((given, held))) => Some(self.after_hold(control, given, &held, None)),
+            Ok(None) => None,
+            Err(error) => Some(self.refused(&words::cannot_hold(&error.to_string()))),
+        }
+    }
+
+    /// Notes that a call ran which nobody had answered.
+    fn notice_slipped(&self, control: &Control, facts: CallFacts<'_>) {
+        if let Some(call) = self.call().filter(|_| facts.moment == CallMoment::After) {
+            let id = self.call_id(call);
+            let _ = control.notice_slipped(facts.agent, facts.session, &id);
+        }
+    }
+
+    fn deny(
+        &self,
+        control: &Control,
+        breakpoint: &Breakpoint,
+        trigger: &Trigger,
+        hit: &Hit,
+    ) -> Passed {
+        let _ = control.record_hit(hit);
+        if breakpoint.once {
+            let _ = control.remove_breakpoint(breakpoint.id, "once");
+        }
+        let message = breakpoint
+            .message
+            .clone()
+            .unwrap_or_else(|| words::denied(breakpoint.id, &trigger.why));
+        let passed = self.refused(&message);
+        Passed {
+            // the user asked for it
+            warning: None,
+            ..passed
+        }
+    }
+
+    fn hit(
+        &self,
+        breakpoint: &Breakpoint,
+        trigger: &Trigger,
+        facts: CallFacts<'_>,
+        lookup: &mut Lookup<'_>,
+        text: Option<String>,
+    ) -> Hit {
+        let turn = lookup.session().ok().and_then(|session| session.turn);
+        Hit {
+            id: 0,
+            breakpoint: breakpoint.id,
+            kind: breakpoint.spec.kind().to_owned(),
+            action: breakpoint.action,
+            pause: None,
+            time: now(),
+            agent: facts.agent.to_owned(),
+            session: facts.session.to_owned(),
+            subagent: facts.subagent.map(str::to_owned),
+            turn: turn.map(|turn| turn.number),
+            iteration: lookup.number().ok(),
+            tool: facts.tool.to_owned(),
+            call: self.call().map(|call| self.call_id(call)),
+            why: trigger.why.clone(),
+            text,
+        }
+    }
+
+    /// The agent's own id of the call. Where it has none: made of thread, tool and input.
+    fn call_id(&self, call: &ToolCall) -> String {
+        call.id.clone().unwrap_or_else(|| {
+            let thread = self.event.subagent.as_deref().unwrap_or_default();
+            let hash = blake3::hash(&call.input).to_hex();
+            format!("{thread}/{}/{}", call.tool, &hash[..16])
+        })
+    }
+
+    fn bare_call(&self, call: &ToolCall, facts: CallFacts<'_>) -> HeldCall {
+        HeldCall {
+            breakpoint: None,
+            why: String::new(),
+            root: self.workspace.root.clone(),
+            agent: facts.agent.to_owned(),
+            session: facts.session.to_owned(),
+            subagent: facts.subagent.map(str::to_owned),
+            turn: None,
+            prompt: None,
+            iteration: None,
+            tool: facts.tool.to_owned(),
+            call: self.call_id(call),
+            moment: facts.moment,
+            input: String::from_utf8_lossy(&call.input).into_owned(),
+            cwd: self.event.cwd.clone(),
+            files: facts.paths.to_vec(),
+            can: answers::abilities(self.agent, &self.event.name, facts.moment),
+            agent_process: starter(),
+            until: self.until(),
+        }
+    }
+
+    fn held_call(
+        &self,
+        breakpoint: &Breakpoint,
+        trigger: &Trigger,
+        facts: CallFacts<'_>,
+        lookup: &mut Lookup<'_>,
+        cwd: &Path,
+    ) -> HeldCall {
+        let turn = lookup.session().ok().and_then(|session| session.turn);
+        let bare = match self.call() {
+            Some(call) => self.bare_call(call, facts),
+            None => unreachable!("an event without a call is not checked"),
+        };
+        HeldCall {
+            breakpoint: Some(breakpoint.id),
+            why: trigger.why.clone(),
+            turn: turn.as_ref().map(|turn| turn.number),
+            prompt: turn.map(|turn| turn.prompt),
+            iteration: lookup.number().ok(),
+            cwd: Some(cwd.to_path_buf()),
+            ..bare
+        }
+    }
+
+    fn after_hold(
+        &self,
+        control: &Control,
+        given: Given,
+        held: &HeldCall,
+        unattended: Option<Unattended>,
+    ) -> Passed {
+        match given {
+            Given::Decided(id, decision) => self.carry_out(id, &decision, held),
+            Given::Held(hold) => self.wait(control, hold, held, unattended),
+        }
+    }
+
+    /// The time at which the call is answered, whatever happens.
+    fn deadline(&self, config: &Config) -> Option<Instant> {
+        let limit = self.limit.unwrap_or(OLD_LIMIT);
+        let margin = MARGIN.min(limit.mul_f64(0.05).max(Duration::from_millis(200)));
+        let margin = if limit >= MARGIN * 3 { MARGIN } else { margin };
+        let by_agent = self.started + limit.saturating_sub(margin);
+        let by_setting = config
+            .pause_timeout()
+            .and_then(|timeout| Instant::now().checked_add(timeout));
+        Some(by_setting.map_or(by_agent, |at| at.min(by_agent)))
+    }
+
+    /// The agent's own limit, in microseconds since 1970.
+    fn until(&self) -> Option<i64> {
+        let limit = self.limit.unwrap_or(OLD_LIMIT);
+        let left = limit.saturating_sub(self.started.elapsed());
+        Some(now() + i64::try_from(left.as_micros()).ok()?)
+    }
+
+    fn wait(
+        &self,
+        control: &Control,
+        mut hold: Hold,
+        held: &HeldCall,
+        unattended: Option<Unattended>,
+    ) -> Passed {
+        let config = Config::of(self.workspace);
+        let began = Instant::now();
+        let deadline = self.deadline(&config);
+        let failed =
+            |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
+        let seen_until = deadline.map_or(began + ACK_TIME, |at| at.min(began + ACK_TIME));
+        let mut waited = match hold.wait(
+            control,
+            Wake {
+                at: Some(seen_until),
+            },
+        ) {
+            Ok(waited) => waited,
+            Err(error) => return failed(error),
+        };
+        if waited == Waited::Timeout {
+            let is_seen = control.is_acknowledged(hold.id).unwrap_or(true);
+            let policy = unattended.unwrap_or_else(|| config.pause_unattended());
+            if !is_seen && let Some(decision) = unseen(policy, held) {
+                return self.decide_alone(control, hold.id, decision, held, "nobody watches");
+            }
+            waited = match hold.wait(control, Wake { at: deadline }) {
+                Ok(waited) => waited,
+                Err(error) => return failed(error),
+            };
+        }
+        match waited {
+            Waited::Decided(decision) => self.carry_out(hold.id, &decision, held),
+            Waited::AgentGone => {
+                let ended = (PauseState::Ended, Some(PauseOutcome::Ended));
+                let _ = control.end_pause(hold.id, ended.0, ended.1);
+                Passed {
+                    abandoned: true,
+                    ..Passed::default()
+                }
+            }
+            Waited::Ended(_) => self.refused(&words::cannot_hold("its pause was ended")),
+            Waited::Timeout => self.time_out(control, hold.id, held, &config, began.elapsed()),
+        }
+    }
+
+    /// Carries out a decision that a rule has made.
+    fn decide_alone(
+        &self,
+        control: &Control,
+        id: PauseId,
+        decision: Decision,
+        held: &HeldCall,
+        rule: &str,
+    ) -> Passed {
+        match control.decide(id, &decision, None, rule) {
+            Ok(_) => self.carry_out(id, &decision, held),
+            // a person was faster
+            Err(_) => match control.pause(id).ok().flatten().and_then(|p| p.decision) {
+                Some(decision) => self.carry_out(id, &decision, held),
+                None => self.refused(&words::cannot_hold("its pause was ended")),
+            },
+        }
+    }
+
+    fn time_out(
+        &self,
+        control: &Control,
+        id: PauseId,
+        held: &HeldCall,
+        config: &Config,
+        waited: Duration,
+    ) -> Passed {
+        match config.pause_on_timeout() {
+            OnTimeout::Allow => {
+                self.decide_alone(control, id, Decision::Continue, held, "time limit")
+            }
+            OnTimeout::Ask if held.can.contains(&Ability::Ask) => {
+                self.decide_alone(control, id, Decision::Ask, held, "time limit")
+            }
+            OnTimeout::Ask | OnTimeout::Deny => {
+                if held.moment == CallMoment::After {
+                    return self.decide_alone(control, id, Decision::Continue, held, "time limit");
+                }
+                let message = words::timed_out(held.breakpoint, waited);
+                Passed {
+                    pause: Some((id, PauseOutcome::Parked)),
+                    warning: None,
+                    ..self.refused(&message)
+                }
+            }
+        }
+    }
+
+    /// Turns a decision into the answer.
+    fn carry_out(&self, id: PauseId, decision: &Decision, held: &HeldCall) -> Passed {
+        let moment = held.moment;
+        let answer = answers::answer(self.agent, &self.event.name, moment, decision, &held.why);
+        let payload = match decision {
+            Decision::Change { input } => self.agent.with_input(self.payload, input),
+            _ => None,
+        };
+        Passed {
+            ends_turn: matches!(decision, Decision::Stop { .. }) && answer.stop.is_some(),
+            answer,
+            prevented: answers::prevents(decision, moment),
+            payload,
+            pause: Some((id, decision.outcome())),
+            ..Passed::default()
+        }
+    }
+
+    /// Adds the texts that wait for the session, if this event can carry them.
+    fn add_messages(&self, armed: &Armed, control: &Control, passed: &mut Passed) {
+        let abilities = self.agent.abilities();
+        let takes_note = abilities
+            .taken_at(&self.event.name)
+            .contains(&crate::agents::AnswerPart::Note);
+        if !armed.messages || !takes_note || passed.abandoned {
+            return;
+        }
+        let Ok(texts) = control.take_messages(&self.event.agent, &self.event.session) else {
+            return;
+        };
+        if texts.is_empty() {
+            return;
+        }
+        let mut all: Vec<String> = passed.answer.note.take().into_iter().collect();
+        all.extend(texts);
+        passed.answer.note = Some(all.join("\n\n"));
+    }
+}
+
+/// The decision on a pause that nobody sees. None: it is held.
+fn unseen(policy: Unattended, held: &HeldCall) -> Option<Decision> {
+    match policy {
+        Unattended::Ask if held.can.contains(&Ability::Ask) => Some(Decision::Ask),
+        Unattended::Ask | Unattended::Hold => None,
+        Unattended::Deny if held.can.contains(&Ability::Deny) => Some(Decision::Deny {
+            message: words::unattended(&held.why),
+        }),
+        Unattended::Deny => None,
+        Unattended::Allow => Some(Decision::Continue),
+    }
+}
+
+/// Returns the paths that a call names.
+fn named(effect: &Effect, root: &Path, cwd: &Path) -> Vec<String> {
+    let Effect::Names(paths) = effect else {
+        return Vec::new();
+    };
+    let absolute = |path: &PathBuf| clean(&cwd.join(path));
+    paths
+        .iter()
+        .map(|path| relative(root, &absolute(path)))
+        .collect()
+}
+
+/// Resolves `.` and `..` without a look at the disk.
+fn clean(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}

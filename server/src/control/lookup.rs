@@ -1,0 +1,366 @@
+//! Facts about a call that a breakpoint asks for only if everything else lets it through: from the history, the files,
+//! and jq. Each is looked up once.
+
+use std::cell::OnceCell;
+use std::path::Path;
+
+use backstitch_core::control::{
+    Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
+    Control, LineRange, RegionState, TurnFacts, follow,
+};
+use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
+
+use super::condition::{self, Condition, ConditionChange, ConditionInput, ConditionTurn};
+use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
+
+/// Microseconds of a minute.
+const MINUTE: i64 = 60 * 1_000_000;
+
+/// The call that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct CallAt<'a> {
+    pub workspace: &'a Workspace,
+    pub facts: CallFacts<'a>,
+    pub cwd: &'a Path,
+    /// The agent's own ids of the turn and of the call.
+    pub prompt_id: Option<&'a str>,
+    pub call: Option<&'a str>,
+    pub transcript: Option<&'a str>,
+    /// Text of the error of a call that failed.
+    pub error: Option<&'a str>,
+}
+
+/// Looks facts up, and keeps them.
+#[derive(Debug)]
+pub struct Lookup<'a> {
+    at: CallAt<'a>,
+    control: &'a Control,
+    breakpoints: &'a [Breakpoint],
+    engine: OnceCell<Option<Engine>>,
+    session: Option<SessionFacts>,
+    predicted: Option<Vec<ChangedLines>>,
+    input: Option<ConditionInput>,
+}
+
+impl<'a> Lookup<'a> {
+    pub fn new(at: CallAt<'a>, control: &'a Control, breakpoints: &'a [Breakpoint]) -> Self {
+        Self {
+            at,
+            control,
+            breakpoints,
+            engine: OnceCell::new(),
+            session: None,
+            predicted: None,
+            input: None,
+        }
+    }
+
+    /// The history. None: nothing is recorded yet.
+    fn engine(&self) -> Result<Option<&Engine>> {
+        if self.engine.get().is_none() {
+            let opened = match Engine::open_with(self.at.workspace, OpenOptions::HOOK.existing()) {
+                Ok(engine) => Some(engine),
+                Err(Error::NoStore(_)) => None,
+                Err(error) => return Err(error),
+            };
+            let _ = self.engine.set(opened);
+        }
+        Ok(self.engine.get().and_then(Option::as_ref))
+    }
+
+    /// The session so far.
+    pub fn session(&mut self) -> Result<SessionFacts> {
+        if let Some(session) = &self.session {
+            return Ok(session.clone());
+        }
+        let facts = self.at.facts;
+        let found = match self.engine()? {
+            Some(engine) => {
+                let history = engine.history();
+                history.session_facts(facts.agent, facts.session, self.at.prompt_id)?
+            }
+            None => None,
+        };
+        let found = found.unwrap_or_default();
+        self.session = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Number that the call has, or would get, in its session.
+    pub fn number(&mut self) -> Result<i64> {
+        let so_far = self.session()?.iterations;
+        Ok(match self.at.facts.moment {
+            CallMoment::Before => so_far + 1,
+            CallMoment::After => so_far,
+        })
+    }
+
+    /// The prediction of the call.
+    fn prediction(&self) -> Prediction {
+        let facts = self.at.facts;
+        predict::predict(facts.tool, facts.input, self.at.cwd, &predict::read_disk)
+    }
+
+    fn condition_input(&mut self) -> Result<&ConditionInput> {
+        if self.input.is_none() {
+            let turn = self.session()?.turn;
+            let iteration = self.iteration()?;
+            let predicted = self.prediction();
+            let facts = self.at.facts;
+            let root = &self.at.workspace.root;
+            self.input = Some(ConditionInput {
+                tool: facts.tool.to_owned(),
+                input: facts.input.clone(),
+                at: facts.moment,
+                agent: facts.agent.to_owned(),
+                session: facts.session.to_owned(),
+                subagent: facts.subagent.map(str::to_owned),
+                turn: ConditionTurn {
+                    number: turn.as_ref().map(|turn| turn.number),
+                    prompt: turn.as_ref().map(|turn| turn.prompt.clone()),
+                    calls: turn.as_ref().map_or(0, |turn| turn.calls),
+                    files: turn.as_ref().map_or(0, |turn| turn.files),
+                    seconds: turn.map_or(0, |turn| seconds_since(turn.started)),
+                },
+                iteration,
+                cwd: facts.cwd.to_owned(),
+                paths: facts.paths.to_vec(),
+                predicted: changes(&predicted, root),
+                error: self.at.error.map(str::to_owned),
+            });
+        }
+        match &self.input {
+            Some(input) => Ok(input),
+            None => Err(Error::Usage("the call has no facts".to_owned())),
+        }
+    }
+
+    /// Text of a log point.
+    pub fn log_text(&mut self, breakpoint: BreakpointId, template: &str) -> String {
+        let rendered = match self.condition_input() {
+            Ok(input) => condition::render(template, input),
+            Err(error) => Err(error.to_string()),
+        };
+        match rendered {
+            Ok(rendered) => {
+                if let Some(problem) = &rendered.problem {
+                    self.problem(breakpoint, problem);
+                }
+                rendered.text
+            }
+            Err(problem) => {
+                self.problem(breakpoint, &problem);
+                template.to_owned()
+            }
+        }
+    }
+}
+
+/// Lines that a prediction adds and removes, by file.
+fn changes(prediction: &Prediction, root: &Path) -> Vec<ConditionChange> {
+    will_write(prediction)
+        .map(|file| {
+            let side = |content: &predict::PredictedContent| content.text().map(<[u8]>::to_vec);
+            let (old, new) = (side(&file.before), side(&file.after));
+            let (added, removed) = backstitch_core::diff::counts(
+                old.as_deref().unwrap_or_default(),
+                new.as_deref().unwrap_or_default(),
+            );
+            ConditionChange {
+                path: relative(root, &file.path),
+                added: added as u64,
+                removed: removed as u64,
+            }
+        })
+        .collect()
+}
+
+/// The files that a call would write, unless the tool will refuse it.
+fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
+    let files = match prediction {
+        Prediction::Files(files) => files.as_slice(),
+        Prediction::Unpredicted { .. } => &[],
+    };
+    files
+        .iter()
+        .filter(|file| !matches!(file.outlook, Outlook::Fails(_)))
+}
+
+impl CallLookup for Lookup<'_> {
+    fn iteration(&mut self) -> Result<u32> {
+        let number = self.number()?;
+        Ok(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    fn turn(&mut self) -> Result<TurnFacts> {
+        let is_before = self.at.facts.moment == CallMoment::Before;
+        let Some(turn) = self.session()?.turn else {
+            return Ok(TurnFacts::default());
+        };
+        let minutes = (backstitch_core::control::now() - turn.started).max(0) / MINUTE;
+        Ok(TurnFacts {
+            number: Some(turn.number),
+            is_first_call: turn.calls == u64::from(!is_before),
+            calls: turn.calls,
+            files: turn.files,
+            lines: turn.lines,
+            minutes: minutes.unsigned_abs(),
+        })
+    }
+
+    fn tokens(&mut self) -> Result<Option<u64>> {
+        Ok(self
+            .at
+            .transcript
+            .and_then(|path| super::tokens::of_turn(Path::new(path), self.at.prompt_id)))
+    }
+
+    fn changed(&mut self) -> Result<Vec<ChangedLines>> {
+        let Some(call) = self.at.call else {
+            return Ok(Vec::new());
+        };
+        let facts = self.at.facts;
+        let Some(engine) = self.engine()? else {
+            return Ok(Vec::new());
+        };
+        let step = engine
+            .history()
+            .step_of_call(facts.agent, facts.session, call)?;
+        let Some(step) = step else {
+            return Ok(Vec::new());
+        };
+        let mut changed = Vec::new();
+        for edit in step.changes {
+            let text = |version: &backstitch_core::model::FileVersion| -> Result<Vec<u8>> {
+                let content = version.as_ref().and_then(|placed| placed.image.content());
+                content.map_or_else(|| Ok(Vec::new()), |id| engine.content(&id))
+            };
+            let sides = [&edit.change.after, &edit.change.before];
+            let Some(placed) = sides.into_iter().flatten().next() else {
+                continue;
+            };
+            let path = placed.path.display();
+            let (old, new) = (text(&edit.change.before)?, text(&edit.change.after)?);
+            changed.push(ChangedLines::between(&path, &old, &new));
+            // a moved file is named by its old path, too
+            if let Some(before) = &edit.change.before
+                && before.path != placed.path
+            {
+                changed.push(ChangedLines {
+                    path: before.path.display(),
+                    ..ChangedLines::default()
+                });
+            }
+        }
+        Ok(changed)
+    }
+
+    fn predicted(&mut self) -> Result<Vec<ChangedLines>> {
+        if let Some(predicted) = &self.predicted {
+            return Ok(predicted.clone());
+        }
+        let prediction = self.prediction();
+        let lines = |file: &PredictedFile| {
+            let path = relative(&self.at.workspace.root, &file.path);
+            let side =
+                |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
+            ChangedLines::between(&path, &side(&file.before), &side(&file.after))
+        };
+        let predicted: Vec<ChangedLines> = will_write(&prediction).map(lines).collect();
+        self.predicted = Some(predicted);
+        Ok(self.predicted.clone().unwrap_or_default())
+    }
+
+    fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>> {
+        let spec = self.breakpoints.iter().find(|one| one.id == breakpoint);
+        let Some(BreakpointSpec::Line { path, start, count }) = spec.map(|one| &one.spec) else {
+            return Ok(None);
+        };
+        let lines = LineRange {
+            start: *start,
+            count: *count,
+        };
+        let Some((_, base)) = self.control.region_base(breakpoint)? else {
+            return Ok(Some(lines));
+        };
+        let now = match self.at.facts.moment {
+            CallMoment::Before => read_file(&self.at.workspace.root.join(path)).ok().flatten(),
+            CallMoment::After => self.before_step(path)?,
+        };
+        Ok(match follow(&base, lines, &now.unwrap_or_default()) {
+            RegionState::Present(range) => Some(range),
+            RegionState::Gone => None,
+        })
+    }
+
+    fn triggered_before(&mut self, breakpoint: BreakpointId) -> Result<bool> {
+        let facts = self.at.facts;
+        let Some(call) = self.at.call else {
+            return Ok(false);
+        };
+        self.control
+            .has_hit(breakpoint, (facts.agent, facts.session), call)
+    }
+
+    fn condition(&mut self, jq: &str) -> Result<bool, String> {
+        let condition = Condition::compile(jq)?;
+        let input = self.condition_input().map_err(|error| error.to_string())?;
+        condition.holds(input)
+    }
+
+    fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
+        // one that was removed meanwhile triggers no more, and 0 is the number of no trigger
+        Ok(self.control.count_hit(breakpoint)?.unwrap_or(0))
+    }
+
+    fn problem(&mut self, breakpoint: BreakpointId, what: &str) {
+        // the call matters more than the note
+        let _ = self.control.note_problem(breakpoint, what);
+    }
+}
+
+impl Lookup<'_> {
+    /// The text of a file before the step of the call; without a step, as it is.
+    fn before_step(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        let facts = self.at.facts;
+        let as_it_is = || read_file(&self.at.workspace.root.join(path)).ok().flatten();
+        let (Some(engine), Some(call)) = (self.engine()?, self.at.call) else {
+            return Ok(as_it_is());
+        };
+        let history = engine.history();
+        let Some(step) = history.step_of_call(facts.agent, facts.session, call)? else {
+            return Ok(as_it_is());
+        };
+        let is_it = |edit: &&backstitch_core::EntryChange| {
+            let before = edit.change.before.as_ref();
+            before.is_some_and(|placed| placed.path.display() == path)
+        };
+        let Some(edit) = step.changes.iter().find(is_it) else {
+            return Ok(as_it_is());
+        };
+        let before = edit.change.before.as_ref();
+        let content = before.and_then(|placed| placed.image.content());
+        content.map(|id| engine.content(&id)).transpose()
+    }
+}
+
+/// Returns a path relative to the root with `/`, absolute if it is outside of it.
+pub fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Reads a file as it is. None: absent, or no file that has lines.
+pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    Ok(match predict::read_disk(path)? {
+        FileNow::File(bytes) => Some(bytes),
+        FileNow::Absent | FileNow::TooLarge(_) | FileNow::Link(_) | FileNow::Directory => None,
+    })
+}
+
+fn seconds_since(started: i64) -> u64 {
+    let micros = (backstitch_core::control::now() - started).max(0);
+    micros.unsigned_abs() / 1_000_000
+}

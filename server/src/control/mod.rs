@@ -1,0 +1,15 @@
+//! Breakpoints at work: the gate that holds an agent's call, the prediction of its effect, the decisions on it, and the
+//! guard against agents that decide for themselves. Owns no rows: `backstitch_core::control` does.
+
+pub mod acts;
+mod answers;
+pub mod condition;
+pub mod details;
+pub mod gate;
+pub mod guard;
+pub mod inverse;
+pub mod lookup;
+pub mod predict;
+mod tokens;
+pub mod view;
+pub mod words;

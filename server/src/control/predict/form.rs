@@ -1,0 +1,182 @@
+//! Recognises an edit tool by its name and by the fields of its input.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::dialect::{self, Dialect};
+use super::shell;
+
+/// Form of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub enum CallForm<'a> {
+    /// One or several replacements of text in one file.
+    Replace(&'static Dialect),
+    /// A whole file.
+    Write(&'static Dialect),
+    /// Cline's SEARCH and REPLACE blocks.
+    Blocks,
+    /// Cline's insertion before a line.
+    Insert,
+    /// Claude Code's cell of a Jupyter notebook.
+    Notebook,
+    /// A patch between `*** Begin Patch` and `*** End Patch`.
+    Patch(&'a str),
+    ShellPatch(ShellPatch<'a>),
+    /// The words of a command, or its text.
+    Shell(String),
+    Other,
+}
+
+/// A patch that a shell command gives to `apply_patch`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ShellPatch<'a> {
+    pub patch: &'a str,
+    /// The directory that the command changes to before; empty if none.
+    pub dir: PathBuf,
+}
+
+/// A field of an input, under the names that agents give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputField {
+    Path,
+    Old,
+    New,
+    All,
+    Content,
+    Patch,
+}
+
+impl InputField {
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Path => &[
+                "file_path",
+                "filePath",
+                "notebook_path",
+                "path",
+                "target_file",
+            ],
+            Self::Old => &["old_string", "oldString", "old_str", "old_text"],
+            Self::New => &["new_string", "newString", "new_str", "new_text"],
+            Self::All => &["replace_all", "replaceAll", "allow_multiple"],
+            Self::Content => &["content", "file_text", "contents"],
+            Self::Patch => &["command", "patch", "input", "patchText"],
+        }
+    }
+
+    /// The name that this input has for the field.
+    pub fn name(self, input: &Value) -> Option<&'static str> {
+        self.names()
+            .iter()
+            .copied()
+            .find(|name| input.get(name).is_some_and(|value| !value.is_null()))
+    }
+
+    pub fn text(self, input: &Value) -> Option<&str> {
+        input.get(self.name(input)?)?.as_str()
+    }
+
+    pub fn is_true(self, input: &Value) -> bool {
+        let value = self.name(input).and_then(|name| input.get(name));
+        value.and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+pub fn form<'a>(tool: &str, input: &'a Value) -> CallForm<'a> {
+    if let Some(patch) = InputField::Patch.text(input).filter(|_| !is_shell(tool))
+        && patch.trim_start().starts_with("*** Begin Patch")
+    {
+        return CallForm::Patch(patch);
+    }
+    if matches!(tool, "apply_patch" | "applypatch" | "patch")
+        && let Some(patch) = InputField::Patch.text(input)
+    {
+        return CallForm::Patch(patch);
+    }
+    if InputField::Path.text(input).is_none() {
+        return match shell::command(input) {
+            Some(_) if let Some(patch) = shell::patch(input) => CallForm::ShellPatch(patch),
+            Some(command) => CallForm::Shell(command),
+            None => CallForm::Other,
+        };
+    }
+    let is_notebook = input.get("notebook_path").is_some() && input.get("new_source").is_some();
+    if tool == "NotebookEdit" || is_notebook {
+        return CallForm::Notebook;
+    }
+    let is_cline = matches!(tool, "editor" | "replace_in_file" | "write_to_file");
+    if is_cline && input.get("insert_line").is_some_and(|line| !line.is_null()) {
+        return CallForm::Insert;
+    }
+    if tool == "replace_in_file" && input.get("diff").is_some_and(Value::is_string) {
+        return CallForm::Blocks;
+    }
+    let has_edits = input.get("edits").is_some_and(Value::is_array);
+    if has_edits || InputField::New.text(input).is_some() {
+        return CallForm::Replace(replacing(tool, input));
+    }
+    match InputField::Content.text(input) {
+        Some(_) if !is_reader(tool) => CallForm::Write(writing(tool, input)),
+        _ => CallForm::Other,
+    }
+}
+
+fn replacing(tool: &str, input: &Value) -> &'static Dialect {
+    let first = input.get("edits").and_then(|edits| edits.get(0));
+    let fields = first.unwrap_or(input);
+    let old = InputField::Old
+        .name(fields)
+        .or_else(|| InputField::New.name(fields));
+    match (tool, old) {
+        ("Edit" | "MultiEdit", Some("old_string" | "new_string")) => &dialect::CLAUDE,
+        ("edit" | "multiedit", Some("oldString" | "newString")) => &dialect::OPENCODE,
+        ("replace", Some("old_string" | "new_string")) => &dialect::GEMINI,
+        ("edit", Some("old_string" | "new_string")) => &dialect::QWEN,
+        ("Edit" | "edit" | "str_replace" | "str_replace_editor", Some("old_str" | "new_str")) => {
+            &dialect::COPILOT
+        }
+        ("editor", Some("old_text" | "new_text")) => &dialect::CLINE,
+        _ => &dialect::UNKNOWN,
+    }
+}
+
+fn writing(tool: &str, input: &Value) -> &'static Dialect {
+    match (
+        tool,
+        InputField::Path.name(input),
+        InputField::Content.name(input),
+    ) {
+        ("Write", Some("file_path"), Some("content")) => &dialect::CLAUDE,
+        ("write", Some("filePath"), Some("content")) => &dialect::OPENCODE,
+        ("write_file", Some("file_path"), Some("content")) => &dialect::GEMINI,
+        ("Write" | "create" | "str_replace_editor", Some("path"), Some("file_text")) => {
+            &dialect::COPILOT
+        }
+        ("write_to_file", Some("path"), Some("content")) => &dialect::CLINE,
+        _ => &dialect::UNKNOWN,
+    }
+}
+
+fn is_shell(tool: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "bash",
+        "shell",
+        "local_shell",
+        "powershell",
+        "run_shell_command",
+        "execute_command",
+        "run_commands",
+        "exec_command",
+    ];
+    let tool = tool.to_ascii_lowercase();
+    NAMES.contains(&tool.as_str())
+}
+
+/// Tools that have a path and a text, and write nothing to the path.
+fn is_reader(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["search", "grep", "read", "find", "view"]
+        .iter()
+        .any(|word| tool.contains(word))
+}

@@ -1,0 +1,105 @@
+//! Breakpoints and pauses in the protocol's form. Pure.
+
+use backstitch_core::control::{
+    Breakpoint, BreakpointAction, CallMoment, Pause, PauseOutcome, PauseState,
+};
+use backstitch_protocol as protocol;
+use serde_json::Value;
+
+use super::words;
+use crate::to_protocol;
+
+pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
+    let mut spec = serde_json::to_value(&one.spec).unwrap_or_default();
+    if let Some(fields) = spec.as_object_mut() {
+        fields.shift_remove("kind");
+    }
+    protocol::Breakpoint {
+        id: one.id.to_string(),
+        name: one.name.clone(),
+        kind: one.spec.kind().to_owned(),
+        spec,
+        summary: one.spec.summary(),
+        at: moment(one.moment).to_owned(),
+        scope: serde_json::to_value(&one.scope).unwrap_or(Value::Null),
+        when: one.condition.clone(),
+        hits: one.hits_when.map(|when| when.to_string()),
+        action: action(one.action).to_owned(),
+        message: one.message.clone(),
+        once: one.once,
+        enabled: one.enabled,
+        hit_count: one.hits,
+        problem: one.problem.clone(),
+        region: None,
+        created: to_protocol::time(one.created),
+    }
+}
+
+pub fn pause(pause: &Pause) -> protocol::Pause {
+    let call = &pause.call;
+    protocol::Pause {
+        id: pause.id.to_string(),
+        by: "call".to_owned(),
+        at: moment(call.moment).to_owned(),
+        breakpoint: call.breakpoint.map(|id| id.to_string()),
+        why: call.why.clone(),
+        agent: call.agent.clone(),
+        session: call.session.clone(),
+        turn: call.turn.map(|number| format!("t{number}")),
+        prompt: call.prompt.clone(),
+        subagent: call.subagent.clone(),
+        iteration: call.iteration,
+        tool: call.tool.clone(),
+        summary: words::summary(pause),
+        files: call.files.clone(),
+        root: to_protocol::path(&call.root),
+        made: to_protocol::time(pause.made),
+        until: call.until.map(to_protocol::time),
+        state: state(pause.state).to_owned(),
+        outcome: pause.outcome.map(PauseOutcome::name).map(str::to_owned),
+        decided_by: pause.decided_by.clone(),
+        can: call.can.iter().map(|can| can.name().to_owned()).collect(),
+    }
+}
+
+pub fn hit(hit: &backstitch_core::control::Hit) -> protocol::Hit {
+    protocol::Hit {
+        breakpoint: hit.breakpoint.to_string(),
+        agent: hit.agent.clone(),
+        session: hit.session.clone(),
+        tool: hit.tool.clone(),
+        why: hit.why.clone(),
+        text: hit.text.clone().unwrap_or_default(),
+        time: to_protocol::time(hit.time),
+    }
+}
+
+fn moment(moment: CallMoment) -> &'static str {
+    match moment {
+        CallMoment::Before => "before",
+        CallMoment::After => "after",
+    }
+}
+
+fn action(action: BreakpointAction) -> &'static str {
+    match action {
+        BreakpointAction::Pause => "pause",
+        BreakpointAction::Log => "log",
+        BreakpointAction::Deny => "deny",
+    }
+}
+
+fn state(state: PauseState) -> &'static str {
+    match state {
+        PauseState::Held => "held",
+        PauseState::Decided => "decided",
+        PauseState::Answered => "answered",
+        PauseState::Parked => "parked",
+        PauseState::Used => "used",
+        PauseState::Expired => "expired",
+        PauseState::Handed => "handed",
+        PauseState::Ended => "ended",
+        PauseState::Lost => "lost",
+        PauseState::Slipped => "slipped",
+    }
+}

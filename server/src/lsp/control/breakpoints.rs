@@ -1,0 +1,345 @@
+//! Breakpoints: the list, and the commands that change it.
+
+use std::sync::Arc;
+
+use backstitch_core::control::{
+    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
+    HitCondition, LineRange, NewBreakpoint, RegionState, Unattended, follow,
+};
+use backstitch_protocol::{
+    self as protocol, AddBreakpointParams, BreakpointParams, BreakpointResult, BreakpointsResult,
+    EditBreakpointParams, FailureKind, Name, RemovedResult, ToggleBreakpointParams, ToggleResult,
+    Where,
+};
+use serde_json::{Value, json};
+
+use super::face;
+use crate::control::condition::Condition;
+use crate::control::{lookup, view};
+use crate::host::workspace::WorkspaceHandle;
+use crate::lsp::failure::{Failure, Reply};
+use crate::lsp::messages::control as messages;
+use crate::lsp::session::ServerState;
+use crate::lsp::targets;
+
+/// Returns all breakpoints, with the lines where they stand now.
+pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {
+    let handle = targets::workspace_handle(server, here)?;
+    let found = handle.control(false, |control| {
+        let all = control.breakpoints()?.into_iter();
+        let all: Vec<(Breakpoint, Option<Vec<u8>>)> = all
+            .map(|one| {
+                let base = control.region_base(one.id)?.map(|(_, base)| base);
+                Ok((one, base))
+            })
+            .collect::<backstitch_core::Result<_>>()?;
+        Ok((control.seq()?, all))
+    });
+    let (seq, all) = found.await?.unwrap_or_default();
+    let breakpoints = all.iter().map(|(one, base)| {
+        let mut shape = view::breakpoint(one);
+        shape.region = base
+            .as_deref()
+            .and_then(|base| region(server, &handle, one, base));
+        shape
+    });
+    Ok(BreakpointsResult {
+        seq,
+        breakpoints: breakpoints.collect(),
+    })
+}
+
+/// Returns the lines of a `line` breakpoint in the open document, or in the file.
+pub fn region(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    breakpoint: &Breakpoint,
+    base: &[u8],
+) -> Option<protocol::Region> {
+    let BreakpointSpec::Line { path, start, count } = &breakpoint.spec else {
+        return None;
+    };
+    let lines = LineRange {
+        start: *start,
+        count: *count,
+    };
+    let open = server.documents.of(handle).into_iter();
+    let mut open = open.filter(|(_, document)| {
+        let place = document.place.as_ref();
+        place.is_some_and(|place| place.path.display() == *path)
+    });
+    let text = match open.next().and_then(|(_, document)| document.as_saved()) {
+        Some(text) => Some(text),
+        None => lookup::read_file(&handle.root().join(path)).ok().flatten(),
+    };
+    let (start, count, state) = match follow(base, lines, &text.unwrap_or_default()) {
+        RegionState::Present(range) => (range.start, range.count, "present"),
+        RegionState::Gone => (0, 0, "gone"),
+    };
+    Some(protocol::Region {
+        path: path.clone(),
+        // the protocol counts from 0, as LSP does
+        start: start.saturating_sub(1),
+        count,
+        state: state.to_owned(),
+    })
+}
+
+fn text(name: Option<Name>) -> Option<String> {
+    name.map(String::from)
+}
+
+fn hits_when(typed: Option<&str>) -> Reply<Option<HitCondition>> {
+    let typed = typed.filter(|typed| !typed.trim().is_empty());
+    let read = typed.map(str::parse).transpose();
+    read.map_err(|reason: String| Failure::usage(reason))
+}
+
+fn condition(typed: Option<&str>) -> Reply<Option<String>> {
+    let Some(jq) = typed.filter(|jq| !jq.trim().is_empty()) else {
+        return Ok(None);
+    };
+    Condition::compile(jq).map_err(|reason| Failure::usage(messages::condition(jq, &reason)))?;
+    Ok(Some(jq.to_owned()))
+}
+
+fn action(typed: &str) -> Reply<BreakpointAction> {
+    Ok(match typed {
+        "pause" => BreakpointAction::Pause,
+        "log" => BreakpointAction::Log,
+        "deny" => BreakpointAction::Deny,
+        other => {
+            let all = ["pause", "log", "deny"];
+            return Err(Failure::usage(messages::not_one_of("action", other, &all)));
+        }
+    })
+}
+
+fn unattended(typed: &str) -> Reply<Unattended> {
+    serde_json::from_value(json!(typed)).map_err(|_| {
+        let all = ["ask", "hold", "deny", "allow"];
+        Failure::usage(messages::not_one_of("unattended", typed, &all))
+    })
+}
+
+fn moment(typed: &str) -> Reply<CallMoment> {
+    Ok(match typed {
+        "before" => CallMoment::Before,
+        "after" => CallMoment::After,
+        other => {
+            let all = ["before", "after"];
+            return Err(Failure::usage(messages::not_one_of("at", other, &all)));
+        }
+    })
+}
+
+/// Runs a job on the database, which is created if it is missing.
+async fn with<T, F>(handle: &WorkspaceHandle, work: F) -> Reply<T>
+where
+    T: Send + 'static,
+    F: FnOnce(&Control) -> backstitch_core::Result<T> + Send + 'static,
+{
+    let done = handle.control(true, work).await?;
+    done.ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NO_BREAKPOINTS))
+}
+
+/// Returns the text of a file in which a `line` breakpoint is set: of the open document, or on disk.
+fn base_of(server: &ServerState, handle: &WorkspaceHandle, path: &str) -> Reply<Vec<u8>> {
+    let open = server.documents.of(handle).into_iter();
+    let mut open = open.filter(|(_, document)| {
+        let place = document.place.as_ref();
+        place.is_some_and(|place| place.path.display() == path)
+    });
+    if let Some(text) = open.next().and_then(|(_, document)| document.as_saved()) {
+        return Ok(text);
+    }
+    let read = lookup::read_file(&handle.root().join(path)).ok().flatten();
+    read.ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, messages::no_file(path)).hint(messages::NO_FILE_HINT)
+    })
+}
+
+pub async fn add(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: AddBreakpointParams,
+) -> Reply<BreakpointResult> {
+    let kind = params.kind.to_string();
+    let mut spec = params.spec;
+    if let Some(fields) = spec.as_object_mut() {
+        fields.insert("kind".to_owned(), Value::from(kind.clone()));
+    }
+    let mut spec: BreakpointSpec = serde_json::from_value(spec)
+        .map_err(|error| Failure::usage(messages::wrong_spec(&kind, &error.to_string())))?;
+    let mut base = None;
+    if let BreakpointSpec::Line { path, .. } = &mut spec {
+        *path = targets::path(handle, path)?.display();
+        base = Some(base_of(server, handle, path)?);
+    }
+    let new = NewBreakpoint {
+        moment: params.at.as_deref().map(moment).transpose()?,
+        scope: BreakpointScope {
+            agent: text(params.agent),
+            session: text(params.session),
+            subagent: text(params.subagent),
+        },
+        condition: condition(params.when.as_deref())?,
+        hits_when: hits_when(params.hits.as_deref())?,
+        action: params
+            .action
+            .as_deref()
+            .map_or(Ok(BreakpointAction::Pause), action)?,
+        message: params.message,
+        once: params.once.unwrap_or_default(),
+        unattended: params.unattended.as_deref().map(unattended).transpose()?,
+        base,
+        ..NewBreakpoint::of(spec, &face(server))
+    };
+    let made = with(handle, |control| control.add_breakpoint(new)).await?;
+    server.report(messages::added(&made));
+    Ok(BreakpointResult {
+        breakpoint: view::breakpoint(&made),
+    })
+}
+
+pub async fn edit(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: EditBreakpointParams,
+) -> Reply<BreakpointResult> {
+    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let mut changes: Vec<Box<dyn FnOnce(&mut Breakpoint) + Send>> = Vec::new();
+    if let Some(when) = params.when {
+        let when = condition(Some(&when))?;
+        changes.push(Box::new(move |one| one.condition = when));
+    }
+    if let Some(hits) = params.hits {
+        let hits = hits_when(Some(&hits))?;
+        changes.push(Box::new(move |one| one.hits_when = hits));
+    }
+    if let Some(typed) = params.action {
+        let action = action(&typed)?;
+        changes.push(Box::new(move |one| one.action = action));
+    }
+    if let Some(message) = params.message {
+        let message = Some(message).filter(|message| !message.is_empty());
+        changes.push(Box::new(move |one| one.message = message));
+    }
+    if let Some(once) = params.once {
+        changes.push(Box::new(move |one| one.once = once));
+    }
+    let changed = with(handle, move |control| {
+        let mut one = control.breakpoint(&id)?;
+        for change in changes {
+            change(&mut one);
+        }
+        control.edit_breakpoint(&one, &face)?;
+        Ok(one)
+    });
+    Ok(BreakpointResult {
+        breakpoint: view::breakpoint(&changed.await?),
+    })
+}
+
+pub async fn enable(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: &BreakpointParams,
+    enabled: bool,
+) -> Reply<BreakpointResult> {
+    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let changed = with(handle, move |control| {
+        let one = Breakpoint {
+            enabled,
+            ..control.breakpoint(&id)?
+        };
+        control.edit_breakpoint(&one, &face)?;
+        Ok(one)
+    });
+    Ok(BreakpointResult {
+        breakpoint: view::breakpoint(&changed.await?),
+    })
+}
+
+pub async fn remove(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: &BreakpointParams,
+) -> Reply<RemovedResult> {
+    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let removed = with(handle, move |control| {
+        let one = control.breakpoint(&id)?;
+        control.remove_breakpoint(one.id, &face)
+    });
+    Ok(RemovedResult {
+        removed: usize::from(removed.await?),
+    })
+}
+
+pub async fn clear(server: &ServerState, handle: &WorkspaceHandle) -> Reply<RemovedResult> {
+    let face = face(server);
+    let removed = handle.control(false, move |control| control.clear_breakpoints(&face));
+    Ok(RemovedResult {
+        removed: removed.await?.unwrap_or(0),
+    })
+}
+
+/// Makes a breakpoint at lines of a document, or removes those that stand there.
+pub async fn toggle(
+    server: &Arc<ServerState>,
+    handle: &WorkspaceHandle,
+    params: &ToggleBreakpointParams,
+) -> Reply<ToggleResult> {
+    let uri = params.uri.as_deref().unwrap_or_default();
+    let path = targets::path(handle, uri)?.display();
+    let (first, end) = *params.lines;
+    let here = Where {
+        uri: params.uri.clone(),
+        workspace: None,
+    };
+    let touches = |region: &protocol::Region| {
+        let start = region.start as usize;
+        region.state == "present" && start < end && first < start + (region.count as usize).max(1)
+    };
+    let there = breakpoints(server, &here).await?.breakpoints.into_iter();
+    let there: Vec<String> = there
+        .filter(|one| {
+            let region = one.region.as_ref();
+            region.is_some_and(|region| region.path == path && touches(region))
+        })
+        .map(|one| one.id)
+        .collect();
+    if !there.is_empty() {
+        let (removed, face) = (there.clone(), face(server));
+        with(handle, move |control| {
+            for name in &there {
+                let one = control.breakpoint(name)?;
+                control.remove_breakpoint(one.id, &face)?;
+            }
+            Ok(())
+        })
+        .await?;
+        server.report(messages::removed(&removed));
+        return Ok(ToggleResult {
+            added: None,
+            removed,
+        });
+    }
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let base = base_of(server, handle, &path)?;
+    let spec = BreakpointSpec::Line {
+        path,
+        start: number(first).saturating_add(1),
+        count: number(end - first),
+    };
+    let new = NewBreakpoint {
+        base: Some(base),
+        ..NewBreakpoint::of(spec, &face(server))
+    };
+    let made = with(handle, |control| control.add_breakpoint(new)).await?;
+    server.report(messages::added(&made));
+    Ok(ToggleResult {
+        added: Some(view::breakpoint(&made)),
+        removed: Vec::new(),
+    })
+}

@@ -1,0 +1,304 @@
+//! Requests about held calls, and the decisions on them.
+
+use std::sync::Arc;
+
+use backstitch_core::control::{Decision, Pause, PauseFilter, PauseId, StepUntil};
+use backstitch_core::{Engine, LogFilter};
+use backstitch_protocol::{
+    BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
+    InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
+    PredictParams, PredictResult, RefuseParams, ResumeParams, StepParams,
+};
+use tower_lsp::gen_lsp_types::MessageType;
+
+use super::face;
+use crate::control::details::{self, Around};
+use crate::control::predict::read_disk;
+use crate::control::{acts, view};
+use crate::host::workspace::{WorkspaceHandle, WriteAccess};
+use crate::lsp::ask::must_ask;
+use crate::lsp::failure::{Failure, Reply};
+use crate::lsp::messages::choice;
+use crate::lsp::messages::control as messages;
+use crate::lsp::session::ServerState;
+use crate::lsp::{targets, views};
+use crate::to_protocol;
+
+/// Number of checkpoints around a held call.
+const RECENT: usize = 20;
+
+pub async fn pauses(server: &ServerState, params: PausesParams) -> Reply<PausesResult> {
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let filter = if params.all == Some(true) {
+        PauseFilter::All
+    } else {
+        PauseFilter::Open
+    };
+    let found = handle.control(false, move |control| {
+        Ok(PausesResult {
+            seq: control.seq()?,
+            pauses: control.pauses(filter)?.iter().map(view::pause).collect(),
+        })
+    });
+    Ok(found.await?.unwrap_or(PausesResult {
+        seq: 0,
+        pauses: Vec::new(),
+    }))
+}
+
+/// Returns a held call, and the newest commit.
+async fn find(handle: &WorkspaceHandle, name: &str) -> Reply<(Pause, i64)> {
+    let typed = name.to_owned();
+    let found = handle.control(false, move |control| {
+        Ok((control.open_pause(Some(&typed), None)?, control.seq()?))
+    });
+    let missing = || {
+        Failure::new(FailureKind::NotFound, messages::NOTHING_HELD)
+            .hint(messages::NOTHING_HELD_HINT)
+    };
+    found.await?.ok_or_else(missing)
+}
+
+pub async fn details(server: &ServerState, params: PauseDetailsParams) -> Reply<PauseDetails> {
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let (pause, seq) = find(&handle, &params.pause).await?;
+    of(&handle, pause, seq).await
+}
+
+async fn of(handle: &WorkspaceHandle, pause: Pause, seq: i64) -> Reply<PauseDetails> {
+    let (id, session) = (pause.id, pause.call.session.clone());
+    let others = handle.control(false, move |control| {
+        let open = control.pauses(PauseFilter::Open)?.into_iter();
+        let others = open.filter(|other| other.id != id);
+        Ok(others.map(|other| messages::other_held(&other)).collect())
+    });
+    let others: Vec<String> = others.await?.unwrap_or_default();
+    let recent = handle.ask(move |engine: &mut Engine| {
+        let entries = engine.history().log(&LogFilter {
+            session: Some(session),
+            limit: Some(RECENT),
+            ..LogFilter::default()
+        })?;
+        Ok(entries.iter().map(to_protocol::checkpoint).collect())
+    });
+    // a session may have recorded nothing yet
+    let recent = recent.await.unwrap_or_default();
+    let around = Around {
+        recent,
+        others,
+        seq,
+    };
+    Ok(details::details(&pause, around, &read_disk))
+}
+
+pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<PredictResult> {
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let (pause, _) = find(&handle, &params.pause).await?;
+    if let Some(input) = params.input {
+        return Ok(details::predicted(&pause, input, &read_disk));
+    }
+    let then = params.then.unwrap_or_default();
+    details::wanted(&pause, &then, &read_disk).map_err(|reason| {
+        Failure::new(FailureKind::Refused, messages::not_invertible(&reason))
+            .hint(messages::NOT_INVERTIBLE_HINT)
+    })
+}
+
+/// Finds the held call of a command: the named one, the only one, or the one that the user chooses.
+async fn chosen(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    named: Option<&str>,
+) -> Reply<Pause> {
+    if let Some(name) = named {
+        return Ok(find(handle, name).await?.0);
+    }
+    let open = handle.control(false, |control| control.pauses(PauseFilter::Open));
+    let mut open = open.await?.unwrap_or_default();
+    match open.len() {
+        0 => Err(Failure::new(FailureKind::NotFound, messages::NOTHING_HELD)
+            .hint(messages::NOTHING_HELD_HINT)),
+        1 => Ok(open.remove(0)),
+        _ => {
+            let titles: Vec<String> = open.iter().map(messages::offered).collect();
+            let mut offered: Vec<&str> = titles.iter().map(String::as_str).collect();
+            offered.push(choice::CANCEL);
+            let answer =
+                must_ask(server, MessageType::Info, messages::WHICH_CALL, &offered).await?;
+            let at = titles
+                .iter()
+                .position(|title| Some(title) == answer.as_ref());
+            at.map(|at| open.remove(at)).ok_or_else(Failure::cancelled)
+        }
+    }
+}
+
+/// Stores a decision, and says so.
+async fn decide(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    pause: &Pause,
+    decision: Decision,
+    step: Option<StepUntil>,
+) -> Reply<DecisionResult> {
+    let (id, face) = (pause.id, face(server));
+    let outcome = decision.outcome().name().to_owned();
+    let decided = handle.control(false, move |control| {
+        control.decide(id, &decision, step, &face)
+    });
+    let decided = decided
+        .await?
+        .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    server.report(messages::decided(&decided.pause, &outcome));
+    Ok(DecisionResult {
+        pause: view::pause(&decided.pause),
+        outcome,
+    })
+}
+
+pub async fn resume(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: ResumeParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    if let Some(shown) = params.fingerprint.as_deref() {
+        let input = params
+            .input
+            .clone()
+            .unwrap_or_else(|| details::input(&pause));
+        let now = details::predicted(&pause, input, &read_disk);
+        if now.fingerprint != shown {
+            return Err(
+                Failure::new(FailureKind::Stale, messages::STALE).hint(messages::STALE_HINT)
+            );
+        }
+    }
+    let decision = match params.input {
+        Some(input) => Decision::Change { input },
+        None => Decision::Continue,
+    };
+    decide(server, handle, &pause, decision, None).await
+}
+
+pub async fn step(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: StepParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let how = params.how.as_deref().unwrap_or("over");
+    let until = acts::step_until(&pause, how).ok_or_else(|| {
+        let all = ["over", "into", "out", "file", "turn"];
+        Failure::usage(messages::not_one_of("how", how, &all))
+    })?;
+    decide(server, handle, &pause, Decision::Continue, Some(until)).await
+}
+
+pub async fn skip(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: HeldParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    decide(server, handle, &pause, Decision::Skip, None).await
+}
+
+pub async fn deny(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: RefuseParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let message = params.message.filter(|message| !message.trim().is_empty());
+    let message = message.unwrap_or_else(crate::control::words::refused);
+    decide(server, handle, &pause, Decision::Deny { message }, None).await
+}
+
+pub async fn stop(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: RefuseParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let message = params.message.filter(|message| !message.trim().is_empty());
+    decide(server, handle, &pause, Decision::Stop { message }, None).await
+}
+
+pub async fn back(
+    server: &ServerState,
+    handle: &Arc<WorkspaceHandle>,
+    params: BackParams,
+) -> Reply<DecisionResult> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let on_conflict = targets::on_conflict(params.on_conflict.as_deref())?;
+    let steps = params.steps.unwrap_or(1);
+    let held = pause.clone();
+    let stepped = handle.act(false, move |WriteAccess { engine, .. }| {
+        acts::back(engine, &held, steps, on_conflict)
+    });
+    let stepped = stepped.await?;
+    server.changed(handle);
+    let message = stepped.message;
+    decide(server, handle, &pause, Decision::Back { message }, None).await
+}
+
+pub async fn pause(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: PauseParams,
+) -> Reply<BreakpointResult> {
+    let (session, all) = (params.session.map(String::from), params.all == Some(true));
+    let face = face(server);
+    let made = handle.control(true, move |control| {
+        control.pause_next(session.as_deref(), all, &face)
+    });
+    let made = made
+        .await?
+        .ok_or_else(|| Failure::new(FailureKind::Failed, messages::NO_BREAKPOINTS))?;
+    Ok(BreakpointResult {
+        breakpoint: view::breakpoint(&made),
+    })
+}
+
+pub async fn inject(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    params: InjectParams,
+) -> Reply<InjectResult> {
+    let mut session = params.session.map(String::from);
+    let mut agent = None;
+    if let Some(name) = params.pause.as_deref() {
+        let (pause, _) = find(handle, name).await?;
+        session = Some(pause.call.session);
+        agent = Some(pause.call.agent);
+    }
+    let (text, face) = (String::from(params.text), face(server));
+    handle
+        .control(true, move |control| {
+            control.inject(agent.as_deref(), session.as_deref(), &text, &face)
+        })
+        .await?;
+    Ok(InjectResult { injected: true })
+}
+
+/// Shows a held call, as a document where the client has no panel.
+pub async fn inspect(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    params: HeldParams,
+) -> Reply<PauseDetails> {
+    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let id = pause.id;
+    let found = of(handle, pause, 0).await?;
+    if !server.features().own.panels {
+        show(server, id, &found).await?;
+    }
+    Ok(found)
+}
+
+/// Opens a held call as a document.
+async fn show(server: &Arc<ServerState>, id: PauseId, details: &PauseDetails) -> Reply<()> {
+    let text = messages::document(details);
+    views::show(server, &format!("{id}.md"), text.as_bytes()).await
+}

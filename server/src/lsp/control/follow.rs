@@ -1,0 +1,339 @@
+//! Announces held calls: to Backstitch's own clients by notifications, to all others by a question. Notices calls whose
+//! hook died.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use backstitch_core::control::{
+    Breakpoint, Control, Decision, Hit, Pause, PauseFilter, PauseId, PauseOutcome, PauseState,
+    StepUntil,
+};
+use backstitch_core::{Error, Result};
+use backstitch_protocol::{self as protocol, PredictedFile};
+use dashmap::DashMap;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tower_lsp::gen_lsp_types::MessageType;
+
+use super::{decisions, face};
+use crate::control::predict::read_disk;
+use crate::control::{acts, details, view};
+use crate::host::workspace::WorkspaceHandle;
+use crate::lsp::ask::ask;
+use crate::lsp::messages::control as messages;
+use crate::lsp::notifications::{
+    BreakpointsNotification, HitNotification, PauseNotification, ResumeNotification,
+};
+use crate::lsp::session::ServerState;
+use crate::to_protocol;
+
+/// Interval at which hooks that died are noticed while a call is held.
+const TICK: Duration = Duration::from_millis(250);
+/// Maximum number of log points that are announced at once.
+const MAX_HITS: usize = 100;
+
+/// Held calls and breakpoints as they were announced last, for lenses and code actions.
+#[derive(Debug, Default)]
+pub struct ControlState {
+    shown: DashMap<PathBuf, Arc<Shown>>,
+    /// True once the client has answered a question about a held call: somebody sits there.
+    has_answered: AtomicBool,
+}
+
+/// The state of one workspace.
+#[derive(Debug, Default)]
+pub struct Shown {
+    pub held: BTreeMap<PauseId, HeldHere>,
+    /// Breakpoints at lines, each with the text in which it was set.
+    pub lines: Vec<(Breakpoint, Vec<u8>)>,
+}
+
+/// A held call and the files that it would write.
+#[derive(Clone, Debug)]
+pub struct HeldHere {
+    pub pause: Pause,
+    pub predicted: Vec<PredictedFile>,
+}
+
+impl ControlState {
+    pub fn of(&self, handle: &WorkspaceHandle) -> Option<Arc<Shown>> {
+        self.shown.get(handle.root()).map(|shown| shown.clone())
+    }
+}
+
+/// What was announced of a workspace.
+#[derive(Default)]
+struct Announced {
+    held: BTreeMap<PauseId, PauseState>,
+    breakpoints: Vec<Breakpoint>,
+    hit: Option<i64>,
+}
+
+/// The rows of a workspace now.
+struct Rows {
+    seq: i64,
+    /// Held, decided and parked calls.
+    open: Vec<Pause>,
+    /// Calls that were held when they were announced, and are no longer open.
+    over: Vec<Pause>,
+    breakpoints: Vec<Breakpoint>,
+    lines: Vec<(Breakpoint, Vec<u8>)>,
+    hits: Vec<Hit>,
+    newest_hit: i64,
+}
+
+/// Handles the news about held calls of all workspaces. Runs until the server ends.
+pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<PathBuf>) {
+    let mut all: HashMap<PathBuf, Announced> = HashMap::new();
+    server.wait_until_ready().await;
+    loop {
+        let waits = all.values().any(|one| !one.held.is_empty());
+        let root = if waits {
+            tokio::time::timeout(TICK, events.recv()).await
+        } else {
+            Ok(events.recv().await)
+        };
+        let roots: Vec<PathBuf> = match root {
+            Ok(Some(root)) => vec![root],
+            Ok(None) => return,
+            Err(_) => {
+                let held = all.iter().filter(|(_, one)| !one.held.is_empty());
+                held.map(|(root, _)| root.clone()).collect()
+            }
+        };
+        for root in roots {
+            let Some(handle) = server.handle_at(&root) else {
+                all.remove(&root);
+                continue;
+            };
+            let announced = all.entry(root).or_default();
+            if let Err(error) = look(&server, &handle, announced).await {
+                tracing::info!("{}: {error}", handle.root().display());
+            }
+        }
+    }
+}
+
+fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<Rows> {
+    control.notice_lost()?;
+    let open = control.pauses(PauseFilter::Open)?;
+    let mut over = Vec::new();
+    for id in held {
+        if open.iter().all(|pause| pause.id != *id) {
+            over.extend(control.pause(*id)?);
+        }
+    }
+    let breakpoints = control.breakpoints()?;
+    let mut lines = Vec::new();
+    for one in &breakpoints {
+        if let Some((_, base)) = control.region_base(one.id)? {
+            lines.push((one.clone(), base));
+        }
+    }
+    let newest_hit = control.newest_hit()?;
+    let hits = match hit {
+        Some(hit) if newest_hit > hit => control.hits_after(hit, MAX_HITS)?,
+        _ => Vec::new(),
+    };
+    Ok(Rows {
+        seq: control.seq()?,
+        open,
+        over,
+        breakpoints,
+        lines,
+        hits,
+        newest_hit,
+    })
+}
+
+/// Reads the rows, and announces the differences to the last time.
+async fn look(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    announced: &mut Announced,
+) -> Result<()> {
+    let held: Vec<PauseId> = announced.held.keys().copied().collect();
+    let hit = announced.hit;
+    let rows = handle.control(false, move |control| read(control, &held, hit));
+    let Some(rows) = rows.await? else {
+        // the database was removed with the store
+        *announced = Announced::default();
+        if server.control.shown.remove(handle.root()).is_some() {
+            server.refresh_lenses();
+        }
+        return Ok(());
+    };
+    let is_held = |pause: &&Pause| pause.state == PauseState::Held;
+    let new: Vec<Pause> = rows
+        .open
+        .iter()
+        .filter(is_held)
+        .filter(|pause| !announced.held.contains_key(&pause.id))
+        .cloned()
+        .collect();
+    let parked = rows.open.iter().filter(|pause| {
+        pause.state == PauseState::Parked && announced.held.contains_key(&pause.id)
+    });
+    let over: Vec<Pause> = parked.chain(&rows.over).cloned().collect();
+    for pause in &over {
+        announced.held.remove(&pause.id);
+    }
+    for pause in &new {
+        announced.held.insert(pause.id, pause.state);
+    }
+    let has_changed = announced.breakpoints != rows.breakpoints;
+    announced.breakpoints.clone_from(&rows.breakpoints);
+    announced.hit = Some(rows.newest_hit);
+    if has_changed || !new.is_empty() || !over.is_empty() {
+        keep(server, handle, &rows);
+        server.refresh_lenses();
+    }
+    tell(server, handle, &rows, (&new, &over), has_changed).await;
+    Ok(())
+}
+
+/// Keeps the state for lenses and code actions.
+fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &Rows) {
+    let held = rows.open.iter().filter(|p| p.state == PauseState::Held);
+    let held = held.map(|pause| {
+        let shown = details::predicted(pause, details::input(pause), &read_disk);
+        let here = HeldHere {
+            pause: pause.clone(),
+            predicted: shown.predicted,
+        };
+        (pause.id, here)
+    });
+    let shown = Shown {
+        held: held.collect(),
+        lines: rows.lines.clone(),
+    };
+    let root = handle.root().to_path_buf();
+    server.control.shown.insert(root, Arc::new(shown));
+}
+
+async fn tell(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    rows: &Rows,
+    (new, over): (&[Pause], &[Pause]),
+    has_changed: bool,
+) {
+    let own = &server.features().own;
+    let (workspace, seq) = (to_protocol::path(handle.root()), rows.seq);
+    let client = &server.client;
+    for pause in over.iter().filter(|_| own.notifications) {
+        let outcome = pause.outcome.map_or("", PauseOutcome::name);
+        let resumed = protocol::DidResume {
+            workspace: workspace.clone(),
+            seq,
+            pause: view::pause(pause),
+            outcome: outcome.to_owned(),
+            by: pause.decided_by.clone(),
+        };
+        client
+            .send_notification::<ResumeNotification>(resumed)
+            .await;
+    }
+    for pause in new {
+        if own.notifications {
+            let paused = protocol::DidPause {
+                workspace: workspace.clone(),
+                seq,
+                pause: view::pause(pause),
+            };
+            client.send_notification::<PauseNotification>(paused).await;
+        }
+        if own.panels || server.control.has_answered.load(Ordering::Relaxed) {
+            acknowledge(server, handle, pause.id).await;
+        }
+        if !own.panels {
+            tokio::spawn(question(server.clone(), handle.clone(), pause.clone()));
+        }
+    }
+    if has_changed && own.notifications {
+        let changed = protocol::BreakpointsChanged {
+            workspace: workspace.clone(),
+            seq,
+        };
+        client
+            .send_notification::<BreakpointsNotification>(changed)
+            .await;
+    }
+    let logged = rows.hits.iter().filter(|hit| hit.text.is_some());
+    for hit in logged.filter(|_| own.notifications) {
+        let hit = protocol::DidHit {
+            workspace: workspace.clone(),
+            seq,
+            hit: view::hit(hit),
+        };
+        client.send_notification::<HitNotification>(hit).await;
+    }
+}
+
+/// Notes that this editor shows a held call to a person.
+async fn acknowledge(server: &ServerState, handle: &WorkspaceHandle, id: PauseId) {
+    let face = format!("{} {}", face(server), std::process::id());
+    let noted = handle.control(false, move |control| control.acknowledge(id, &face));
+    if let Err(error) = noted.await {
+        tracing::info!("{id}: {error}");
+    }
+}
+
+/// Asks the user about a held call, in an editor without panels.
+async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, pause: Pause) {
+    let shown = details::predicted(&pause, details::input(&pause), &read_disk);
+    let text = messages::held(&pause, &shown.predicted);
+    let offered = [
+        messages::CONTINUE,
+        messages::STEP,
+        messages::DENY,
+        messages::DETAILS,
+    ];
+    loop {
+        let Some(answer) = ask(&server, MessageType::Info, &text, &offered).await else {
+            return;
+        };
+        server.control.has_answered.store(true, Ordering::Relaxed);
+        let (decision, step) = match answer.as_str() {
+            messages::CONTINUE => (Decision::Continue, None),
+            messages::STEP => (Decision::Continue, acts::step_until(&pause, "over")),
+            messages::DENY => {
+                let message = crate::control::words::refused();
+                (Decision::Deny { message }, None)
+            }
+            _ => {
+                acknowledge(&server, &handle, pause.id).await;
+                let params = protocol::HeldParams::of(&pause.id.to_string());
+                if let Err(failure) = decisions::inspect(&server, &handle, params).await {
+                    server.say(MessageType::Error, failure.text());
+                }
+                continue;
+            }
+        };
+        if let Err(error) = decide(&server, &handle, pause.id, decision, step).await {
+            // an answer that comes late says who was first
+            server.say(MessageType::Warning, error.to_string());
+        }
+        return;
+    }
+}
+
+async fn decide(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    id: PauseId,
+    decision: Decision,
+    step: Option<StepUntil>,
+) -> Result<()> {
+    let face = face(server);
+    let decided = handle.control(false, move |control| {
+        control.decide(id, &decision, step, &face)
+    });
+    let missing = || Error::NotFound {
+        what: "pause",
+        name: id.to_string(),
+    };
+    decided.await?.map(drop).ok_or_else(missing)
+}

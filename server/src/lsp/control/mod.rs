@@ -1,0 +1,21 @@
+//! Breakpoints and held calls over LSP: requests, commands, notifications, and for clients without panels a question, a
+//! lens and code actions. Decides nothing by itself.
+
+mod breakpoints;
+mod decisions;
+mod follow;
+mod marks;
+
+pub use breakpoints::{add, breakpoints, clear, edit, enable, remove, toggle};
+pub use decisions::{
+    back, deny, details, inject, inspect, pause, pauses, predict, resume, skip, step, stop,
+};
+pub use follow::{ControlState, follow};
+pub use marks::{actions, lenses};
+
+use super::session::ServerState;
+
+/// Name of this face in rows: the editor's.
+fn face(server: &ServerState) -> String {
+    server.features().name.clone()
+}

@@ -1,0 +1,213 @@
+//! Decisions on held calls: the agent's answer, the files, and the history.
+
+use serde_json::{Value, json};
+
+use super::{HeldHook, Watcher, after, before, began, decided, decision, edit, reason};
+use crate::support::World;
+
+const FILE: &str = "a.txt";
+
+fn world() -> World {
+    let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
+    world
+}
+
+/// The agent's calls in the history: tool and label of each step, oldest first.
+fn steps(world: &World) -> Vec<String> {
+    let log = world.json(["log", "--all", "--kind", "step", "--reverse"]);
+    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let mut tools: Vec<String> = all
+        .map(|one| one["tool"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    tools.reverse();
+    tools
+}
+
+/// S2-014: a denied call is not recorded, and the reason reaches the model.
+#[test]
+fn a_call_is_denied_with_a_reason() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
+    let (_, answer) = decided(&world, &payload, &["deny", "-m", "use two"]);
+    assert_eq!(decision(&answer), Some("deny"));
+    assert_eq!(reason(&answer), "use two");
+    assert_eq!(answer["continue"], Value::Null);
+    // no call is left open: what the user does now is the user's
+    world.write(FILE, "ONE\ntwo\nthree\n");
+    agent.stop();
+    let blame = world.json(["blame", FILE]);
+    assert_eq!(blame["lines"][0]["by"], "user", "{blame:#}");
+    assert_eq!(steps(&world), [""; 0]);
+}
+
+/// A call goes on with another input, as a whole and without a permission; the model is told.
+#[test]
+fn a_changed_input_runs() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, FILE, "one", "1");
+    let payload = before(&agent, "c1", "Edit", &input);
+    let changed = edit(&world, FILE, "two", "2");
+    world.write("../input.json", changed.to_string());
+    let file = world.path("../input.json");
+    let file = file.to_str().expect("text");
+    let (_, answer) = decided(&world, &payload, &["resume", "--input", file]);
+    let specific = &answer["hookSpecificOutput"];
+    assert_eq!(specific["updatedInput"], changed);
+    assert_eq!(specific["permissionDecision"], Value::Null);
+    let note = specific["additionalContext"].as_str().expect("a note");
+    assert!(note.contains("The user changed this call"), "{note}");
+    world.write(FILE, "one\n2\nthree\n");
+    let response = json!({"filePath": world.path(FILE), "oldString": "two", "newString": "2",
+        "originalFile": "one\ntwo\nthree\n", "structuredPatch": [], "userModified": false, "replaceAll": false});
+    world
+        .hook(&after(&agent, "c1", "Edit", &changed, &response))
+        .expect_code(0);
+    agent.stop();
+    let blame = world.json(["blame", FILE]);
+    assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
+    assert_eq!(steps(&world), ["Edit"]);
+}
+
+/// A skipped call does not run; `stop` ends the turn as well, and no call is left open.
+#[test]
+fn a_call_is_skipped_or_its_turn_stopped() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    let input = json!({"command": "rm a.txt", "description": "x"});
+    let (_, answer) = decided(&world, &before(&agent, "c1", "Bash", &input), &["skip"]);
+    assert_eq!(decision(&answer), Some("deny"));
+    assert!(reason(&answer).contains("skipped"), "{answer}");
+    let (_, answer) = decided(
+        &world,
+        &before(&agent, "c2", "Bash", &input),
+        &["stop", "-m", "enough"],
+    );
+    assert_eq!(decision(&answer), Some("deny"));
+    assert_eq!(
+        (&answer["continue"], &answer["stopReason"]),
+        (&json!(false), &json!("enough"))
+    );
+    let status = world.json(["status"]);
+    assert_eq!(status["open_calls"].as_i64().unwrap_or(0), 0, "{status:#}");
+}
+
+/// S2-093: steps stop at the next call of the thread, of any thread, or at another file.
+#[test]
+fn steps_stop_at_the_next_call() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["pause"]);
+    let first = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
+    let (pause, _) = decided(&world, &first, &["step"]);
+    assert_eq!(pause["id"], "p1");
+    let subagent = agent.subagent();
+    let input = json!({"command": "true", "description": "x"});
+    let nested = before(&subagent, "n1", "Bash", &input);
+    // the step is about the main thread
+    assert_eq!(HeldHook::start(&world, &nested, 600).answer(), Value::Null);
+    let second = before(&agent, "c2", "Edit", &edit(&world, FILE, "two", "2"));
+    let (pause, _) = decided(&world, &second, &["step", "into"]);
+    assert_eq!(pause["id"], "p2");
+    let nested = before(&subagent, "n2", "Bash", &input);
+    let (pause, _) = decided(&world, &nested, &["resume"]);
+    assert_eq!(pause["id"], "p3");
+    assert!(pause["subagent"].is_string(), "{pause:#}");
+    let third = before(&agent, "c3", "Edit", &edit(&world, FILE, "three", "3"));
+    assert_eq!(HeldHook::start(&world, &third, 600).answer(), Value::Null);
+}
+
+/// `back` takes the session's last steps out, keeps the user's edits, and tells the model.
+#[test]
+fn steps_are_taken_out_while_a_call_is_held() {
+    let world = world();
+    let agent = began(&world);
+    agent.edit(FILE, "one", "1");
+    agent.edit(FILE, "two", "2");
+    world.write(FILE, "1\n2\nthree\nmine\n");
+    world.ok(["pause"]);
+    let payload = before(&agent, "c9", "Edit", &edit(&world, FILE, "three", "3"));
+    let (_, answer) = decided(&world, &payload, &["back", "2"]);
+    assert_eq!(world.read(FILE), "one\ntwo\nthree\nmine\n");
+    assert_eq!(decision(&answer), Some("deny"));
+    assert!(
+        reason(&answer).contains("took your last 2 steps out"),
+        "{answer}"
+    );
+}
+
+/// A text goes with the next event that can carry it, once.
+#[test]
+fn a_text_is_injected() {
+    let world = world();
+    let mut agent = began(&world);
+    world.ok(["inject", "the tests are in tests/unit"]);
+    let answer: Value = agent.prompt("go on").json();
+    let text = &answer["hookSpecificOutput"]["additionalContext"];
+    assert_eq!(text, "the tests are in tests/unit");
+    assert_eq!(agent.prompt("and on").stdout, "");
+    assert!(!world.store().join("armed").exists());
+}
+
+/// The first decision counts. The second is refused, and says who was first.
+#[test]
+fn a_pause_is_decided_once() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
+    let (pause, _) = decided(&world, &payload, &["resume"]);
+    let id = pause["id"].as_str().expect("an id");
+    let again = world.run(["deny", id, "-m", "no"]);
+    assert_eq!(again.code, 1, "{again}");
+    assert!(
+        again.stderr.contains("p1 is continued already, by cli"),
+        "{again}"
+    );
+}
+
+/// An agent does not decide on its own calls, unless the user allows it.
+#[test]
+fn a_command_from_inside_an_agent_is_refused() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
+    let mut watcher = Watcher::start(&world);
+    let hook = HeldHook::start(&world, &payload, 600);
+    watcher.until("held");
+    let inside = |args: &[&str]| {
+        let mut command = world.backstitch();
+        command.args(args).env("CLAUDECODE", "1");
+        crate::support::finish(&mut command, b"")
+    };
+    for args in [
+        &["resume"][..],
+        &["step"],
+        &["skip"],
+        &["deny", "-m", "x"],
+        &["stop"],
+        &["back"],
+        &["inject", "x"],
+        &["pause"],
+        &["breakpoint", "clear"],
+        &["breakpoint", "add", "error"],
+        &["rewind", "t1", "--yes"],
+        &["gc"],
+        &["clear", "--yes"],
+    ] {
+        let refused = inside(args);
+        assert_eq!(refused.code, 1, "{refused}");
+        assert!(refused.stderr.contains("runs inside an agent"), "{refused}");
+        assert!(refused.stderr.contains("agents.allowControl"), "{refused}");
+    }
+    inside(&["pauses"]).expect_code(0);
+    inside(&["breakpoint", "list"]).expect_code(0);
+    world.configure("[agents]\nallowControl = true\n");
+    inside(&["resume"]).expect_code(0);
+    assert_eq!(hook.answer(), Value::Null);
+}
