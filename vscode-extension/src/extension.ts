@@ -14,6 +14,12 @@ import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
 import { StatusBar } from "./status.ts";
+import { Announcer } from "./control/announce.ts";
+import { Decisions } from "./control/decide.ts";
+import { HeldFiles } from "./control/files.ts";
+import { Held } from "./control/held.ts";
+import { StopMarks } from "./control/stops.ts";
+import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Badges } from "./timeline/badges.ts";
 import { TimelineView } from "./timeline/view.ts";
 
@@ -24,8 +30,12 @@ export function activate(context: vscode.ExtensionContext): Api {
   context.subscriptions.push(ctx);
   const recording = ctx.register(new Recording(ctx));
   const review = ctx.register(new Review(ctx));
+  const held = ctx.register(new Held(ctx));
+  const heldFiles = ctx.register(new HeldFiles(ctx));
   registerCommands(ctx, {
     review,
+    held,
+    decisions: new Decisions(ctx, held, heldFiles),
     kept: ctx.register(new KeptMarks(ctx, review)),
     marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),
@@ -34,6 +44,10 @@ export function activate(context: vscode.ExtensionContext): Api {
     recording,
   });
   ctx.register(new StatusBar(ctx, recording));
+  ctx.register(new AgentsView(held));
+  ctx.register(new BreakpointsView(ctx, held));
+  ctx.register(new Announcer(held));
+  ctx.register(new StopMarks(ctx, held));
   ctx.register(new Badges());
   ctx.register(new NotebookMarks(ctx));
   ctx.register(reportChangesOnDisk(ctx));

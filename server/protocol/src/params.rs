@@ -31,7 +31,7 @@ options! {
         /// The client wants the notifications, and failures of commands as errors instead of messages.
         pub notifications: bool,
         /// The client shows held calls to the user.
-        pub panels: bool,
+        pub panels: Option<bool>,
         /// Form of the lenses. The default is `full`.
         #[cfg_attr(test, schemars(with = "Option<LensForm>"))]
         pub lens_form: Option<String>,

@@ -311,6 +311,11 @@ pub enum CliCommand {
     )]
     Clear(ClearArgs),
     /// Stop agents before a tool call, or after one: by tool, file, lines, text, command, number, error or budget
+    #[command(
+        after_help = "Examples:\n  backstitch breakpoint add path 'src/auth/**'\n  backstitch breakpoint add command 'rm -rf'\n  \
+            backstitch breakpoint add line src/auth.rs:10-20\n  \
+            backstitch breakpoint add tool Edit --when '.turn.calls > 20'\n  backstitch breakpoint list"
+    )]
     Breakpoint(BreakpointArgs),
     /// List the calls that are held now
     #[command(
@@ -318,6 +323,7 @@ pub enum CliCommand {
     )]
     Pauses(PausesArgs),
     /// Hold the next call of an agent
+    #[command(after_help = "Examples:\n  backstitch pause\n  backstitch pause --all")]
     Pause(PauseArgs),
     /// Let a held call run, as it is or with another input
     #[command(after_help = "Examples:\n  \
@@ -332,11 +338,15 @@ pub enum CliCommand {
     )]
     Step(StepArgs),
     /// Keep a held call from running; the agent goes on without it
+    #[command(after_help = "Examples:\n  backstitch skip\n  backstitch skip p7")]
     Skip(HeldArgs),
     /// Refuse a held call, with a reason for the model
     #[command(after_help = "Examples:\n  backstitch deny -m \"use the helper in util.rs\"")]
     Deny(DenyArgs),
     /// Refuse a held call, and end the agent's turn
+    #[command(
+        after_help = "Examples:\n  backstitch stop\n  backstitch stop -m \"this is the wrong file\""
+    )]
     Stop(StopArgs),
     /// Send a text to the model of an agent, with its next event
     #[command(after_help = "Examples:\n  backstitch inject \"the tests are in tests/unit\"")]
@@ -345,6 +355,7 @@ pub enum CliCommand {
     #[command(after_help = "Examples:\n  backstitch back\n  backstitch back 3")]
     Back(BackArgs),
     /// Print a held call with its input
+    #[command(after_help = "Examples:\n  backstitch inspect\n  backstitch inspect p7 --json")]
     Inspect(HeldArgs),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
@@ -555,6 +566,11 @@ pub struct BranchArgs {
 }
 
 impl BranchArgs {
+    /// True if it changes files.
+    pub fn switches(&self) -> bool {
+        matches!(&self.command, Some(BranchCommand::Switch(options)) if !options.confirm.dry_run)
+    }
+
     pub fn lists(&self) -> bool {
         let creates = self.rev.is_some() || self.new.is_some();
         !creates && matches!(self.command, Some(BranchCommand::List) | None)

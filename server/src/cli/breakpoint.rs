@@ -9,7 +9,7 @@ use backstitch_core::control::{
 use serde_json::json;
 
 use super::control_args::{
-    ActionKind, BreakpointCommand, BreakpointKind, BreakpointOptions, BudgetKind, UnattendedKind,
+    ActionName, BreakpointCommand, BreakpointKind, BreakpointOptions, BudgetKind, UnattendedKind,
 };
 use super::error::{CliError, CliResult};
 use super::held::ControlContext;
@@ -142,9 +142,9 @@ fn new(
         condition: options.when,
         hits_when,
         action: match options.action {
-            ActionKind::Pause => BreakpointAction::Pause,
-            ActionKind::Log => BreakpointAction::Log,
-            ActionKind::Deny => BreakpointAction::Deny,
+            ActionName::Pause => BreakpointAction::Pause,
+            ActionName::Log => BreakpointAction::Log,
+            ActionName::Deny => BreakpointAction::Deny,
         },
         message: options.message,
         once: options.once,

@@ -6,6 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use backstitch_core::config::Config;
+use backstitch_core::control::Control;
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
 
@@ -17,6 +18,7 @@ use crate::render;
 #[derive(Debug)]
 pub struct CommandContext<'a> {
     pub engine: Engine,
+    pub workspace: Workspace,
     pub root: PathBuf,
     pub out: &'a Out,
     cwd: PathBuf,
@@ -76,6 +78,7 @@ impl<'a> CommandContext<'a> {
         }
         warn_about_settings(&engine.config(), out);
         Ok(Self {
+            workspace,
             root: engine.root().to_path_buf(),
             engine,
             out,
@@ -86,6 +89,11 @@ impl<'a> CommandContext<'a> {
     pub fn node(&self, rev: &str) -> CliResult<NodeId> {
         self.head()?;
         Ok(self.engine.history().resolve(rev)?)
+    }
+
+    /// Opens the database of breakpoints and held calls. None: there is none.
+    pub fn control(&self) -> CliResult<Option<Control>> {
+        Ok(Control::open_existing(&self.workspace)?)
     }
 
     /// Resolves a revision for a command that continues from it. If it names `@` or the current branch, unrecorded

@@ -132,7 +132,7 @@ pub enum BreakpointKind {
     },
     /// The next call of a turn that has used up a budget
     Budget {
-        /// What is counted
+        /// Unit that is counted
         of: BudgetKind,
         /// The limit
         limit: u64,
@@ -160,7 +160,7 @@ pub struct BreakpointOptions {
     pub hits: Option<String>,
     /// Pause the agent, write a line to the log, or refuse the call
     #[arg(long, default_value = "pause")]
-    pub action: ActionKind,
+    pub action: ActionName,
     /// Message for the model with `deny`; text with `{jq}` in it with `log`
     #[arg(long, value_name = "TEXT")]
     pub message: Option<String>,
@@ -185,7 +185,7 @@ pub struct BreakpointOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ActionKind {
+pub enum ActionName {
     Pause,
     Log,
     Deny,
@@ -304,7 +304,7 @@ pub struct BackArgs {
     /// Only calls of this session
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
-    /// What to do if both sides changed the same lines
+    /// Decide about lines that both sides changed
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: ConflictChoice,
 }

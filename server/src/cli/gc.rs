@@ -35,6 +35,9 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.engine.retention_mut().gc(limits, &mut progress)?
     };
     drop(progress);
+    if let (Some(control), Some(days), false) = (context.control()?, limits.days, options.dry_run) {
+        control.gc(days)?;
+    }
     if options.if_due {
         return Ok(context.engine.retention().gc_was_done()?);
     }

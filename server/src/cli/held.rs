@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
-use backstitch_core::control::{Control, Decision, Pause, PauseFilter, PauseId, PauseState};
+use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ pub fn run(
     command: CliCommand,
     global: &GlobalArgs,
     out: &Out,
-) -> Result<CliResult<()>, CliCommand> {
+) -> Result<CliResult<()>, Box<CliCommand>> {
     let with = |f: &dyn Fn(&ControlContext) -> CliResult<()>| {
         ControlContext::open(global, out).and_then(|context| f(&context))
     };
@@ -103,13 +103,15 @@ pub fn run(
         CliCommand::Pause(options) => with(&|context| pause(context, &options)),
         CliCommand::Resume(options) => with(&|context| resume(context, &options)),
         CliCommand::Step(options) => with(&|context| step(context, &options)),
-        CliCommand::Skip(options) => with(&|context| decide(context, &options, &Decision::Skip)),
+        CliCommand::Skip(options) => {
+            with(&|context| decide(context, &options, &PauseDecision::Skip))
+        }
         CliCommand::Deny(options) => with(&|context| deny(context, &options)),
         CliCommand::Stop(options) => with(&|context| stop(context, &options)),
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
         CliCommand::Back(options) => with(&|context| back(context, &options)),
         CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
-        other => return Err(other),
+        other => return Err(Box::new(other)),
     })
 }
 
@@ -206,7 +208,7 @@ fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) ->
     Ok(context.required()?.open_pause(pause, session)?)
 }
 
-fn decide(context: &ControlContext, options: &HeldArgs, decision: &Decision) -> CliResult<()> {
+fn decide(context: &ControlContext, options: &HeldArgs, decision: &PauseDecision) -> CliResult<()> {
     let pause = held(
         context,
         options.pause.as_deref(),
@@ -219,12 +221,12 @@ fn decide(context: &ControlContext, options: &HeldArgs, decision: &Decision) -> 
 fn carry_out(
     context: &ControlContext,
     pause: &Pause,
-    decision: &Decision,
+    decision: &PauseDecision,
     step: Option<StepHow>,
 ) -> CliResult<()> {
     let control = context.required()?;
     let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
-    let decided = control.decide(pause.id, decision, until, FACE)?;
+    let decided = control.decide(pause.id, decision, until.as_ref(), FACE)?;
     if context.out.json {
         return out::answer(json!({
             "pause": view::pause(&decided.pause),
@@ -232,13 +234,13 @@ fn carry_out(
         }));
     }
     let what = match decision {
-        Decision::Continue => "goes on",
-        Decision::Change { .. } => "goes on with the changed input",
-        Decision::Deny { .. } => "was denied",
-        Decision::Skip => "was skipped",
-        Decision::Stop { .. } => "was stopped, and its turn ends",
-        Decision::Back { .. } => "was sent back",
-        Decision::Ask => "is left to the agent's own question",
+        PauseDecision::Continue => "goes on",
+        PauseDecision::Change { .. } => "goes on with the changed input",
+        PauseDecision::Deny { .. } => "was denied",
+        PauseDecision::Skip => "was skipped",
+        PauseDecision::Stop { .. } => "was stopped, and its turn ends",
+        PauseDecision::Back { .. } => "was sent back",
+        PauseDecision::Ask => "is left to the agent's own question",
     };
     let next = match step {
         Some(how) => format!(" The next stop: {}.", step_words(how)),
@@ -278,8 +280,8 @@ fn step_words(how: StepHow) -> &'static str {
 
 fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
     let decision = match &options.input {
-        None => Decision::Continue,
-        Some(file) => Decision::Change {
+        None => PauseDecision::Continue,
+        Some(file) => PauseDecision::Change {
             input: input_from(file)?,
         },
     };
@@ -316,18 +318,18 @@ fn step(context: &ControlContext, options: &StepArgs) -> CliResult<()> {
         options.pause.as_deref(),
         options.session.as_deref(),
     )?;
-    carry_out(context, &pause, &Decision::Continue, Some(options.how))
+    carry_out(context, &pause, &PauseDecision::Continue, Some(options.how))
 }
 
 fn deny(context: &ControlContext, options: &DenyArgs) -> CliResult<()> {
-    let decision = Decision::Deny {
+    let decision = PauseDecision::Deny {
         message: options.message.clone(),
     };
     decide(context, &options.held, &decision)
 }
 
 fn stop(context: &ControlContext, options: &StopArgs) -> CliResult<()> {
-    let decision = Decision::Stop {
+    let decision = PauseDecision::Stop {
         message: options.message.clone(),
     };
     decide(context, &options.held, &decision)
@@ -359,7 +361,7 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         ConflictChoice::Target => OnConflict::Target,
     };
     let stepped = acts::back(&mut engine, &pause, options.steps, on_conflict)?;
-    let decision = Decision::Back {
+    let decision = PauseDecision::Back {
         message: stepped.message,
     };
     carry_out(context, &pause, &decision, None)

@@ -57,7 +57,7 @@ pub fn parse() -> Result<Cli, ExitCode> {
 pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let command = match held::run(command, global, out) {
         Ok(outcome) => return outcome,
-        Err(other) => other,
+        Err(other) => *other,
     };
     match command {
         CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
@@ -124,6 +124,12 @@ fn decides(command: &CliCommand) -> bool {
     match command {
         CliCommand::Rewind(options) => !options.restore.confirm.dry_run,
         CliCommand::Gc(options) => !(options.dry_run || options.if_due),
+        CliCommand::Revert(options) => !options.restore.confirm.dry_run,
+        CliCommand::Undo(options) => !options.restore.confirm.dry_run,
+        CliCommand::Redo(options) => !options.restore.confirm.dry_run,
+        CliCommand::Switch(options) => !options.confirm.dry_run,
+        CliCommand::Fork(options) => options.switch,
+        CliCommand::Branch(options) => options.switches(),
         CliCommand::Clear(_) => true,
         _ => false,
     }

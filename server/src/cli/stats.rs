@@ -1,5 +1,6 @@
 //! `stats` and `clear`: statistics of the history, and its deletion.
 
+use backstitch_core::control::Control;
 use backstitch_core::model::Kind;
 use backstitch_core::{Clearing, LineTotals, Stats};
 use serde_json::{Map, Value, json};
@@ -177,6 +178,15 @@ pub fn nothing_to_clear(out: &Out) -> CliResult<()> {
 }
 
 pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResult<()> {
+    let control = context.control()?;
+    let held = control.as_ref().map_or(Ok(0), Control::held)?;
+    if held > 0 {
+        let calls = render::plural(held, "call is", "calls are");
+        return Err(
+            CliError::refused(format!("{calls} held now; nothing was deleted"))
+                .hint("`backstitch pauses` lists them; decide on them first"),
+        );
+    }
     let clearing = context.engine.clearing()?;
     if !options.yes {
         let warnings = warnings(&clearing);
@@ -204,6 +214,9 @@ pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResu
         }
     }
     let removed = context.engine.clear()?;
+    if let Some(control) = control {
+        control.clear()?;
+    }
     let after = context.engine.status()?.store_bytes;
     if context.out.json {
         return out::answer(json!({

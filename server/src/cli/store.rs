@@ -459,8 +459,17 @@ pub fn materialize(context: &mut CommandContext, rev: &str, into: &Path) -> CliR
 
 pub fn verify(context: &mut CommandContext) -> CliResult<()> {
     let mut progress = context.out.progress();
-    let verified = context.engine.verifier().verify(&mut progress)?;
+    let mut verified = context.engine.verifier().verify(&mut progress)?;
     drop(progress);
+    match context.control().and_then(|control| {
+        let problems = control.map(|control| control.verify()).transpose()?;
+        Ok(problems.unwrap_or_default())
+    }) {
+        Ok(problems) => verified
+            .problems
+            .extend(problems.into_iter().map(|problem| problem.0)),
+        Err(error) => verified.problems.push(format!("control.db: {error}")),
+    }
     let answer = json!({
         "ok": verified.problems.is_empty(),
         "contents": verified.blobs,

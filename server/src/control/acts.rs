@@ -14,6 +14,7 @@ pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
             thread: call.subagent.clone(),
         },
         "into" => StepUntil::Into,
+        "out" if call.subagent.is_none() => StepUntil::Turn { turn: call.turn },
         "out" => StepUntil::Out { turn: call.turn },
         "file" => StepUntil::File {
             paths: call.files.clone(),

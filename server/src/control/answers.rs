@@ -1,7 +1,7 @@
 //! Decisions as answers to an agent. Pure.
 
 use backstitch_core::capture::EventKind;
-use backstitch_core::control::{Ability, CallMoment, Decision};
+use backstitch_core::control::{Ability, CallMoment, PauseDecision};
 
 use super::words;
 use crate::agents::{Agent, Answer, AnswerPart, ToolDecision};
@@ -41,7 +41,7 @@ pub fn answer(
     agent: &dyn Agent,
     event: &str,
     moment: CallMoment,
-    decision: &Decision,
+    decision: &PauseDecision,
     why: &str,
 ) -> Answer {
     let abilities = agent.abilities();
@@ -52,46 +52,51 @@ pub fn answer(
         ..Answer::default()
     };
     match (decision, moment) {
-        (Decision::Continue, _) => Answer::default(),
-        (Decision::Change { input }, _) => Answer {
+        (PauseDecision::Continue, _) => Answer::default(),
+        (PauseDecision::Change { input }, _) => Answer {
             input: Some(input.clone()),
             note: taken
                 .contains(&AnswerPart::Note)
                 .then(|| words::changed(input)),
             ..Answer::default()
         },
-        (Decision::Ask, _) => Answer {
+        (PauseDecision::Ask, _) => Answer {
             decision: Some(ToolDecision::Ask(words::asked(why))),
             ..Answer::default()
         },
-        (Decision::Stop { message }, CallMoment::Before) => {
+        (PauseDecision::Stop { message }, CallMoment::Before) => {
             let text = message.clone().unwrap_or_else(words::stopped);
             Answer {
                 stop: ends_turns.then(|| text.clone()),
                 ..denied(text)
             }
         }
-        (Decision::Stop { message }, CallMoment::After) => Answer {
+        (PauseDecision::Stop { message }, CallMoment::After) => Answer {
             stop: Some(message.clone().unwrap_or_else(words::stopped)),
             ..Answer::default()
         },
-        (Decision::Deny { message } | Decision::Back { message }, CallMoment::Before) => {
+        (PauseDecision::Deny { message } | PauseDecision::Back { message }, CallMoment::Before) => {
             denied(message.clone())
         }
-        (Decision::Deny { message } | Decision::Back { message }, CallMoment::After) => Answer {
-            note: Some(message.clone()),
-            ..Answer::default()
-        },
-        (Decision::Skip, _) => denied(words::skipped()),
+        (PauseDecision::Deny { message } | PauseDecision::Back { message }, CallMoment::After) => {
+            Answer {
+                note: Some(message.clone()),
+                ..Answer::default()
+            }
+        }
+        (PauseDecision::Skip, _) => denied(words::skipped()),
     }
 }
 
 /// True if the decision keeps the call from running.
-pub fn prevents(decision: &Decision, moment: CallMoment) -> bool {
+pub fn prevents(decision: &PauseDecision, moment: CallMoment) -> bool {
     moment == CallMoment::Before
         && matches!(
             decision,
-            Decision::Deny { .. } | Decision::Skip | Decision::Stop { .. } | Decision::Back { .. }
+            PauseDecision::Deny { .. }
+                | PauseDecision::Skip
+                | PauseDecision::Stop { .. }
+                | PauseDecision::Back { .. }
         )
 }
 

@@ -17,8 +17,8 @@ use super::view;
 use crate::render;
 use crate::to_protocol;
 
-/// Bytes of a fingerprint.
-const FINGERPRINT: usize = 8;
+/// Letters of a fingerprint.
+const FINGERPRINT: usize = 16;
 
 /// Returns the input of a held call.
 pub fn input(pause: &Pause) -> Value {
@@ -191,10 +191,5 @@ fn fingerprint(input: &Value, prediction: &Prediction) -> String {
             add(format!("{:?}", file.before).as_bytes());
         }
     }
-    let bytes = *hash.finalize().as_bytes();
-    bytes
-        .iter()
-        .take(FINGERPRINT)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hash.finalize().to_hex()[..FINGERPRINT].to_owned()
 }

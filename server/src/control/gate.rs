@@ -9,8 +9,8 @@ use backstitch_core::Workspace;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
-    Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Decision, Given,
-    HeldCall, Hit, Hold, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
+    Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
+    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
     check, may_match, now, starter,
 };
 use serde_json::Value;
@@ -22,7 +22,7 @@ use crate::agents::{Agent, Answer};
 /// Time in which a face has to show a pause, else it counts as unattended.
 const ACK_TIME: Duration = Duration::from_millis(500);
 /// Time that an agent waits for a hook whose entry does not say so.
-const OLD_LIMIT: Duration = Duration::from_secs(60);
+const OLD_LIMIT: Duration = Duration::from_mins(1);
 /// Time before the agent's own limit at which a call is answered.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -125,7 +125,7 @@ impl AtGate<'_> {
 
     /// A call that cannot be held does not run.
     fn refused(&self, message: &str) -> Passed {
-        let decision = Decision::Deny {
+        let decision = PauseDecision::Deny {
             message: message.to_owned(),
         };
         let can = answers::abilities(self.agent, &self.event.name, CallMoment::Before);
@@ -389,7 +389,7 @@ impl AtGate<'_> {
     }
 
     /// The time at which the call is answered, whatever happens.
-    fn deadline(&self, config: &Config) -> Option<Instant> {
+    fn deadline(&self, config: &Config) -> Instant {
         let limit = self.limit.unwrap_or(OLD_LIMIT);
         let margin = MARGIN.min(limit.mul_f64(0.05).max(Duration::from_millis(200)));
         let margin = if limit >= MARGIN * 3 { MARGIN } else { margin };
@@ -397,7 +397,7 @@ impl AtGate<'_> {
         let by_setting = config
             .pause_timeout()
             .and_then(|timeout| Instant::now().checked_add(timeout));
-        Some(by_setting.map_or(by_agent, |at| at.min(by_agent)))
+        by_setting.map_or(by_agent, |at| at.min(by_agent))
     }
 
     /// The agent's own limit, in microseconds since 1970.
@@ -419,7 +419,7 @@ impl AtGate<'_> {
         let deadline = self.deadline(&config);
         let failed =
             |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
-        let seen_until = deadline.map_or(began + ACK_TIME, |at| at.min(began + ACK_TIME));
+        let seen_until = deadline.min(began + ACK_TIME);
         let mut waited = match hold.wait(
             control,
             Wake {
@@ -433,9 +433,9 @@ impl AtGate<'_> {
             let is_seen = control.is_acknowledged(hold.id).unwrap_or(true);
             let policy = unattended.unwrap_or_else(|| config.pause_unattended());
             if !is_seen && let Some(decision) = unseen(policy, held) {
-                return self.decide_alone(control, hold.id, decision, held, "nobody watches");
+                return self.decide_alone(control, hold.id, &decision, held, "nobody watches");
             }
-            waited = match hold.wait(control, Wake { at: deadline }) {
+            waited = match hold.wait(control, Wake { at: Some(deadline) }) {
                 Ok(waited) => waited,
                 Err(error) => return failed(error),
             };
@@ -460,12 +460,12 @@ impl AtGate<'_> {
         &self,
         control: &Control,
         id: PauseId,
-        decision: Decision,
+        decision: &PauseDecision,
         held: &HeldCall,
         rule: &str,
     ) -> Passed {
-        match control.decide(id, &decision, None, rule) {
-            Ok(_) => self.carry_out(id, &decision, held),
+        match control.decide(id, decision, None, rule) {
+            Ok(_) => self.carry_out(id, decision, held),
             // a person was faster
             Err(_) => match control.pause(id).ok().flatten().and_then(|p| p.decision) {
                 Some(decision) => self.carry_out(id, &decision, held),
@@ -484,14 +484,20 @@ impl AtGate<'_> {
     ) -> Passed {
         match config.pause_on_timeout() {
             OnTimeout::Allow => {
-                self.decide_alone(control, id, Decision::Continue, held, "time limit")
+                self.decide_alone(control, id, &PauseDecision::Continue, held, "time limit")
             }
             OnTimeout::Ask if held.can.contains(&Ability::Ask) => {
-                self.decide_alone(control, id, Decision::Ask, held, "time limit")
+                self.decide_alone(control, id, &PauseDecision::Ask, held, "time limit")
             }
             OnTimeout::Ask | OnTimeout::Deny => {
                 if held.moment == CallMoment::After {
-                    return self.decide_alone(control, id, Decision::Continue, held, "time limit");
+                    return self.decide_alone(
+                        control,
+                        id,
+                        &PauseDecision::Continue,
+                        held,
+                        "time limit",
+                    );
                 }
                 let message = words::timed_out(held.breakpoint, waited);
                 Passed {
@@ -504,15 +510,15 @@ impl AtGate<'_> {
     }
 
     /// Turns a decision into the answer.
-    fn carry_out(&self, id: PauseId, decision: &Decision, held: &HeldCall) -> Passed {
+    fn carry_out(&self, id: PauseId, decision: &PauseDecision, held: &HeldCall) -> Passed {
         let moment = held.moment;
         let answer = answers::answer(self.agent, &self.event.name, moment, decision, &held.why);
         let payload = match decision {
-            Decision::Change { input } => self.agent.with_input(self.payload, input),
+            PauseDecision::Change { input } => self.agent.with_input(self.payload, input),
             _ => None,
         };
         Passed {
-            ends_turn: matches!(decision, Decision::Stop { .. }) && answer.stop.is_some(),
+            ends_turn: matches!(decision, PauseDecision::Stop { .. }) && answer.stop.is_some(),
             answer,
             prevented: answers::prevents(decision, moment),
             payload,
@@ -543,15 +549,14 @@ impl AtGate<'_> {
 }
 
 /// The decision on a pause that nobody sees. None: it is held.
-fn unseen(policy: Unattended, held: &HeldCall) -> Option<Decision> {
+fn unseen(policy: Unattended, held: &HeldCall) -> Option<PauseDecision> {
     match policy {
-        Unattended::Ask if held.can.contains(&Ability::Ask) => Some(Decision::Ask),
-        Unattended::Ask | Unattended::Hold => None,
-        Unattended::Deny if held.can.contains(&Ability::Deny) => Some(Decision::Deny {
+        Unattended::Ask if held.can.contains(&Ability::Ask) => Some(PauseDecision::Ask),
+        Unattended::Deny if held.can.contains(&Ability::Deny) => Some(PauseDecision::Deny {
             message: words::unattended(&held.why),
         }),
-        Unattended::Deny => None,
-        Unattended::Allow => Some(Decision::Continue),
+        Unattended::Allow => Some(PauseDecision::Continue),
+        Unattended::Ask | Unattended::Hold | Unattended::Deny => None,
     }
 }
 

@@ -253,4 +253,10 @@ fn resolve(path: &Path, read: ReadFile) -> Result<ResolvedPath, String> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::format_push_string,
+    clippy::unnecessary_wraps,
+    clippy::too_many_lines,
+    reason = "tables of cases, and stand-ins with the types of the real functions"
+)]
 pub(super) mod tests;

@@ -72,6 +72,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
         };
         if !hooks.entries.is_empty() {
             all.extend(missing(agent, path, &hooks));
+            all.extend(without_limit(agent, path, &hooks));
         }
         for command in hooks.commands() {
             if commands.iter().all(|(known, _)| known != command) {
@@ -202,6 +203,23 @@ fn missing(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Finding> {
             CheckState::Wrong,
             format!("{} has no hook for {}", shown(path), missing.join(", ")),
             format!("`backstitch setup {name}` adds the missing hooks"),
+        )
+    })
+}
+
+/// Reports hooks that can hold a call for a short time only, since an older version wrote them.
+fn without_limit(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Finding> {
+    let name = agent.name();
+    (!hooks.without_limit.is_empty()).then(|| {
+        Finding::new(
+            name,
+            CheckState::Warning,
+            format!(
+                "the hooks for {} in {} hold a call for less than a minute, and let it through if they are killed",
+                hooks.without_limit.join(", "),
+                shown(path)
+            ),
+            format!("`backstitch setup {name}` brings them up to date"),
         )
     })
 }

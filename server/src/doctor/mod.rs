@@ -6,10 +6,12 @@ mod hooks;
 use std::path::Path;
 
 use backstitch_core::config::Config;
+use backstitch_core::control::{Control, PauseFilter, PauseState};
 use backstitch_core::health::{self, Health};
 use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
+use crate::control::words;
 use crate::render;
 
 /// Result of one check.
@@ -63,6 +65,7 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let mut all = store_location(&health);
     all.extend(worktree(&workspace.root, &health));
     all.extend(store(workspace, config));
+    all.extend(control(workspace));
     all.extend(settings(workspace, config));
     all.extend(hooks::examine(&workspace.root));
     all
@@ -238,6 +241,68 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         ));
     }
     all
+}
+
+/// Checks the breakpoints, and reports calls that ran although they were held.
+fn control(workspace: &Workspace) -> Vec<Finding> {
+    let about = "breakpoints";
+    let failed = |error: Error| {
+        let hint = "while it is damaged, calls that a breakpoint concerns are denied; `backstitch clear` makes a new one";
+        Finding::new(
+            about,
+            CheckState::Wrong,
+            format!("control.db: {error}"),
+            hint,
+        )
+    };
+    let control = match Control::open_existing(workspace) {
+        Ok(Some(control)) => control,
+        Ok(None) => return Vec::new(),
+        Err(error) => return vec![failed(error)],
+    };
+    let found = || -> backstitch_core::Result<Vec<Finding>> {
+        let mut all: Vec<Finding> = control
+            .verify()?
+            .into_iter()
+            .map(|problem| {
+                let hint =
+                    "`backstitch breakpoint disable` and `enable` of one breakpoint write it anew";
+                Finding::new(about, CheckState::Wrong, problem.0, hint)
+            })
+            .collect();
+        let slipped = control.pauses(PauseFilter::All)?;
+        let slipped = slipped
+            .iter()
+            .rev()
+            .find(|pause| pause.state == PauseState::Slipped);
+        if let Some(pause) = slipped {
+            all.push(Finding::new(
+                about,
+                CheckState::Warning,
+                format!(
+                    "{} ran although it was held: {}",
+                    pause.id,
+                    words::summary(pause)
+                ),
+                "`backstitch setup claude-code --strict` has calls blocked whose hook is killed",
+            ));
+        }
+        if all.is_empty() {
+            let breakpoints = control.breakpoints()?;
+            let enabled = breakpoints.iter().filter(|one| one.enabled).count();
+            let held = control.held()?;
+            all.push(Finding::good(
+                about,
+                format!(
+                    "{}, {}",
+                    render::plural(enabled, "breakpoint is armed", "breakpoints are armed"),
+                    render::plural(held, "call is held", "calls are held")
+                ),
+            ));
+        }
+        Ok(all)
+    };
+    found().unwrap_or_else(|error| vec![failed(error)])
 }
 
 fn settings(workspace: &Workspace, config: &Config) -> Vec<Finding> {

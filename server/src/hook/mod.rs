@@ -375,7 +375,7 @@ mod tests {
         let read = Invocation::read(args.into_iter().map(OsString::from));
         assert_eq!(read.agent.as_deref(), Some("claude-code"));
         assert_eq!(read.store_dir.as_deref(), Some(Path::new("/s")));
-        assert_eq!(read.limit, Some(Duration::from_secs(600)));
+        assert_eq!(read.limit, Some(Duration::from_mins(10)));
         assert_eq!(read.workspace.as_deref(), Some(Path::new("/w")));
     }
 

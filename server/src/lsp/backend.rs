@@ -245,7 +245,9 @@ impl Backend {
         };
         let literals = features.actions;
         let mut commands = actions::of(&uri, &document, &history, &lines, offer);
-        commands.extend(control::actions(&self.server, &uri, &document, &lines));
+        if let Offer::All(_) = offer {
+            commands.extend(control::actions(&self.server, &uri, &document, &lines));
+        }
         Ok(Some(actions::answer(commands, literals)))
     }
 

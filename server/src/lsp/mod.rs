@@ -10,6 +10,7 @@ mod buffers;
 mod client_capabilities;
 mod commands;
 mod control;
+mod control_state;
 mod disk_merge;
 mod document;
 mod editing;

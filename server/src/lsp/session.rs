@@ -64,7 +64,7 @@ pub struct ServerState {
     pub running: Running,
     pub views: Views,
     /// Held calls and breakpoints, as they were announced last.
-    pub control: super::control::ControlState,
+    pub control: super::control_state::ControlState,
     /// For each workspace, the errors in its settings files, and its lenses.
     checked_settings: DashMap<PathBuf, (Vec<String>, Lenses)>,
     /// True if the client has sent its settings.
@@ -187,7 +187,7 @@ impl ServerState {
             active_agents: RwLock::default(),
             running: Running::default(),
             views: Views::default(),
-            control: super::control::ControlState::default(),
+            control: super::control_state::ControlState::default(),
             checked_settings: DashMap::new(),
             settings_received: AtomicBool::new(false),
             settings_requests: AtomicU64::new(0),

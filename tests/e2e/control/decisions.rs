@@ -8,8 +8,7 @@ use crate::support::World;
 const FILE: &str = "a.txt";
 
 fn world() -> World {
-    let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
-    world
+    World::committed(&[(FILE, "one\ntwo\nthree\n")])
 }
 
 /// The agent's calls in the history: tool and label of each step, oldest first.

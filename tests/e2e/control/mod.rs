@@ -13,13 +13,13 @@ use crate::support::World;
 use crate::support::agent::Agent;
 
 /// A hook that waits for a decision.
-struct HeldHook {
+pub struct HeldHook {
     child: Child,
 }
 
 impl HeldHook {
     /// Starts the hook on a payload, as the agent does: it waits for at most `limit` seconds.
-    fn start(world: &World, payload: &Value, limit: u32) -> Self {
+    pub fn start(world: &World, payload: &Value, limit: u32) -> Self {
         // headless, so that a call is held although nobody watches
         Self::attended(world, payload, Some(limit), false)
     }
@@ -58,7 +58,7 @@ impl HeldHook {
     }
 
     /// The hook's answer, once it has ended.
-    fn answer(self) -> Value {
+    pub fn answer(self) -> Value {
         let output = self.child.wait_with_output().expect("an output");
         assert!(output.status.success(), "{output:?}");
         if output.stdout.is_empty() {
@@ -141,14 +141,14 @@ fn began(world: &World) -> Agent<'_> {
     agent
 }
 
-fn edit(world: &World, path: &str, old: &str, new: &str) -> Value {
+pub fn edit(world: &World, path: &str, old: &str, new: &str) -> Value {
     json!({
         "file_path": world.path(path), "old_string": old, "new_string": new, "replace_all": false,
     })
 }
 
 /// The payload before a call, with an id of its own.
-fn before(agent: &Agent<'_>, id: &str, tool: &str, input: &Value) -> Value {
+pub fn before(agent: &Agent<'_>, id: &str, tool: &str, input: &Value) -> Value {
     let fields = json!({"tool_name": tool, "tool_input": input, "tool_use_id": id});
     agent.payload("PreToolUse", fields)
 }

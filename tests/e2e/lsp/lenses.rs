@@ -77,6 +77,7 @@ fn every_lens_is_also_a_code_action() {
             "Fork from before turn 1 “make it two”",
             "Make a checkpoint",
             "Show the timeline",
+            "Stop agents here",
         ]
     );
     client.leave();
@@ -173,7 +174,7 @@ fn undo_and_redo_are_offered_when_they_do_something() {
     let offered = |client: &mut Client| titles(client.actions("a.txt", 4..5));
     assert_eq!(
         offered(&mut client),
-        ["Make a checkpoint", "Show the timeline"]
+        ["Make a checkpoint", "Show the timeline", "Stop agents here"]
     );
     client.command(
         "backstitch.rewind",
@@ -181,11 +182,11 @@ fn undo_and_redo_are_offered_when_they_do_something() {
     );
     client.reload("a.txt");
     assert_eq!(offered(&mut client)[0], "Undo the last rewind");
-    assert_eq!(offered(&mut client).len(), 3);
+    assert_eq!(offered(&mut client).len(), 4);
     client.command("backstitch.undo", json!({ "confirm": false }));
     client.reload("a.txt");
     assert_eq!(offered(&mut client)[0], "Redo the rewind");
-    assert_eq!(offered(&mut client).len(), 3);
+    assert_eq!(offered(&mut client).len(), 4);
     client.leave();
 }
 

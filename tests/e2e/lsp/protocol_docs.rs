@@ -9,7 +9,9 @@ use backstitch_protocol::{COMMANDS, Field, NOTIFICATIONS, REQUESTS, Shape};
 use serde_json::{Deserializer, Value, json};
 
 use super::client::{Client, Editor};
+use crate::control::{HeldHook, before, edit};
 use crate::support::World;
+use crate::support::agent::Agent;
 
 fn server() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../server")
@@ -85,6 +87,7 @@ fn every_documented_request_is_answered() {
         let told = [
             "did",
             "changedOnDisk",
+            "breakpointsChanged",
             "timelineChanged",
             "status",
             "unreadable",
@@ -248,7 +251,7 @@ fn every_answer_matches_its_types() {
     agent.edit("a.txt", "two\n", "2\n");
     agent.bash("echo new > new.txt");
     agent.stop();
-    let own = json!({"reloadsFromDisk": true, "notifications": true});
+    let own = json!({"reloadsFromDisk": true, "notifications": true, "panels": true});
     let mut client = Client::with(&world, Editor::Vscode, &own);
     client.open("a.txt");
     client.ok("backstitch/timeline", json!({"limit": 2}));
@@ -314,6 +317,7 @@ fn every_answer_matches_its_types() {
     agent.prompt("and on");
     agent.stop();
     world.ok(["rewind", "--yes", "t1", "--path", "b.txt"]);
+    held_calls(&world, &agent, &mut client);
     let told = |client: &Client<'_>| {
         let all = NOTIFICATIONS.iter();
         all.map(|n| n.method)
@@ -327,6 +331,71 @@ fn every_answer_matches_its_types() {
         .collect();
     assert!(left.is_empty(), "never answered: {left:?}");
     client.leave();
+}
+
+/// Sends everything about breakpoints and held calls.
+fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
+    agent.write("held.txt", "for a step back\n");
+    let uri = client.uri("a.txt");
+    let lines = json!({"uri": uri, "lines": [0, 1]});
+    client.command("backstitch.breakpoint.toggle", lines.clone());
+    client.command("backstitch.breakpoint.toggle", lines);
+    let log = json!({
+        "kind": "path", "spec": {"glob": "a.txt"}, "action": "log", "message": "{.tool}",
+    });
+    client.command("backstitch.breakpoint.add", log);
+    let stop = json!({"kind": "tool", "spec": {"name": "Edit"}});
+    let made = client.command("backstitch.breakpoint.add", stop);
+    let id = json!({"breakpoint": made["breakpoint"]["id"]});
+    let mut edited = id.clone();
+    edited["when"] = json!(".tool == \"Edit\"");
+    client.command("backstitch.breakpoint.edit", edited);
+    client.command("backstitch.breakpoint.disable", id.clone());
+    client.command("backstitch.breakpoint.enable", id.clone());
+    client.command("backstitch.inject", json!({"text": "hello"}));
+    client.ok("backstitch/breakpoints", json!({}));
+    let decisions = [
+        ("backstitch.skip", json!({})),
+        ("backstitch.deny", json!({"message": "no"})),
+        ("backstitch.step", json!({"how": "over"})),
+        ("backstitch.back", json!({"steps": 1})),
+        ("backstitch.stop", json!({})),
+        ("backstitch.resume", json!({})),
+    ];
+    let told = |client: &Client<'_>, method: &str| {
+        client
+            .notified
+            .iter()
+            .filter(|(told, _)| told == method)
+            .count()
+    };
+    for (at, (command, mut arguments)) in decisions.into_iter().enumerate() {
+        let input = edit(world, "a.txt", "two", "2");
+        let hook = HeldHook::start(
+            world,
+            &before(agent, &format!("held{at}"), "Edit", &input),
+            600,
+        );
+        client.until(|client| told(client, "backstitch/didPause") == at + 1);
+        let mut paused = client.notified.iter().rev();
+        let paused = paused.find(|(method, _)| method == "backstitch/didPause");
+        let pause = paused.expect("a pause").1["pause"]["id"].clone();
+        client.ok("backstitch/pauses", json!({}));
+        let details = client.ok("backstitch/pause", json!({"pause": pause}));
+        assert_eq!(details["predicted"][0]["path"], "a.txt", "{details:#}");
+        client.ok(
+            "backstitch/predict",
+            json!({"pause": pause, "input": input}),
+        );
+        client.command("backstitch.inspect", json!({"pause": pause}));
+        arguments["pause"] = pause;
+        client.command(command, arguments);
+        hook.answer();
+        client.until(|client| told(client, "backstitch/didResume") == at + 1);
+    }
+    client.command("backstitch.breakpoint.remove", id);
+    client.command("backstitch.pause", json!({}));
+    client.command("backstitch.breakpoint.clear", json!({}));
 }
 
 fn root_beside(world: &World) -> String {

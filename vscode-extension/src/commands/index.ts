@@ -8,6 +8,9 @@ import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
+import { controlCommands } from "../control/commands.ts";
+import type { Decisions } from "../control/decide.ts";
+import type { Held } from "../control/held.ts";
 import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
 import { Planned } from "../documents/planned.ts";
@@ -40,6 +43,8 @@ import * as setup from "./setup.ts";
 import { UndoneInEditor } from "./undone.ts";
 
 export type Features = {
+  held: Held;
+  decisions: Decisions;
   review: Review;
   marks: Marks;
   kept: KeptMarks;
@@ -111,6 +116,7 @@ function table(
     return { ...typed, rev: chosen.checkpoint.id, title: about(chosen.checkpoint, say) };
   };
   return {
+    ...controlCommands(ctx, features.held, features.decisions),
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.undoTurn": async (argument) => {
       const typed = only<Commands["backstitch.rewind"]["params"]>(argument, ["uri", "workspace"]);

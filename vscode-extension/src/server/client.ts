@@ -27,6 +27,10 @@ const NOTICES: readonly Notice[] = [
   "backstitch/changedOnDisk",
   "backstitch/timelineChanged",
   "backstitch/status",
+  "backstitch/didPause",
+  "backstitch/didResume",
+  "backstitch/breakpointsChanged",
+  "backstitch/didHit",
 ];
 
 const MINUTE = 60_000;
@@ -56,6 +60,7 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
         reloadsFromDisk: true,
         contentProvider: true,
         notifications: true,
+        panels: true,
         ...startOptions(),
         // the server needs this one at its start, and requests the others itself
         store: settings()["store"],

@@ -250,15 +250,13 @@ impl Key {
             (Self::PauseOnTimeout | Self::PauseUnattended, Some(own), said) => {
                 strictness(said) >= strictness(own)
             }
-            // 0 is no limit: a longer wait holds more
-            (Self::PauseTimeout, Some(Seconds(own)), Seconds(said)) => {
-                *said == 0 || *own != 0 && said >= own
-            }
             (Self::AllowControl, _, said) => *said == Setting::Flag(false),
             // 0 is no limit
-            (_, Some(Quota(own) | Count(own)), Quota(said) | Count(said)) => {
-                *said == 0 || *own != 0 && said >= own
-            }
+            (
+                _,
+                Some(Quota(own) | Count(own) | Seconds(own)),
+                Quota(said) | Count(said) | Seconds(said),
+            ) => *said == 0 || *own != 0 && said >= own,
             (Self::Exclude | Self::CodeLens, ..) => true,
             (
                 Self::MaxFileSize
@@ -326,17 +324,13 @@ impl Key {
             Self::PauseUnattended => {
                 one_of(value, shown, &Unattended::ALL, Unattended::name).map(Setting::Unattended)
             }
-            Self::AllowControl => match value.as_bool() {
-                Some(flag) => Ok(Setting::Flag(flag)),
-                None => Err(format!("{shown} is neither true nor false")),
-            },
             Self::MaxCheckpoints => match value.as_u64() {
                 Some(count) => Ok(Setting::Count(count)),
                 None => Err(format!(
                     "{shown} is not a number of checkpoints; 0 is no limit"
                 )),
             },
-            Self::Automatic => match value.as_bool() {
+            Self::Automatic | Self::AllowControl => match value.as_bool() {
                 Some(on) => Ok(Setting::Flag(on)),
                 None => Err(format!("{shown} is neither true nor false")),
             },

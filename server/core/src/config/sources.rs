@@ -92,8 +92,18 @@ impl Sources {
             };
             *layer = read_layer(place, &texts[at]);
             if at == EDITOR {
-                // it would name the place of the store that it is read from
-                layer.said.remove(Key::StoreDir);
+                // the first would name the place of the store that it is read from; a folder's settings of an editor may
+                // come with a clone, which is not to let agents loose
+                let own = [
+                    Key::StoreDir,
+                    Key::AllowControl,
+                    Key::PauseTimeout,
+                    Key::PauseOnTimeout,
+                    Key::PauseUnattended,
+                ];
+                for key in own {
+                    layer.said.remove(key);
+                }
                 layer.file = None;
             }
         }

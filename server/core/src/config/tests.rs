@@ -70,7 +70,7 @@ capture.maxfilesize = 3
 store = 5
 [capture.exclude]
 x = 1
-[pause]
+[hold]
 timeout = 3
 [restore]
 default = [
@@ -80,7 +80,7 @@ default = [
     );
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-                checkpoints.automatic";
+                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl";
     assert_eq!(
         wrong,
         [
@@ -89,7 +89,7 @@ default = [
             &format!("3: `capture.maxfilesize`: {keys}"),
             "5: `capture.exclude`: [capture.exclude] is not a list of patterns; write [\"*.log\", \"/data/\"]",
             "4: `store`: 5 is not a table of settings",
-            &format!("7: `pause`: {keys}"),
+            &format!("7: `hold`: {keys}"),
             "10: `restore.default`: [ \"exact\" ] is not one of merge, exact",
         ]
     );

@@ -74,7 +74,7 @@ impl Armed {
         self.breakpoints.is_empty() && !self.pauses && !self.messages
     }
 
-    /// Returns both together. Of a breakpoint that both have, the newer form comes after the older one.
+    /// Returns both together. A breakpoint that both have is there twice, the newer form after the older one.
     pub(crate) fn with(mut self, newer: Self) -> Self {
         for breakpoint in newer.breakpoints {
             if !self.breakpoints.contains(&breakpoint) {

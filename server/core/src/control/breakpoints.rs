@@ -59,6 +59,12 @@ impl Control {
     pub fn add_breakpoint(&self, new: NewBreakpoint) -> Result<Breakpoint> {
         new.spec.check()?;
         let moment = new.moment.unwrap_or_else(|| new.spec.usual_moment());
+        if !new.spec.allows(moment) {
+            return Err(Error::Usage(format!(
+                "a breakpoint of the kind `{}` does not trigger at this side of a call",
+                new.spec.kind()
+            )));
+        }
         if new.action == BreakpointAction::Deny && moment == CallMoment::After {
             return Err(Error::Usage(
                 "a call that has run cannot be denied; leave out --after".to_owned(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Control;
-use super::pause::{Decision, PauseId, PauseState};
+use super::pause::{PauseDecision, PauseId, PauseState};
 use crate::error::Result;
 use crate::store::Lock;
 
@@ -34,7 +34,7 @@ pub struct Wake {
 /// The end of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waited {
-    Decided(Decision),
+    Decided(PauseDecision),
     /// The time is up.
     Timeout,
     /// The agent reads the answer no more.
@@ -50,7 +50,7 @@ impl Hold {
 
     /// Waits for the decision. No transaction is open meanwhile, and nothing is written.
     pub fn wait(&mut self, control: &Control, wake: Wake) -> Result<Waited> {
-        let watch = Watch::of(&control.dir);
+        let watch = BellWatch::of(&control.dir);
         loop {
             if self.lock.is_none() {
                 // the first hook of this event may have died
@@ -91,12 +91,12 @@ enum Heard {
 
 /// The sources of news that a wait listens to.
 #[derive(Debug)]
-struct Watch {
+struct BellWatch {
     #[cfg(target_os = "linux")]
     bell: Option<std::os::fd::OwnedFd>,
 }
 
-impl Watch {
+impl BellWatch {
     #[cfg(target_os = "linux")]
     fn of(dir: &Path) -> Self {
         use rustix::fs::inotify::{self, CreateFlags, WatchFlags};

@@ -29,7 +29,7 @@ pub use breakpoint::{
 pub use breakpoints::NewBreakpoint;
 pub use hold::{Hold, Waited, Wake};
 pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, may_match};
-pub use pause::{Ability, Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState};
+pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
 pub use process::{ProcessId, ancestors, starter};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};

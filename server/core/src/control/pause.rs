@@ -29,7 +29,7 @@ pub struct Pause {
     /// Microseconds since 1970, as all times here.
     pub made: i64,
     pub state: PauseState,
-    pub decision: Option<Decision>,
+    pub decision: Option<PauseDecision>,
     /// The face that decided, or the rule: `time limit`.
     pub decided_by: Option<String>,
     pub decided: Option<i64>,
@@ -138,7 +138,7 @@ impl PauseState {
 /// A decision on a held call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
-pub enum Decision {
+pub enum PauseDecision {
     /// The call goes on, under the agent's own rules.
     Continue,
     /// It goes on with another input.
@@ -162,7 +162,7 @@ pub enum Decision {
     Ask,
 }
 
-impl Decision {
+impl PauseDecision {
     /// The ability that the agent needs for it.
     pub fn needs(&self) -> Ability {
         match self {

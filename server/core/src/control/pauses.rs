@@ -9,7 +9,7 @@ use super::Control;
 use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
 use super::breakpoints::NewBreakpoint;
 use super::hold::Hold;
-use super::pause::{Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState};
+use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 use super::process::ProcessId;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
@@ -29,14 +29,14 @@ pub enum Given {
     /// The call is held, by this process or beside another hook of the same event.
     Held(Hold),
     /// It was decided before: while it was parked, or by the first of two hooks.
-    Decided(PauseId, Decision),
+    Decided(PauseId, PauseDecision),
 }
 
 /// A decision that was stored.
 #[derive(Clone, Debug)]
 pub struct Decided {
     pub pause: Pause,
-    pub decision: Decision,
+    pub decision: PauseDecision,
 }
 
 impl Control {
@@ -206,8 +206,8 @@ impl Control {
     pub fn decide(
         &self,
         id: PauseId,
-        decision: &Decision,
-        step: Option<StepUntil>,
+        decision: &PauseDecision,
+        step: Option<&StepUntil>,
         face: &str,
     ) -> Result<Decided> {
         let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
@@ -222,10 +222,10 @@ impl Control {
                 let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
                 return Err(already(&now));
             }
-            if let Some(until) = &step {
+            if let Some(until) = step {
                 let new = step_breakpoint(&there, until.clone(), face);
                 breakpoint::delete_steps(conn, &there.call.session)?;
-                insert_step(conn, new)?;
+                insert_step(conn, &new)?;
             }
             let args = json!({ "decision": decision, "step": step });
             let command = NewCommand {
@@ -353,12 +353,12 @@ fn step_breakpoint(pause: &Pause, until: StepUntil, face: &str) -> super::Breakp
     }
 }
 
-fn insert_step(conn: &rusqlite::Connection, step: super::Breakpoint) -> Result<()> {
-    breakpoint::insert(conn, &step).map(drop)
+fn insert_step(conn: &rusqlite::Connection, step: &super::Breakpoint) -> Result<()> {
+    breakpoint::insert(conn, step).map(drop)
 }
 
 /// The error of a decision that the agent cannot be told.
-fn cannot(pause: &Pause, decision: &Decision) -> Error {
+fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
     let can: Vec<&str> = pause.call.can.iter().map(|can| can.name()).collect();
     Error::refused(
         format!(

@@ -19,13 +19,13 @@ impl ProcessId {
     pub fn of(pid: u32) -> Self {
         Self {
             pid,
-            start: Stat::of(pid).map_or(0, |stat| stat.start),
+            start: ProcessStat::of(pid).map_or(0, |stat| stat.start),
         }
     }
 
     /// True if it is alive.
     pub fn is_alive(self) -> bool {
-        match Stat::of(self.pid) {
+        match ProcessStat::of(self.pid) {
             Some(stat) => self.start == 0 || stat.start == self.start,
             // without /proc, nothing is known
             None => !cfg!(target_os = "linux"),
@@ -35,14 +35,14 @@ impl ProcessId {
 
 /// Facts about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stat {
+pub struct ProcessStat {
     pub parent: u32,
     /// The session of the operating system, not of an agent.
     pub session: u32,
     pub start: u64,
 }
 
-impl Stat {
+impl ProcessStat {
     /// Reads `/proc`. None: there is no such process, or no `/proc`.
     pub fn of(pid: u32) -> Option<Self> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -81,11 +81,11 @@ pub fn ancestors(pid: u32) -> Vec<ProcessId> {
     /// More ancestors than any process has.
     const MAX_DEPTH: usize = 200;
     let mut found = Vec::new();
-    let mut next = Stat::of(pid).map(|stat| stat.parent);
+    let mut next = ProcessStat::of(pid).map(|stat| stat.parent);
     while let Some(pid) = next.filter(|pid| *pid > 0)
         && found.len() < MAX_DEPTH
     {
-        let Some(stat) = Stat::of(pid) else {
+        let Some(stat) = ProcessStat::of(pid) else {
             break;
         };
         found.push(ProcessId {

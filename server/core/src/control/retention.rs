@@ -1,4 +1,4 @@
-//! What is kept of breakpoints and pauses, and the check of the database.
+//! Retention of breakpoints and pauses, and the check of the database.
 
 use super::armed::Armed;
 use super::pauses::PARKED;

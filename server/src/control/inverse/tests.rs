@@ -278,10 +278,11 @@ proptest! {
         let files = disk.files("apply_patch", &input.map_err(TestCaseError::fail)?);
         for (path, text) in [(path, wanted), ("new", other)] {
             let file = files.iter().find(|file| file.path == Path::new("/w").join(path));
-            match file {
-                Some(file) => prop_assert_eq!(&file.after, &PredictedContent::of(text.into_bytes())),
+            if let Some(file) = file {
+                prop_assert_eq!(&file.after, &PredictedContent::of(text.into_bytes()));
+            } else {
                 // it stays as it is, and so is not in the patch
-                None => prop_assert_eq!(&before, &text),
+                prop_assert_eq!(&before, &text);
             }
         }
     }

@@ -440,10 +440,9 @@ fn fill(dialect: &Dialect, text: &str, new: &str) -> EditEffect {
 fn adapt(dialect: &Dialect, text: &str, pair: &Pair) -> (String, String) {
     match dialect.ends {
         Ends::Majority => (pair.old.to_owned(), pair.new.to_owned()),
-        Ends::AnyCrlf { new_text: true } => (to_lf(pair.old), to_lf(pair.new)),
         Ends::AnyCrlf { new_text: false } => (to_lf(pair.old), pair.new.to_owned()),
         Ends::Adapted if text.contains("\r\n") => (to_crlf(pair.old), to_crlf(pair.new)),
-        Ends::Adapted => (to_lf(pair.old), to_lf(pair.new)),
+        Ends::AnyCrlf { new_text: true } | Ends::Adapted => (to_lf(pair.old), to_lf(pair.new)),
     }
 }
 

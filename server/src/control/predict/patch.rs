@@ -229,7 +229,7 @@ impl Simulation<'_> {
     fn add(&mut self, path: PathBuf, text: &str) {
         match self.look(&path) {
             Ok((_, FileNow::Directory)) => {
-                self.refuse(path, PredictedContent::Unknown, "it is a folder")
+                self.refuse(path, PredictedContent::Unknown, "it is a folder");
             }
             Ok((before, _)) => {
                 let after = Some(text.as_bytes().to_vec());
@@ -242,7 +242,7 @@ impl Simulation<'_> {
     fn delete(&mut self, path: PathBuf) {
         match self.look(&path) {
             Ok((_, FileNow::Directory)) => {
-                self.refuse(path, PredictedContent::Unknown, "it is a folder")
+                self.refuse(path, PredictedContent::Unknown, "it is a folder");
             }
             Ok((before, FileNow::Absent)) => self.refuse(path, before, "the file does not exist"),
             Ok((before, _)) => self.change(path, before, None),

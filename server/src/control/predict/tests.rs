@@ -78,7 +78,7 @@ fn check(tool: &str, input: &Value, before: Option<&str>, expected: Wrote) {
             assert_eq!(file.after, text(after), "{context}");
         }
         (Open, Outlook::Unsure(_)) => {
-            assert_eq!(file.after, PredictedContent::Unknown, "{context}")
+            assert_eq!(file.after, PredictedContent::Unknown, "{context}");
         }
         (Refused, Outlook::Fails(reason)) => {
             assert!(!reason.is_empty() && !reason.ends_with('.'), "{context}");

@@ -133,6 +133,9 @@ fn moment(typed: &str) -> Reply<CallMoment> {
     })
 }
 
+/// A change of one field.
+type BreakpointChange = Box<dyn FnOnce(&mut Breakpoint) + Send>;
+
 /// Runs a job on the database, which is created if it is missing.
 async fn with<T, F>(handle: &WorkspaceHandle, work: F) -> Reply<T>
 where
@@ -208,7 +211,7 @@ pub async fn edit(
     params: EditBreakpointParams,
 ) -> Reply<BreakpointResult> {
     let (id, face) = (params.breakpoint.to_string(), face(server));
-    let mut changes: Vec<Box<dyn FnOnce(&mut Breakpoint) + Send>> = Vec::new();
+    let mut changes: Vec<BreakpointChange> = Vec::new();
     if let Some(when) = params.when {
         let when = condition(Some(&when))?;
         changes.push(Box::new(move |one| one.condition = when));

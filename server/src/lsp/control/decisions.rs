@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use backstitch_core::control::{Decision, Pause, PauseFilter, PauseId, StepUntil};
+use backstitch_core::control::{Pause, PauseDecision, PauseFilter, PauseId, StepUntil};
 use backstitch_core::{Engine, LogFilter};
 use backstitch_protocol::{
     BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
@@ -138,13 +138,13 @@ async fn decide(
     server: &ServerState,
     handle: &WorkspaceHandle,
     pause: &Pause,
-    decision: Decision,
+    decision: PauseDecision,
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
     let outcome = decision.outcome().name().to_owned();
     let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, step, &face)
+        control.decide(id, &decision, step.as_ref(), &face)
     });
     let decided = decided
         .await?
@@ -175,8 +175,8 @@ pub async fn resume(
         }
     }
     let decision = match params.input {
-        Some(input) => Decision::Change { input },
-        None => Decision::Continue,
+        Some(input) => PauseDecision::Change { input },
+        None => PauseDecision::Continue,
     };
     decide(server, handle, &pause, decision, None).await
 }
@@ -192,7 +192,7 @@ pub async fn step(
         let all = ["over", "into", "out", "file", "turn"];
         Failure::usage(messages::not_one_of("how", how, &all))
     })?;
-    decide(server, handle, &pause, Decision::Continue, Some(until)).await
+    decide(server, handle, &pause, PauseDecision::Continue, Some(until)).await
 }
 
 pub async fn skip(
@@ -201,7 +201,7 @@ pub async fn skip(
     params: HeldParams,
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
-    decide(server, handle, &pause, Decision::Skip, None).await
+    decide(server, handle, &pause, PauseDecision::Skip, None).await
 }
 
 pub async fn deny(
@@ -212,7 +212,14 @@ pub async fn deny(
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
     let message = message.unwrap_or_else(crate::control::words::refused);
-    decide(server, handle, &pause, Decision::Deny { message }, None).await
+    decide(
+        server,
+        handle,
+        &pause,
+        PauseDecision::Deny { message },
+        None,
+    )
+    .await
 }
 
 pub async fn stop(
@@ -222,7 +229,14 @@ pub async fn stop(
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
-    decide(server, handle, &pause, Decision::Stop { message }, None).await
+    decide(
+        server,
+        handle,
+        &pause,
+        PauseDecision::Stop { message },
+        None,
+    )
+    .await
 }
 
 pub async fn back(
@@ -240,7 +254,14 @@ pub async fn back(
     let stepped = stepped.await?;
     server.changed(handle);
     let message = stepped.message;
-    decide(server, handle, &pause, Decision::Back { message }, None).await
+    decide(
+        server,
+        handle,
+        &pause,
+        PauseDecision::Back { message },
+        None,
+    )
+    .await
 }
 
 pub async fn pause(

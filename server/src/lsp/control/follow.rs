@@ -4,16 +4,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    Breakpoint, Control, Decision, Hit, Pause, PauseFilter, PauseId, PauseOutcome, PauseState,
+    Breakpoint, Control, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseOutcome, PauseState,
     StepUntil,
 };
 use backstitch_core::{Error, Result};
-use backstitch_protocol::{self as protocol, PredictedFile};
-use dashmap::DashMap;
+use backstitch_protocol as protocol;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
@@ -22,6 +21,7 @@ use crate::control::predict::read_disk;
 use crate::control::{acts, details, view};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::ask::ask;
+use crate::lsp::control_state::{HeldHere, Shown};
 use crate::lsp::messages::control as messages;
 use crate::lsp::notifications::{
     BreakpointsNotification, HitNotification, PauseNotification, ResumeNotification,
@@ -34,36 +34,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Maximum number of log points that are announced at once.
 const MAX_HITS: usize = 100;
 
-/// Held calls and breakpoints as they were announced last, for lenses and code actions.
-#[derive(Debug, Default)]
-pub struct ControlState {
-    shown: DashMap<PathBuf, Arc<Shown>>,
-    /// True once the client has answered a question about a held call: somebody sits there.
-    has_answered: AtomicBool,
-}
-
-/// The state of one workspace.
-#[derive(Debug, Default)]
-pub struct Shown {
-    pub held: BTreeMap<PauseId, HeldHere>,
-    /// Breakpoints at lines, each with the text in which it was set.
-    pub lines: Vec<(Breakpoint, Vec<u8>)>,
-}
-
-/// A held call and the files that it would write.
-#[derive(Clone, Debug)]
-pub struct HeldHere {
-    pub pause: Pause,
-    pub predicted: Vec<PredictedFile>,
-}
-
-impl ControlState {
-    pub fn of(&self, handle: &WorkspaceHandle) -> Option<Arc<Shown>> {
-        self.shown.get(handle.root()).map(|shown| shown.clone())
-    }
-}
-
-/// What was announced of a workspace.
+/// The part of a workspace's state that was announced.
 #[derive(Default)]
 struct Announced {
     held: BTreeMap<PauseId, PauseState>,
@@ -72,7 +43,7 @@ struct Announced {
 }
 
 /// The rows of a workspace now.
-struct Rows {
+struct ControlRows {
     seq: i64,
     /// Held, decided and parked calls.
     open: Vec<Pause>,
@@ -116,7 +87,7 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
     }
 }
 
-fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<Rows> {
+fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<ControlRows> {
     control.notice_lost()?;
     let open = control.pauses(PauseFilter::Open)?;
     let mut over = Vec::new();
@@ -137,7 +108,7 @@ fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<Rows> {
         Some(hit) if newest_hit > hit => control.hits_after(hit, MAX_HITS)?,
         _ => Vec::new(),
     };
-    Ok(Rows {
+    Ok(ControlRows {
         seq: control.seq()?,
         open,
         over,
@@ -195,7 +166,7 @@ async fn look(
 }
 
 /// Keeps the state for lenses and code actions.
-fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &Rows) {
+fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &ControlRows) {
     let held = rows.open.iter().filter(|p| p.state == PauseState::Held);
     let held = held.map(|pause| {
         let shown = details::predicted(pause, details::input(pause), &read_disk);
@@ -216,7 +187,7 @@ fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &Rows) {
 async fn tell(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
-    rows: &Rows,
+    rows: &ControlRows,
     (new, over): (&[Pause], &[Pause]),
     has_changed: bool,
 ) {
@@ -297,11 +268,11 @@ async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, pause:
         };
         server.control.has_answered.store(true, Ordering::Relaxed);
         let (decision, step) = match answer.as_str() {
-            messages::CONTINUE => (Decision::Continue, None),
-            messages::STEP => (Decision::Continue, acts::step_until(&pause, "over")),
+            messages::CONTINUE => (PauseDecision::Continue, None),
+            messages::STEP => (PauseDecision::Continue, acts::step_until(&pause, "over")),
             messages::DENY => {
                 let message = crate::control::words::refused();
-                (Decision::Deny { message }, None)
+                (PauseDecision::Deny { message }, None)
             }
             _ => {
                 acknowledge(&server, &handle, pause.id).await;
@@ -324,12 +295,12 @@ async fn decide(
     server: &ServerState,
     handle: &WorkspaceHandle,
     id: PauseId,
-    decision: Decision,
+    decision: PauseDecision,
     step: Option<StepUntil>,
 ) -> Result<()> {
     let face = face(server);
     let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, step, &face)
+        control.decide(id, &decision, step.as_ref(), &face)
     });
     let missing = || Error::NotFound {
         what: "pause",

@@ -7,7 +7,7 @@ use backstitch_protocol::Text;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{CodeLens, Command};
 
-use super::follow::{HeldHere, Shown};
+use crate::lsp::control_state::{HeldHere, Shown};
 use crate::lsp::document::Document;
 use crate::lsp::messages::control as messages;
 use crate::lsp::position::line_start;

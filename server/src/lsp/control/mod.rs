@@ -10,7 +10,7 @@ pub use breakpoints::{add, breakpoints, clear, edit, enable, remove, toggle};
 pub use decisions::{
     back, deny, details, inject, inspect, pause, pauses, predict, resume, skip, step, stop,
 };
-pub use follow::{ControlState, follow};
+pub use follow::follow;
 pub use marks::{actions, lenses};
 
 use super::session::ServerState;

@@ -37,7 +37,7 @@ fn errors_are_reported() {
     let wrong = |sent: Value| ClientSettings::default().update(&sent);
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-                checkpoints.automatic";
+                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl";
     for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),

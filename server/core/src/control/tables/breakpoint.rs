@@ -27,15 +27,15 @@ const COLUMNS: &str = "id, name, spec, moment, scope, condition, hits_when, acti
                        unattended, made_by, created, problem";
 
 /// A row whose JSON is still text.
-struct Stored {
+struct StoredBreakpoint {
     breakpoint: Breakpoint,
     spec: String,
     scope: String,
     hits_when: Option<String>,
 }
 
-fn read(r: &Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
+fn read(r: &Row<'_>) -> rusqlite::Result<StoredBreakpoint> {
+    Ok(StoredBreakpoint {
         spec: r.get(2)?,
         scope: r.get(4)?,
         hits_when: r.get(6)?,
@@ -60,7 +60,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-fn parse(stored: Stored) -> Result<Breakpoint> {
+fn parse(stored: StoredBreakpoint) -> Result<Breakpoint> {
     let id = stored.breakpoint.id.0;
     let json = |text: &str| serde_json::Value::from(text).to_string();
     let hits_when = stored.hits_when.as_deref().map(json);
@@ -79,7 +79,7 @@ pub(crate) fn all(conn: &Connection) -> Result<Vec<Breakpoint>> {
     let mut select =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM breakpoint ORDER BY id"))?;
     let rows = select.query([])?;
-    let rows: Vec<Stored> = read_all(conn, "breakpoint", rows, read)?;
+    let rows: Vec<StoredBreakpoint> = read_all(conn, "breakpoint", rows, read)?;
     rows.into_iter().map(parse).collect()
 }
 

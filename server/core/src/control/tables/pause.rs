@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::from_json;
 use crate::control::breakpoint::{BreakpointId, CallMoment};
 use crate::control::pause::{
-    Ability, Decision, HeldCall, Pause, PauseId, PauseOutcome, PauseState,
+    Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
 use crate::control::process::ProcessId;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ const COLUMNS: &str = "id, breakpoint, why, root, agent, session, subagent, turn
                        decided, outcome, ended";
 
 /// A row whose texts are not parsed yet.
-struct Stored {
+struct StoredPause {
     id: i64,
     breakpoint: Option<i64>,
     why: String,
@@ -79,8 +79,8 @@ struct Stored {
     ended: Option<i64>,
 }
 
-fn read(r: &Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
+fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
+    Ok(StoredPause {
         id: r.get(0)?,
         breakpoint: r.get(1)?,
         why: r.get(2)?,
@@ -118,7 +118,7 @@ fn damaged(row: i64, reason: impl std::fmt::Display) -> Error {
     }
 }
 
-fn parse(row: Stored) -> Result<Pause> {
+fn parse(row: StoredPause) -> Result<Pause> {
     let process = |text: &str| -> Result<ProcessId> {
         text.parse().map_err(|reason| damaged(row.id, reason))
     };
@@ -127,7 +127,7 @@ fn parse(row: Stored) -> Result<Pause> {
         .and_then(|bytes| String::from_utf8(bytes).map_err(|error| damaged(row.id, error)))?;
     let can: Vec<Ability> = from_json(&row.can, "pause", row.id)?;
     let files: Vec<String> = from_json(&row.files, "pause", row.id)?;
-    let decision: Option<Decision> = row
+    let decision: Option<PauseDecision> = row
         .decision
         .as_deref()
         .map(|text| from_json(text, "pause", row.id))
@@ -230,7 +230,7 @@ pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>>
     let mut select =
         conn.prepare_cached(&format!("SELECT {COLUMNS} FROM pause {which} ORDER BY id"))?;
     let rows = select.query([])?;
-    let rows: Vec<Stored> = read_all(conn, "pause", rows, read)?;
+    let rows: Vec<StoredPause> = read_all(conn, "pause", rows, read)?;
     rows.into_iter().map(parse).collect()
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn unanswered(
 pub(crate) fn decide(
     conn: &Connection,
     id: PauseId,
-    decision: &Decision,
+    decision: &PauseDecision,
     by: &str,
 ) -> Result<bool> {
     let changes = conn

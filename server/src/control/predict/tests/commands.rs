@@ -34,7 +34,8 @@ fn shell_commands_are_not_predicted_but_their_paths_are_named() {
         ""
     );
     assert_eq!(names(json!(["bash", "-lc", "rm \"a\\\"b\""])), "/w/a\"b");
-    let many = (0..600).map(|n| format!(" f{n}")).collect::<String>();
+    let many: Vec<String> = (0..600).map(|n| format!(" f{n}")).collect();
+    let many = many.concat();
     assert_eq!(
         names(json!(format!("rm{many}"))).split(' ').count(),
         shell::MAX_NAMES

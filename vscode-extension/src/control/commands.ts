@@ -1,0 +1,53 @@
+// Table of the commands about breakpoints and held calls.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import { asArguments } from "../commands/arguments.ts";
+import type { Where } from "../server/protocol.ts";
+import type { Decisions } from "./decide.ts";
+import type { Held } from "./held.ts";
+import * as stops from "./stops.ts";
+
+type Run = (...given: unknown[]) => unknown;
+
+export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions) {
+  const step =
+    (how: string): Run =>
+    (argument) =>
+      decisions.step(argument, how);
+  return {
+    "backstitch.breakpoint.add": (argument: unknown) => stops.add(ctx, argument),
+    "backstitch.breakpoint.toggle": (argument: unknown) => stops.toggle(ctx, argument),
+    "backstitch.breakpoint.edit": (argument: unknown) => stops.edit(ctx, held, argument),
+    "backstitch.breakpoint.remove": (argument: unknown) =>
+      stops.on(ctx, held, "backstitch.breakpoint.remove", argument),
+    "backstitch.breakpoint.enable": (argument: unknown) =>
+      stops.on(ctx, held, "backstitch.breakpoint.enable", argument),
+    "backstitch.breakpoint.disable": (argument: unknown) =>
+      stops.on(ctx, held, "backstitch.breakpoint.disable", argument),
+    "backstitch.breakpoint.clear": async (argument: unknown) =>
+      ctx.execute("backstitch.breakpoint.clear", await ctx.about(asArguments<Where>(argument))),
+    "backstitch.pause": async (argument: unknown) => {
+      const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
+      void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent is held"));
+      return done;
+    },
+    "backstitch.resume": (argument: unknown) => decisions.resume(argument),
+    "backstitch.step": (argument: unknown) => {
+      const { how } = asArguments<{ how?: unknown }>(argument);
+      return decisions.step(argument, typeof how === "string" ? how : "over");
+    },
+    "backstitch.step.into": step("into"),
+    "backstitch.step.out": step("out"),
+    "backstitch.step.file": step("file"),
+    "backstitch.step.turn": step("turn"),
+    "backstitch.skip": (argument: unknown) => decisions.skip(argument),
+    "backstitch.deny": (argument: unknown) => decisions.refuse("backstitch.deny", argument),
+    "backstitch.stop": (argument: unknown) => decisions.refuse("backstitch.stop", argument),
+    "backstitch.inject": (argument: unknown) => decisions.inject(argument),
+    "backstitch.back": (argument: unknown) => decisions.back(argument),
+    "backstitch.inspect": (argument: unknown) => decisions.inspect(argument),
+    "backstitch.held.input": (argument: unknown) => decisions.input(argument),
+  } satisfies Record<string, Run>;
+}

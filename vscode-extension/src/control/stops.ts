@@ -1,0 +1,221 @@
+// Commands on breakpoints, and their marks in the gutter.
+
+import * as path from "node:path";
+
+import * as vscode from "vscode";
+
+import type { Ctx, Disposable } from "../ctx.ts";
+import { asArguments } from "../commands/arguments.ts";
+import { onDisk } from "../documents/open.ts";
+import type { Breakpoint, Commands } from "../server/protocol.ts";
+import type { Held } from "./held.ts";
+import type { Stop } from "./views.ts";
+
+type Added = Commands["backstitch.breakpoint.add"]["params"];
+
+/** Asks for a breakpoint, and makes it. */
+export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
+  const given = asArguments<Partial<Added>>(argument);
+  if (given.kind !== undefined && given.spec !== undefined) {
+    return ctx.execute("backstitch.breakpoint.add", given as Added);
+  }
+  const say = vscode.l10n.t;
+  const kinds = [
+    { label: "path", detail: say("Before a call that names a file like this: src/auth/**"), field: "glob" },
+    { label: "tool", detail: say("Before a call of this tool: Edit, or mcp__*"), field: "name" },
+    {
+      label: "command",
+      detail: say("Before a shell command with this text (a regular expression)"),
+      field: "regex",
+    },
+    {
+      label: "pattern",
+      detail: say("Before a call whose input has this text (a regular expression)"),
+      field: "regex",
+    },
+    {
+      label: "content",
+      detail: say("Before an edit that adds a line like this (a regular expression)"),
+      field: "regex",
+    },
+    { label: "iteration", detail: say("Before the call with this number"), field: "number" },
+    { label: "error", detail: say("After a failed call of this tool; * for any"), field: "tool" },
+    { label: "budget", detail: say("Before the call after this many calls in a turn"), field: "limit" },
+  ];
+  const kind = await vscode.window.showQuickPick(kinds, {
+    title: say("Add an Agent Breakpoint…"),
+    matchOnDetail: true,
+  });
+  if (kind === undefined) return undefined;
+  const isNumber = kind.field === "number" || kind.field === "limit";
+  const value = await vscode.window.showInputBox({
+    title: kind.label,
+    prompt: kind.detail,
+    validateInput: (text) =>
+      isNumber && !/^[1-9]\d*$/.test(text) ? say("A whole number from 1") : undefined,
+  });
+  if (value === undefined || value === "") return undefined;
+  const spec: Record<string, unknown> = { [kind.field]: isNumber ? Number(value) : value };
+  if (kind.label === "budget") spec["of"] = "calls";
+  if (kind.label === "error" && value === "*") delete spec["tool"];
+  return ctx.execute("backstitch.breakpoint.add", { ...(await ctx.about({})), kind: kind.label, spec });
+}
+
+/** Makes a breakpoint at the selected lines, or removes the one that is there. */
+export async function toggle(ctx: Ctx, argument: unknown): Promise<unknown> {
+  const given = asArguments<{ uri?: unknown; lineNumber?: unknown; lines?: unknown }>(argument);
+  const editor = vscode.window.activeTextEditor;
+  const uri =
+    given.uri instanceof vscode.Uri
+      ? given.uri.toString()
+      : typeof given.uri === "string"
+        ? given.uri
+        : editor?.document.uri.toString();
+  if (uri === undefined) return undefined;
+  let lines: [number, number] | undefined;
+  if (Array.isArray(given.lines)) lines = given.lines as [number, number];
+  // from the menu of a line number, which counts from 1
+  else if (typeof given.lineNumber === "number") lines = [given.lineNumber - 1, given.lineNumber];
+  else if (editor !== undefined) {
+    const { start, end } = editor.selection;
+    const last = end.character === 0 && end.line > start.line ? end.line : end.line + 1;
+    lines = [start.line, last];
+  }
+  return lines === undefined ? undefined : ctx.execute("backstitch.breakpoint.toggle", { uri, lines });
+}
+
+/** Asks for the condition, the count, the action and the message of a breakpoint. */
+export async function edit(ctx: Ctx, held: Held, argument: unknown): Promise<unknown> {
+  const stop = await stopOf(held, argument);
+  if (stop === undefined) return undefined;
+  const say = vscode.l10n.t;
+  const { breakpoint, root } = stop;
+  const fields = [
+    {
+      label: say("Condition"),
+      description: breakpoint.when ?? "",
+      key: "when",
+      prompt: say("A condition in jq; empty for none. For example .turn.calls > 3"),
+    },
+    {
+      label: say("Count"),
+      description: breakpoint.hits ?? "",
+      key: "hits",
+      prompt: say("Triggers that act: >= 3, == 2 or % 5; empty for all"),
+    },
+    {
+      label: say("Message"),
+      description: breakpoint.message ?? "",
+      key: "message",
+      prompt: say("Text for the model, or of the log"),
+    },
+    { label: say("Action"), description: breakpoint.action, key: "action", prompt: "" },
+  ] as const;
+  const field = await vscode.window.showQuickPick(fields, {
+    title: `${breakpoint.kind} ${breakpoint.summary}`,
+  });
+  if (field === undefined) return undefined;
+  const value =
+    field.key === "action"
+      ? await vscode.window.showQuickPick(["pause", "log", "deny"], { title: field.label })
+      : await vscode.window.showInputBox({
+          title: field.label,
+          prompt: field.prompt,
+          value: field.description,
+        });
+  if (value === undefined) return undefined;
+  return ctx.execute("backstitch.breakpoint.edit", {
+    breakpoint: breakpoint.id,
+    workspace: root,
+    [field.key]: value,
+  });
+}
+
+type OnBreakpoint =
+  "backstitch.breakpoint.remove" | "backstitch.breakpoint.enable" | "backstitch.breakpoint.disable";
+
+export async function on(ctx: Ctx, held: Held, command: OnBreakpoint, argument: unknown): Promise<unknown> {
+  const stop = await stopOf(held, argument);
+  if (stop === undefined) return undefined;
+  return ctx.execute(command, { breakpoint: stop.breakpoint.id, workspace: stop.root });
+}
+
+/** The breakpoint of a row, or the one that the user chooses. */
+async function stopOf(held: Held, argument: unknown): Promise<Stop | undefined> {
+  const given = asArguments<{ breakpoint?: Breakpoint | string; root?: string }>(argument);
+  const all = held.breakpoints.flatMap(({ root, breakpoints }) =>
+    breakpoints.map((breakpoint) => ({ root, breakpoint })),
+  );
+  const { breakpoint } = given;
+  if (typeof breakpoint === "object" && given.root !== undefined) return { root: given.root, breakpoint };
+  if (typeof breakpoint === "string") return all.find((stop) => stop.breakpoint.id === breakpoint);
+  if (all.length === 0) throw new Error(vscode.l10n.t("There are no breakpoints"));
+  const items = all.map((stop) => ({
+    label: `${stop.breakpoint.kind} ${stop.breakpoint.summary}`,
+    description: stop.breakpoint.id,
+    stop,
+  }));
+  const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Which breakpoint?") });
+  return chosen?.stop;
+}
+
+/** Marks the lines where agents stop. */
+export class StopMarks implements vscode.Disposable {
+  private readonly on: vscode.TextEditorDecorationType;
+  private readonly off: vscode.TextEditorDecorationType;
+  private readonly disposables: Disposable[];
+
+  constructor(
+    ctx: Ctx,
+    private readonly held: Held,
+  ) {
+    const icon = (name: string) =>
+      vscode.window.createTextEditorDecorationType({
+        gutterIconPath: ctx.extension.asAbsolutePath(path.join("media", `${name}.svg`)),
+        gutterIconSize: "contain",
+        overviewRulerColor: new vscode.ThemeColor("list.warningForeground"),
+        rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+      });
+    this.on = icon("stop");
+    this.off = icon("stop-off");
+    const draw = () => {
+      this.draw();
+    };
+    this.disposables = [
+      this.on,
+      this.off,
+      held.onDidChange(draw),
+      vscode.window.onDidChangeVisibleTextEditors(draw),
+    ];
+  }
+
+  private draw(): void {
+    for (const editor of vscode.window.visibleTextEditors) {
+      if (editor.document.uri.scheme !== "file") continue;
+      const file = editor.document.uri.fsPath;
+      const ranges = (enabled: boolean) =>
+        this.held.breakpoints.flatMap(({ root, breakpoints }) =>
+          breakpoints
+            .filter(({ region, ...own }) => {
+              if (region === undefined || region.state === "gone") return false;
+              return own.enabled === enabled && onDisk(root, region.path).fsPath === file;
+            })
+            .flatMap(({ region, id, when }) => {
+              const { start, count } = region ?? { start: 0, count: 0 };
+              return Array.from({ length: Math.max(count, 1) }, (_, at) => ({
+                range: new vscode.Range(start + at, 0, start + at, 0),
+                hoverMessage: [vscode.l10n.t("Agents stop here ({0})", id), when ?? ""]
+                  .filter(Boolean)
+                  .join("\n"),
+              }));
+            }),
+        );
+      editor.setDecorations(this.on, ranges(true));
+      editor.setDecorations(this.off, ranges(false));
+    }
+  }
+
+  dispose(): void {
+    for (const each of this.disposables) each.dispose();
+  }
+}

@@ -1,0 +1,145 @@
+// The views Agents and Breakpoints: held calls with a badge, and breakpoints with a checkbox.
+
+import * as vscode from "vscode";
+
+import type { Ctx, Disposable } from "../ctx.ts";
+import { type Breakpoint, type Pause, shown } from "../server/protocol.ts";
+import { withErrors } from "../show/errors.ts";
+import { ago } from "../show/words.ts";
+import type { Held } from "./held.ts";
+
+/** Milliseconds between redraws of ages. */
+const MINUTE = 60_000;
+
+export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view = vscode.window.createTreeView("backstitch.agents", { treeDataProvider: this });
+  private readonly listener: vscode.Disposable;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly held: Held) {
+    this.listener = held.onDidChange(() => {
+      this.show();
+    });
+    this.timer = setInterval(() => {
+      if (held.pauses.length > 0) this.changed.fire();
+    }, MINUTE);
+  }
+
+  private show(): void {
+    const count = this.held.held().length;
+    const tooltip = count === 1 ? vscode.l10n.t("1 held call") : vscode.l10n.t("{0} held calls", count);
+    this.view.badge = count === 0 ? undefined : { value: count, tooltip };
+    this.changed.fire();
+  }
+
+  getChildren(element?: Pause): Pause[] {
+    return element === undefined ? [...this.held.pauses] : [];
+  }
+
+  getTreeItem(pause: Pause): vscode.TreeItem {
+    const say = vscode.l10n.t;
+    const isHeld = pause.state === "held";
+    const item = new vscode.TreeItem(pause.summary);
+    item.id = `${pause.id} ${shown(pause.root)}`;
+    item.description = `${pause.agent} · ${pause.why} · ${ago(pause.made, Date.now(), say)}`;
+    item.iconPath = isHeld
+      ? new vscode.ThemeIcon("debug-pause", new vscode.ThemeColor("list.warningForeground"))
+      : new vscode.ThemeIcon("watch");
+    item.contextValue = isHeld ? "held" : "parked";
+    const state = isHeld ? say("held") : say("told to try again");
+    const stack = [pause.turn, pause.prompt, pause.subagent].filter(Boolean).join(" · ");
+    item.tooltip = [`${pause.id}: ${pause.summary}`, `${state}: ${pause.why}`, stack]
+      .filter(Boolean)
+      .join("\n");
+    item.accessibilityInformation = { label: `${state}: ${pause.summary}, ${pause.agent}, ${pause.why}` };
+    item.command = { command: "backstitch.inspect", title: say("Show the Held Call"), arguments: [pause] };
+    return item;
+  }
+
+  dispose(): void {
+    clearInterval(this.timer);
+    this.listener.dispose();
+    this.view.dispose();
+    this.changed.dispose();
+  }
+}
+
+/** A row of the view. */
+export type Stop = { root: string; breakpoint: Breakpoint };
+
+export class BreakpointsView implements vscode.TreeDataProvider<Stop>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view = vscode.window.createTreeView("backstitch.breakpoints", {
+    treeDataProvider: this,
+    manageCheckboxStateManually: true,
+  });
+  private readonly disposables: Disposable[];
+
+  constructor(
+    ctx: Ctx,
+    private readonly held: Held,
+  ) {
+    this.disposables = [
+      this.view,
+      this.changed,
+      held.onDidChange(() => {
+        this.changed.fire();
+      }),
+      this.view.onDidChangeCheckboxState(({ items }) => {
+        for (const [{ root, breakpoint }, state] of items) {
+          const isOn = state === vscode.TreeItemCheckboxState.Checked;
+          const command = isOn ? "backstitch.breakpoint.enable" : "backstitch.breakpoint.disable";
+          void withErrors(() => ctx.execute(command, { breakpoint: breakpoint.id, workspace: root }), root);
+        }
+      }),
+    ];
+  }
+
+  getChildren(element?: Stop): Stop[] {
+    if (element !== undefined) return [];
+    return this.held.breakpoints.flatMap(({ root, breakpoints }) =>
+      breakpoints.map((breakpoint) => ({ root, breakpoint })),
+    );
+  }
+
+  getTreeItem({ root, breakpoint }: Stop): vscode.TreeItem {
+    const say = vscode.l10n.t;
+    const { kind, region } = breakpoint;
+    const lines =
+      region === undefined || region.state === "gone"
+        ? breakpoint.summary
+        : `${region.path}:${region.start + 1}${region.count > 1 ? `-${region.start + region.count}` : ""}`;
+    const item = new vscode.TreeItem(lines);
+    item.id = `${root} ${breakpoint.id}`;
+    const hits = breakpoint.hitCount === 1 ? say("1 hit") : say("{0} hits", breakpoint.hitCount);
+    const more = [
+      kind,
+      hits,
+      breakpoint.action === "pause" ? "" : breakpoint.action,
+      breakpoint.when === null ? "" : say("when {0}", breakpoint.when),
+      breakpoint.hits === null ? "" : say("hits {0}", breakpoint.hits),
+      breakpoint.once ? say("once") : "",
+      region?.state === "gone" ? say("its lines are gone") : "",
+    ].filter(Boolean);
+    item.description = more.join(" · ");
+    item.tooltip = [`${breakpoint.id}: ${kind} ${lines}`, ...more.slice(1), breakpoint.problem ?? ""]
+      .filter(Boolean)
+      .join("\n");
+    item.checkboxState = {
+      state: breakpoint.enabled
+        ? vscode.TreeItemCheckboxState.Checked
+        : vscode.TreeItemCheckboxState.Unchecked,
+      accessibilityInformation: { label: `${kind} ${lines}`, role: "checkbox" },
+    };
+    if (breakpoint.problem !== null) item.iconPath = new vscode.ThemeIcon("warning");
+    item.contextValue = "breakpoint";
+    return item;
+  }
+
+  dispose(): void {
+    for (const each of this.disposables) each.dispose();
+  }
+}
