@@ -93,6 +93,21 @@ for _, each in ipairs(require('backstitch.panel').KEYS) do
 end
 add()
 
+section('HELD CALLS', 'backstitch-pauses')
+fill(
+  'An agent stops at a breakpoint before it calls a tool: nothing has happened yet. A message tells it, and the status line'
+    .. ' has `⏸ 1`. |:Backstitch-pauses| shows the list, the files as they are, and, on the right, as they would be. <CR> shows'
+    .. ' the files of another call. Edit the right side and write it: the call then goes on with your text. Nothing is'
+    .. ' decided by a write, or by closing a window. In a window that can be edited the keys begin with <LocalLeader>.'
+)
+add()
+for _, each in ipairs(require('backstitch.pauses').KEYS) do
+  add(('    %-8s %s'):format(each.key, each.desc))
+end
+add()
+fill('|:Backstitch-breakpoint| stops agents at lines, which have a sign. The lines follow every edit.')
+add()
+
 section('OPTIONS', 'backstitch-options')
 fill(
   'All are optional. Set them in `vim.g.backstitch` before the plugin is loaded, or with'

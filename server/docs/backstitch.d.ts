@@ -425,7 +425,7 @@ export interface ClientOptions {
   /** The client wants the notifications, and failures of commands as errors instead of messages. */
   notifications?: boolean;
   /** The client shows held calls to the user. */
-  panels?: boolean;
+  panels?: boolean | null;
   /** Form of the lenses. The default is `full`. */
   lensForm?: LensForm | null;
   /** Code actions that are offered. The default is `all`. */

@@ -261,7 +261,7 @@ fn invalid_settings_are_reported_and_break_nothing() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.write(
         FILE,
-        "capture.exclude = [\"*.log\"]\ncapture.maxFileSize = \"lots\"\npause.timeout = 3\n",
+        "capture.exclude = [\"*.log\"]\ncapture.maxFileSize = \"lots\"\nhold.timeout = 3\n",
     );
     let mut agent = world.agent();
     agent.let_complain();
@@ -279,9 +279,9 @@ fn invalid_settings_are_reported_and_break_nothing() {
     assert_eq!(changed(&world), ["a.txt"]);
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
-        "warning: {}:3: `pause`: unknown setting; the settings are capture.exclude, capture.include, \
+        "warning: {}:3: `hold`: unknown setting; the settings are capture.exclude, capture.include, \
          capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-         checkpoints.automatic\n",
+         checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl\n",
         own_path(&world)
     );
     assert_eq!(said, format!("warning: {expected}\n{unknown}"));

@@ -21,7 +21,7 @@ local COMPLETION_TIMEOUT = 500
 ---@field usage string Arguments after the name.
 ---@field desc string
 ---@field max_args? integer Unlimited by default.
----@field complete? ('rev'|'branch'|'turn'|'file'|'off')[] Kind of each argument; the last kind is that of all further arguments.
+---@field complete? ('rev'|'branch'|'turn'|'file'|'breakpoint'|'step'|'off')[] Kind of each argument; the last kind is that of all further arguments.
 ---@field run? async fun(typed: backstitch.Typed)
 ---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) For commands on the whole workspace: its server, and the parameters that name it.
 
@@ -418,6 +418,119 @@ M.SUBCOMMANDS = {
       server.restart()
     end,
   },
+  {
+    name = 'pauses',
+    usage = '',
+    desc = 'Opens the held calls of agents in a tab, with the files that a call would write: as they are, and as they would be.'
+      .. ' The right side can be edited; |:w| has the call predicted anew, and decides nothing. See |backstitch-pauses|.',
+    max_args = 0,
+    ask = function(client)
+      require('backstitch.pauses').open(client)
+    end,
+  },
+  {
+    name = 'breakpoint',
+    usage = '[list|clear|{kind} {value}]',
+    desc = 'Stops agents before they change these lines, or no longer. `list` enables, disables or removes one, and `clear`'
+      .. ' removes all. Kinds: `path`, `tool`, `command`, `pattern`, `content`, `iteration`, `error`, `budget`.',
+    complete = { 'breakpoint', 'off' },
+    ask = function(client, at, typed)
+      local breakpoints = require('backstitch.breakpoints')
+      local what = typed.args[1]
+      if what == nil then
+        breakpoints.toggle(client, typed.buf, typed.first, typed.last)
+      elseif what == 'list' then
+        breakpoints.list(client, at)
+      elseif what == 'clear' then
+        ---@type backstitch.RemovedResult
+        local done = server.execute(client, 'backstitch.breakpoint.clear', at)
+        require('backstitch.notice').say(('backstitch: removed %d breakpoints'):format(done.removed))
+      elseif vim.list_contains(breakpoints.KINDS, what) then
+        local value = table.concat(vim.list_slice(typed.args, 2), ' ')
+        breakpoints.add(client, at, what, value ~= '' and value or nil)
+      else
+        task.fail({
+          message = ("unknown kind of breakpoint '%s'"):format(what),
+          hint = 'the kinds are ' .. table.concat(breakpoints.KINDS, ', '),
+        })
+      end
+    end,
+  },
+  {
+    name = 'pause',
+    usage = '',
+    desc = 'Holds the next call of an agent.',
+    max_args = 0,
+    ask = function(client, at)
+      server.execute(client, 'backstitch.pause', at)
+      require('backstitch.notice').say('backstitch: the next call of an agent is held')
+    end,
+  },
+  {
+    name = 'resume',
+    usage = '[{pause}]',
+    desc = 'Lets a held call go on, with the changes that you wrote.',
+    max_args = 1,
+    ask = function(client, _, typed)
+      require('backstitch.pauses').resume(client, typed.args[1])
+    end,
+  },
+  {
+    name = 'step',
+    usage = '[over|into|out|file|turn]',
+    desc = 'Lets a held call go on, and holds the next one: of this thread, of any, of the main thread, of another file, of'
+      .. ' another turn.',
+    max_args = 1,
+    complete = { 'step' },
+    ask = function(client, _, typed)
+      require('backstitch.pauses').step(client, typed.args[1] or 'over')
+    end,
+  },
+  {
+    name = 'skip',
+    usage = '[{pause}]',
+    desc = 'Keeps a held call from running; the agent goes on without it.',
+    max_args = 1,
+    ask = function(client, _, typed)
+      require('backstitch.pauses').skip(client, typed.args[1])
+    end,
+  },
+  {
+    name = 'deny',
+    usage = '[{reason}]',
+    desc = 'Refuses a held call, with a reason for the model.',
+    ask = function(client, _, typed)
+      local reason = table.concat(typed.args, ' ')
+      require('backstitch.pauses').refuse(client, 'deny', reason ~= '' and reason or nil)
+    end,
+  },
+  {
+    name = 'stop',
+    usage = '[{reason}]',
+    desc = "Refuses a held call, and ends the agent's turn.",
+    ask = function(client, _, typed)
+      local reason = table.concat(typed.args, ' ')
+      require('backstitch.pauses').refuse(client, 'stop', reason ~= '' and reason or nil)
+    end,
+  },
+  {
+    name = 'back',
+    usage = '[{steps}]',
+    desc = "Takes the last steps of a held call's session out, and refuses the call.",
+    max_args = 1,
+    ask = function(client, _, typed)
+      require('backstitch.pauses').back(client, typed.args[1])
+    end,
+  },
+  {
+    name = 'inject',
+    usage = '[{text}]',
+    desc = 'Sends a text to the model of an agent, with its next event.',
+    ask = function(client, _, typed)
+      local text = table.concat(typed.args, ' ')
+      require('backstitch.pauses').inject(client, text ~= '' and text or nil)
+    end,
+  },
 }
 
 ---@param name string
@@ -523,6 +636,15 @@ function M.complete(word, line)
     local subcommand = named(args[1] or '')
     local kinds = subcommand and subcommand.complete or {}
     local kind = kinds[math.min(#args, #kinds)]
+    local fixed = {
+      breakpoint = vim.list_extend({ 'list', 'clear' }, require('backstitch.breakpoints').KINDS),
+      step = { 'over', 'into', 'out', 'file', 'turn' },
+    }
+    if fixed[kind] then
+      return vim.tbl_filter(function(each)
+        return vim.startswith(each, word)
+      end, fixed[kind])
+    end
     if subcommand and subcommand.max_args and #args > subcommand.max_args then
       kind = nil
     end

@@ -18,6 +18,7 @@ local M = {}
 ---@field review { layout: 'inline'|'split' }
 ---@field blame { enabled: boolean, delay: integer }
 ---@field diff { signs: boolean, words: boolean }
+---@field pauses { open: boolean }
 ---@field timeline { position: 'left'|'right'|'below'|'tab', size: integer, preview: boolean, keys: table<string, string|false> }
 
 --- Actions of the timeline with their default keys.
@@ -125,6 +126,12 @@ M.OPTIONS = {
     type = 'number',
     default = 150,
     desc = 'Milliseconds that the cursor rests before the author is shown.',
+  },
+  {
+    key = 'pauses.open',
+    type = 'boolean',
+    default = false,
+    desc = 'Open |:Backstitch-pauses| when a call of an agent is held. Without it a message tells it.',
   },
   {
     key = 'timeline.position',

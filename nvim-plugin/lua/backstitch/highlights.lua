@@ -31,6 +31,7 @@ M.GROUPS = {
   { name = 'BackstitchSession5', link = 'DiagnosticError', desc = 'The fifth session (E).' },
   { name = 'BackstitchSession6', link = 'Statement', desc = 'The sixth session (F).' },
   { name = 'BackstitchFilter', link = 'WarningMsg', desc = 'The filter of the timeline.' },
+  { name = 'BackstitchBreakpoint', link = 'DiagnosticWarn', desc = 'Signs of lines where agents stop.' },
   { name = 'BackstitchTag', link = 'Label', desc = 'Tags and pins in the timeline.' },
 }
 

@@ -35,6 +35,8 @@ function M.start()
   require('backstitch.signs').enable()
   require('backstitch.status').enable()
   require('backstitch.agents').enable()
+  require('backstitch.pauses').enable()
+  require('backstitch.breakpoints').enable()
   server.enable()
 end
 

@@ -282,7 +282,7 @@
 ---@field reloadsFromDisk? boolean The client reloads a document without unsaved text when its file changes on disk. Such a file is then written on disk instead of edited in the client.
 ---@field contentProvider? boolean The client opens `backstitch:` documents and requests their content.
 ---@field notifications? boolean The client wants the notifications, and failures of commands as errors instead of messages.
----@field panels? boolean The client shows held calls to the user.
+---@field panels? boolean|nil The client shows held calls to the user.
 ---@field lensForm? backstitch.LensForm|nil Form of the lenses. The default is `full`.
 ---@field codeActions? backstitch.CodeActions|nil Code actions that are offered. The default is `all`.
 ---@field hover? backstitch.Hovers|nil Lines that have a hover. The default is `all`.

@@ -135,6 +135,7 @@ function M.config()
     reloadsFromDisk = own.reload,
     contentProvider = true,
     notifications = true,
+    panels = true,
   }, { store = own.settings.store })
   local handlers = {}
   for _, method in ipairs(protocol.notifications) do

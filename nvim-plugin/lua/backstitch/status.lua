@@ -56,14 +56,16 @@ end
 function M.line()
   local client = server.find()
   local here = client and states[client.id]
+  local held = client and require('backstitch.pauses').count(client) or 0
+  local pauses = held > 0 and { '⏸ ' .. held } or {}
   if not here or not here.newest then
-    return ''
+    return pauses[1] or ''
   end
   local parts = { '⟲ ' .. (here.turn or here.newest.id) }
   if here.branch ~= 'main' then
     table.insert(parts, here.branch)
   end
-  return table.concat(parts, ' ')
+  return table.concat(vim.list_extend(pauses, parts), ' ')
 end
 
 --- Returns the cached state of a client's workspace.

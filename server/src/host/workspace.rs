@@ -182,7 +182,7 @@ fn spawn_control(workspace: Workspace) -> Result<Sender<ControlJob>> {
             }
         }
     };
-    let thread = std::thread::Builder::new().name("backstitch control".to_owned());
+    let thread = std::thread::Builder::new().name("backstitch-control".to_owned());
     let spawned = thread.spawn(work);
     spawned.map(|_| sender).map_err(|source| Error::Io {
         what: messages::START_THREAD.into(),

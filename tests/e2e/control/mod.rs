@@ -162,11 +162,11 @@ fn after(agent: &Agent<'_>, id: &str, tool: &str, input: &Value, response: &Valu
 }
 
 /// The decision in an answer, such as `deny`.
-fn decision(answer: &Value) -> Option<&str> {
+pub fn decision(answer: &Value) -> Option<&str> {
     answer["hookSpecificOutput"]["permissionDecision"].as_str()
 }
 
-fn reason(answer: &Value) -> &str {
+pub fn reason(answer: &Value) -> &str {
     let reason = &answer["hookSpecificOutput"]["permissionDecisionReason"];
     reason.as_str().unwrap_or_default()
 }

@@ -5,6 +5,7 @@ mod crashes;
 mod editor_agents;
 mod error_hints;
 mod file_watching;
+mod held_calls;
 mod hunk_selection;
 mod lens_truth;
 mod lenses;

@@ -3,6 +3,7 @@
 
 mod busy_server;
 mod errors;
+mod held;
 mod keys;
 mod lens_truth;
 mod line_ends;

@@ -1,6 +1,7 @@
 // Plays Claude Code: sends its hook events, in the shapes recorded in `tests/agents/payloads`, and does the work.
 // `e2e/support/agent.rs` is the same for the other tests, which also hold the shapes against the recorded ones.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { backstitch } from './places.ts';
@@ -142,6 +143,39 @@ export class Agent {
     return call;
   }
 
+  /** A call that is held at a breakpoint. Resolves to the answer of its hook, once it is decided. */
+  held(tool: string, input: Record<string, unknown>): Promise<HookAnswer> {
+    this.calls += 1;
+    const call = { id: `toolu_${this.number}_${this.calls}`, tool, input };
+    const payload = {
+      session_id: this.session,
+      transcript_path: this.transcript,
+      cwd: this.world.root,
+      hook_event_name: 'PreToolUse',
+      prompt_id: this.promptId,
+      permission_mode: 'acceptEdits',
+      ...fields(call),
+    };
+    const env = { CLAUDE_PROJECT_DIR: this.world.root, CLAUDE_CODE_SESSION_ATTENDED: '0' };
+    // `timeout` stands for the agent: the commands of the test do not come from inside of it
+    const args = ['300', backstitch, 'hook', 'claude-code', '--limit', '600'];
+    const hook = spawn('timeout', args, { cwd: this.world.root, env: { ...this.world.env(), ...env } });
+    hook.stdin.end(JSON.stringify(payload));
+    let said = '';
+    hook.stdout.on('data', (part: Buffer) => (said += part.toString()));
+    return new Promise((resolve, reject) => {
+      hook.on('error', reject);
+      hook.on('close', () => {
+        resolve(said === '' ? {} : ((JSON.parse(said) as { hookSpecificOutput?: HookAnswer }).hookSpecificOutput ?? {}));
+      });
+    });
+  }
+
+  /** The input of an edit. */
+  input(file: string, before: string, after: string): Record<string, unknown> {
+    return { file_path: this.world.path(file), old_string: before, new_string: after, replace_all: false };
+  }
+
   /** A call has worked, alone in its message. */
   done(call: Call, tool_response: unknown): void {
     this.event('PostToolUse', { ...fields(call), tool_response, duration_ms: 12 });
@@ -174,6 +208,14 @@ export class Agent {
     const message = { type: role, sessionId: this.session, promptId: this.promptId, message: { role, content } };
     fs.appendFileSync(this.transcript, JSON.stringify(message) + '\n');
   }
+}
+
+/** Answer of a hook that held a call. */
+export interface HookAnswer {
+  permissionDecision?: string;
+  permissionDecisionReason?: string;
+  updatedInput?: Record<string, unknown>;
+  additionalContext?: string;
 }
 
 /** Common fields of a call's events. */

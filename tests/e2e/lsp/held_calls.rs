@@ -1,0 +1,82 @@
+//! Held calls in editors without panels: a question, a lens, code actions and a document.
+
+use serde_json::json;
+
+use super::client::{Client, Editor};
+use crate::control::{HeldHook, before, decision, edit, reason};
+use crate::support::World;
+use crate::support::agent::Agent;
+
+const TEXT: &str = "one\ntwo\nthree\n";
+
+fn began(world: &World) -> Agent<'_> {
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it two");
+    agent
+}
+
+/// S2-013, U-10: the user is asked, and the answer is the decision. The call is unattended until they have answered once.
+#[test]
+fn a_plain_editor_asks() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let agent = began(&world);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    client.command(
+        "backstitch.breakpoint.toggle",
+        json!({ "uri": client.uri("a.txt"), "lines": [1, 2] }),
+    );
+    client.will_choose("Details");
+    client.will_choose("Deny");
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    client.until(|client| client.asked.len() == 2);
+    let asked = &client.asked[0];
+    for words in ["claude-code wants to run Edit a.txt (+1 −1)", "Held by b1"] {
+        assert!(asked.contains(words), "no {words:?} in {asked}");
+    }
+    assert_eq!(client.shown.len(), 1, "the details");
+    let answer = hook.answer();
+    assert_eq!(decision(&answer), Some("deny"));
+    assert_eq!(reason(&answer), "The user refused this call.");
+    assert_eq!(world.read("a.txt"), TEXT);
+    client.leave();
+}
+
+/// The predicted lines have a lens and code actions; a late answer says who was first.
+#[test]
+fn a_held_call_has_a_lens_and_actions() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let agent = began(&world);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.holds_answers = true;
+    client.open("a.txt");
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    client.until(|client| client.asked.len() == 1);
+    let lenses = client.lenses("a.txt");
+    let held = lenses
+        .iter()
+        .find(|(_, title, _)| title == "⏸ held: Edit by claude-code");
+    let (line, ..) = held.unwrap_or_else(|| panic!("{lenses:#?}"));
+    assert_eq!(*line, 1);
+    let actions = client.actions("a.txt", 1..2);
+    let resume = actions
+        .iter()
+        .find(|(title, _)| title == "Continue the held Edit");
+    let (_, resume) = resume.unwrap_or_else(|| panic!("{actions:#?}"));
+    let elsewhere = client.actions("a.txt", 0..1);
+    assert!(
+        elsewhere.iter().all(|(title, _)| !title.contains("held")),
+        "{elsewhere:#?}"
+    );
+    client.run(&resume.clone());
+    assert_eq!(hook.answer(), serde_json::Value::Null);
+    client.holds_answers = false;
+    client.will_choose("Continue");
+    client.answer_held();
+    client.until(|client| client.said.iter().any(|said| said.contains("p1")));
+    client.leave();
+}
