@@ -260,7 +260,7 @@ def main():
     r.home = os.path.abspath(r.home or tempfile.mkdtemp(prefix=f"rig-{r.agent}-"))
     logs = os.path.join(r.home, "rig")
     os.makedirs(logs, exist_ok=True)
-    log = {name: os.path.join(logs, name) for name in ("hooks.jsonl", "model.jsonl", "stdout", "stderr")}
+    log = {name: os.path.join(logs, name) for name in ("hooks.jsonl", "model.jsonl", "requests.jsonl", "stdout", "stderr")}
     for path in log.values():       # those of an earlier run with this HOME
         if os.path.exists(path):
             os.remove(path)
@@ -271,6 +271,7 @@ def main():
     adopt_orphans()
     model = subprocess.Popen(
         [sys.executable, os.path.join(HERE, "fake_llm.py"), "--script", r.script, "--log", log["model.jsonl"],
+         "--dump", log["requests.jsonl"],
          "--agent", r.agent, "--set", f"workspace={r.workspace}"], stdout=subprocess.PIPE, text=True)
     try:
         port = model.stdout.readline().strip()

@@ -44,6 +44,13 @@ pub struct Call {
     after: Value,
 }
 
+impl Call {
+    /// The payload before the call.
+    pub fn payload(&self) -> &Value {
+        &self.before
+    }
+}
+
 impl<'p> Place<'p> {
     /// Creates an empty workspace.
     pub fn new(programs: &'p Programs) -> Result<Self> {
@@ -140,6 +147,27 @@ impl<'p> Place<'p> {
             .args(["hook", "claude-code"])
             .env("CLAUDE_PROJECT_DIR", &self.root);
         command
+    }
+
+    /// A hook that may hold its call. Commands of this process, which is the agent too, may decide on it.
+    pub fn held_hook(&self) -> Result<Command> {
+        let dir = self.dir.path().join("home/.config/backstitch");
+        fs::create_dir_all(&dir)?;
+        fs::write(dir.join("config.toml"), "[agents]\nallowControl = true\n")?;
+        let mut command = self.hook_process();
+        command
+            .args(["--limit", "600"])
+            .env("CLAUDE_CODE_SESSION_ATTENDED", "0");
+        Ok(command)
+    }
+
+    /// Returns the output of a command.
+    pub fn said(&self, args: &[&str]) -> Result<String> {
+        let output = self
+            .command(&self.programs.backstitch)
+            .args(args)
+            .output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
     // ---- the agent -------------------------------------------------------------------------------------------------

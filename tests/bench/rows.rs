@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use crate::armed;
 use crate::editor;
 use crate::floor;
 use crate::measure::{Times, alternating, alternating_slow, timed};
@@ -35,7 +36,7 @@ pub struct Report {
 }
 
 impl Report {
-    fn add(&mut self, row: Row) {
+    pub fn add(&mut self, row: Row) {
         if !self.quiet {
             eprintln!(
                 "{}: {}: {:.2} {}",
@@ -105,6 +106,7 @@ pub fn measure_tree(
     paths.sort();
     scans(report, &place, name, &paths, runs)?;
     hooks(report, &place, name)?;
+    armed::measure(report, &place, name, EDITED)?;
     rewinds(report, &place, name, &paths, runs)?;
     diffs(report, &place, name, runs)?;
     beside_rivals(report, &place, name, &paths, runs)?;

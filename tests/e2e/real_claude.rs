@@ -15,7 +15,7 @@ const MAIN: &str = "fn main() {\n    println!(\"one\");\n}\n";
 const MAIN_TWO: &str = "fn main() {\n    println!(\"two\");\n}\n";
 
 /// Directory of the installed agent.
-fn agents(test: &str) -> Option<PathBuf> {
+pub fn agents(test: &str) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = env::var_os("BACKSTITCH_TEST_AGENTS")
         .map_or_else(|| tests.join(".cache/agents"), PathBuf::from);
@@ -43,7 +43,7 @@ fn before(name: &str) -> World {
     world
 }
 
-fn rig() -> PathBuf {
+pub fn rig() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("agents")
 }
 

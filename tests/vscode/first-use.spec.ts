@@ -176,7 +176,7 @@ for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
       await window.tree('Timeline').expand('make it two');
       await window.run('Backstitch: Show Branches and Forks');
       const graph = window.webview();
-      await graph.ready();
+      await graph.ready(() => window.run('Developer: Reload Webviews'));
       await expect(graph.locator('.row')).not.toHaveCount(0);
       await look(window.page, `theme-${theme.replace(' ', '-')}`);
     });

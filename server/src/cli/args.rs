@@ -357,6 +357,13 @@ pub enum CliCommand {
     /// Print a held call with its input
     #[command(after_help = "Examples:\n  backstitch inspect\n  backstitch inspect p7 --json")]
     Inspect(HeldArgs),
+    /// Wait for held calls, show each, and decide by one key
+    #[command(
+        after_help = "Examples:\n  backstitch breakpoint add path 'src/**'\n  backstitch debug\n\n\
+            Keys: c continue, n step, s step into, o step out, d deny, k skip, e edit the input, i tell the model, b back, \
+            x stop, r show again, q quit."
+    )]
+    Debug,
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {

@@ -11,16 +11,13 @@ use serde_json::json;
 use super::control_args::{
     ActionName, BreakpointCommand, BreakpointKind, BreakpointOptions, BudgetKind, UnattendedKind,
 };
+use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
-use super::held::ControlContext;
 use super::line::TextLine;
 use super::out;
 use crate::control::condition::Condition;
 use crate::control::{lookup, view};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
-
-/// Name of this face in rows.
-pub const FACE: &str = "cli";
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     if let BreakpointCommand::List = command {

@@ -1,91 +1,32 @@
 //! `pauses`, `resume` and the other commands on held calls.
 
 use std::io::Read as _;
-use std::path::Path;
 use std::time::Duration;
 
-use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
+use backstitch_core::control::{Pause, PauseDecision, PauseFilter, PauseId, PauseState};
 use backstitch_core::restore::OnConflict;
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::{Engine, OpenOptions};
 use serde_json::{Value, json};
 
 use super::args::{CliCommand, ConflictChoice, GlobalArgs};
-use super::breakpoint::{self, FACE};
-use super::context::{self, current_dir};
+use super::breakpoint;
 use super::control_args::{
     BackArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ResumeArgs, StepArgs, StepHow,
     StopArgs,
 };
+use super::control_context::{ControlContext, FACE};
+use super::debug;
 use super::error::{CliError, CliResult};
+use super::held_text;
 use super::line::TextLine;
 use super::out::{self, Out};
-use crate::control::{acts, guard, view, words};
+use crate::control::details::{self, Around};
+use crate::control::predict::read_disk;
+use crate::control::{acts, view, words};
 use crate::render::{self, BOLD, DIM, YELLOW};
 
 /// Interval at which `pauses --watch` looks for news.
 const WATCH: Duration = Duration::from_millis(100);
-
-/// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
-pub struct ControlContext<'a> {
-    pub workspace: Workspace,
-    pub out: &'a Out,
-}
-
-impl<'a> ControlContext<'a> {
-    pub fn open(global: &GlobalArgs, out: &'a Out) -> CliResult<Self> {
-        Ok(Self {
-            workspace: context::find(global)?,
-            out,
-        })
-    }
-
-    /// Refuses a command that comes from inside an agent.
-    pub fn guard(&self) -> CliResult<()> {
-        refuse_agents(&self.workspace)
-    }
-
-    /// The database; made if it is missing.
-    pub fn create(&self) -> CliResult<Control> {
-        Ok(Control::open(&self.workspace)?)
-    }
-
-    pub fn existing(&self) -> CliResult<Option<Control>> {
-        Ok(Control::open_existing(&self.workspace)?)
-    }
-
-    /// The database, or an error that nothing was ever armed.
-    pub fn required(&self) -> CliResult<Control> {
-        self.existing()?.ok_or_else(|| {
-            CliError::not_found("this workspace has no breakpoints and no held calls")
-                .hint("`backstitch breakpoint add --help` shows how to make one")
-        })
-    }
-
-    /// Converts a typed path to one relative to the root, with `/`.
-    pub fn path(&self, typed: &str) -> CliResult<String> {
-        let absolute = current_dir()?.join(typed);
-        let root = &self.workspace.root;
-        let path = absolute
-            .strip_prefix(root)
-            .map_or_else(|_| Path::new(typed).to_path_buf(), Path::to_path_buf);
-        let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
-            CliError::usage(format!(
-                "{} is outside of {}",
-                render::clean(typed),
-                root.display()
-            ))
-        })?;
-        Ok(inside.display())
-    }
-}
-
-/// Refuses a command that comes from inside an agent.
-pub fn refuse_agents(workspace: &Workspace) -> CliResult<()> {
-    match guard::check(workspace)? {
-        None => Ok(()),
-        Some(from) => Err(CliError::refused(from.reason()).hint(from.hint())),
-    }
-}
 
 /// Runs a command about breakpoints and held calls. None: it is another command.
 pub fn run(
@@ -111,6 +52,7 @@ pub fn run(
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
         CliCommand::Back(options) => with(&|context| back(context, &options)),
         CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
+        CliCommand::Debug => with(&|context| debug::run(context)),
         other => return Err(Box::new(other)),
     })
 }
@@ -377,7 +319,8 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     if context.out.json {
         return out::answer(json!({ "pause": document }));
     }
-    let text = serde_json::to_string_pretty(&document)
-        .map_err(|error| CliError::failed(error.to_string()))?;
-    context.out.text(&format!("{text}\n"))
+    let shown = details::details(&pause, Around::default(), &read_disk);
+    context
+        .out
+        .text(&held_text::text(&shown, context.out.paint))
 }

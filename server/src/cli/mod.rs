@@ -8,12 +8,15 @@ mod breakpoint;
 mod complete;
 pub mod context;
 mod control_args;
+mod control_context;
+mod debug;
 mod diff;
 pub mod error;
 mod files;
 mod gc;
 mod graph;
 mod held;
+mod held_text;
 mod hints;
 
 mod line;
@@ -65,7 +68,7 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()>
         CliCommand::Status => store::status(global, out),
         command => {
             if decides(&command) {
-                held::refuse_agents(&context::find(global)?)?;
+                control_context::refuse_agents(&context::find(global)?)?;
             }
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
@@ -206,6 +209,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Inject(_)
         | CliCommand::Back(_)
         | CliCommand::Inspect(_)
+        | CliCommand::Debug
         | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)

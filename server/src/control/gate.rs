@@ -533,7 +533,12 @@ impl AtGate<'_> {
         let takes_note = abilities
             .taken_at(&self.event.name)
             .contains(&crate::agents::AnswerPart::Note);
-        if !armed.messages || !takes_note || passed.abandoned {
+        if !takes_note || passed.abandoned {
+            return;
+        }
+        // a text may have come while the call was held
+        let come = || control.armed().is_ok_and(|armed| armed.messages);
+        if !armed.messages && (passed.pause.is_none() || !come()) {
             return;
         }
         let Ok(texts) = control.take_messages(&self.event.agent, &self.event.session) else {

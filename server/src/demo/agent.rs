@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 
 use super::scratch::Scratch;
 
+/// Time in seconds for which a call is held.
+const HOLD: &str = "120";
+
 const SESSION: &str = "5eed0000-0000-4000-8000-00000000demo";
 
 pub struct DemoAgent<'a> {
@@ -81,6 +84,20 @@ impl<'a> DemoAgent<'a> {
         )
     }
 
+    /// Announces an edit that a breakpoint holds, until somebody decides. Returns the reason for which it is refused.
+    pub fn held_edit(&mut self, path: &str, old: &str, new: &str) -> Result<String> {
+        self.calls += 1;
+        let payload = json!({
+            "tool_name": "Edit",
+            "tool_input": { "file_path": self.root.join(path), "old_string": old, "new_string": new },
+            "tool_use_id": format!("toolu_demo_{}", self.calls),
+        });
+        let answer = self.ask("PreToolUse", payload)?;
+        let answer: Value = serde_json::from_str(&answer).context("the hook's answer")?;
+        let reason = &answer["hookSpecificOutput"]["permissionDecisionReason"];
+        Ok(reason.as_str().unwrap_or_default().to_owned())
+    }
+
     /// Announces a call, executes it and reports the result.
     fn call(
         &mut self,
@@ -99,7 +116,14 @@ impl<'a> DemoAgent<'a> {
         self.send("PostToolUse", payload)
     }
 
-    fn send(&self, event: &str, mut payload: Value) -> Result<()> {
+    fn send(&self, event: &str, payload: Value) -> Result<()> {
+        let answer = self.ask(event, payload)?;
+        ensure!(answer.is_empty(), "the hook answered at {event}");
+        Ok(())
+    }
+
+    /// Sends an event, and returns the hook's answer.
+    fn ask(&self, event: &str, mut payload: Value) -> Result<String> {
         payload["session_id"] = SESSION.into();
         payload["cwd"] = json!(self.root);
         payload["hook_event_name"] = event.into();
@@ -109,7 +133,9 @@ impl<'a> DemoAgent<'a> {
         let mut command = Command::new(std::env::current_exe()?);
         self.scratch.environment(&mut command);
         let mut hook = command
-            .args(["hook", "claude-code", "--workspace"])
+            .args(["hook", "claude-code", "--limit", HOLD, "--workspace"])
+            // nobody sits before this agent: a held call waits for a command
+            .env("CLAUDE_CODE_SESSION_ATTENDED", "0")
             .arg(&self.root)
             .arg("--store-dir")
             .arg(self.scratch.store())
@@ -128,7 +154,6 @@ impl<'a> DemoAgent<'a> {
             output.status.success() && stderr.is_empty(),
             "the hook at {event}: {stderr}"
         );
-        ensure!(output.stdout.is_empty(), "the hook answered at {event}");
-        Ok(())
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }

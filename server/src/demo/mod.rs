@@ -9,6 +9,7 @@ mod scratch;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -43,6 +44,11 @@ const COMMANDS: [&str; 3] = [
 
 /// Number of lines whose lenses are shown.
 const LENSES: usize = 3;
+
+const HELD_PROMPT: &str = "Take PiB out again";
+const HELD_REASON: &str = "sizes go up to PiB: leave that line alone";
+/// Longest wait for a held call.
+const HELD_WAIT: Duration = Duration::from_mins(1);
 
 const OTHER_PROMPT: &str = "Leave the names; only note the limits";
 const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
@@ -139,6 +145,7 @@ impl Demo<'_> {
         self.who_wrote_it()?;
         self.in_an_editor()?;
         self.another_way(&mut agent, &after)?;
+        self.held_call(&mut agent)?;
         self.next()
     }
 
@@ -206,6 +213,48 @@ impl Demo<'_> {
         self.good("and the second one, too; neither is lost")?;
         self.line("")?;
         self.backstitch(&["log", "--graph", "--all"])
+    }
+
+    /// Stops the agent before an edit, looks at it, and refuses it with a reason.
+    fn held_call(&mut self, agent: &mut DemoAgent) -> Result<()> {
+        self.scratch.allow_control()?;
+        let before = self.scratch.snapshot()?;
+        self.backstitch(&["breakpoint", "add", "path", "src/**"])?;
+        self.prompt("t4", HELD_PROMPT)?;
+        agent.prompt(HELD_PROMPT)?;
+        self.tool("Edit", UNITS_FILE)?;
+        let reason = std::thread::scope(|scope| {
+            let held = scope.spawn(|| agent.held_edit(UNITS_FILE, UNITS.1, UNITS.0));
+            self.wait_for_pause()?;
+            self.backstitch(&["inspect"])?;
+            self.backstitch(&["deny", "-m", HELD_REASON])?;
+            held.join()
+                .map_err(|_| anyhow::anyhow!("the agent failed"))?
+        })?;
+        ensure!(reason == HELD_REASON, "the agent was told “{reason}”");
+        ensure_same(&before, &self.scratch.snapshot()?)?;
+        agent.stop()?;
+        self.good("stopped before it touched a file; the agent got your reason")?;
+        self.line("")
+    }
+
+    /// Waits until a call is held.
+    fn wait_for_pause(&self) -> Result<()> {
+        let began = Instant::now();
+        loop {
+            let mut command = Command::new(std::env::current_exe()?);
+            self.scratch.environment(&mut command);
+            let output = command
+                .args(["pauses", "--json", "--workspace"])
+                .arg(self.scratch.workspace())
+                .arg("--store-dir")
+                .arg(self.scratch.store())
+                .output()?;
+            if String::from_utf8_lossy(&output.stdout).contains("\"held\"") {
+                return Ok(());
+            }
+            ensure!(began.elapsed() < HELD_WAIT, "no call was held");
+        }
     }
 
     fn first_turn(&self, agent: &mut DemoAgent) -> Result<()> {

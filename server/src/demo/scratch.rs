@@ -81,6 +81,14 @@ impl Scratch {
             .env_remove("CLAUDE_PROJECT_DIR");
     }
 
+    /// Lets commands below the demo, which is the agent too, decide on held calls.
+    pub fn allow_control(&self) -> Result<()> {
+        let dir = self.root.join("config/backstitch");
+        fs::create_dir_all(&dir)?;
+        fs::write(dir.join("config.toml"), "[agents]\nallowControl = true\n")?;
+        Ok(())
+    }
+
     /// Writes the files and returns their number.
     pub fn fill(&self) -> Result<usize> {
         for (path, bytes) in FILES {

@@ -2,7 +2,9 @@
 
 mod breakpoints;
 mod decisions;
+mod generated;
 mod holds;
+mod real_agent;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -58,6 +60,16 @@ impl HeldHook {
     }
 
     /// The hook's answer, once it has ended.
+    /// The agent reads the answer no more.
+    fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    /// Waits for the end.
+    fn end(mut self) {
+        self.child.wait().expect("ended");
+    }
+
     pub fn answer(self) -> Value {
         let output = self.child.wait_with_output().expect("an output");
         assert!(output.status.success(), "{output:?}");

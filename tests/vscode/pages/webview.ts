@@ -12,9 +12,13 @@ export class Webview {
     this.frame = this.outer.first().contentFrame().locator('iframe#active-frame').contentFrame();
   }
 
-  /** Waits until the extension's page is shown. */
-  async ready(): Promise<void> {
+  /** Waits until the extension's page is shown. `again`: opens it anew, since the first page of a browser is lost at times. */
+  async ready(again?: () => Promise<void>): Promise<void> {
     const active = this.outer.first().contentFrame().locator('iframe#active-frame');
+    if (again !== undefined) {
+      const shown = await active.waitFor({ timeout: 15_000 }).then(() => true, () => false);
+      if (!shown) await again();
+    }
     await active.waitFor({ timeout: 120_000 });
   }
 

@@ -1,0 +1,78 @@
+//! Context of the commands about breakpoints and held calls, and their guard against agents.
+
+use std::path::Path;
+
+use backstitch_core::Workspace;
+use backstitch_core::control::Control;
+
+use super::args::GlobalArgs;
+use super::context::{self, current_dir};
+use super::error::{CliError, CliResult};
+use super::out::Out;
+use crate::control::guard;
+use crate::render;
+
+/// Name of this face in rows.
+pub const FACE: &str = "cli";
+
+/// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
+pub struct ControlContext<'a> {
+    pub workspace: Workspace,
+    pub out: &'a Out,
+}
+
+impl<'a> ControlContext<'a> {
+    pub fn open(global: &GlobalArgs, out: &'a Out) -> CliResult<Self> {
+        Ok(Self {
+            workspace: context::find(global)?,
+            out,
+        })
+    }
+
+    /// Refuses a command that comes from inside an agent.
+    pub fn guard(&self) -> CliResult<()> {
+        refuse_agents(&self.workspace)
+    }
+
+    /// The database; made if it is missing.
+    pub fn create(&self) -> CliResult<Control> {
+        Ok(Control::open(&self.workspace)?)
+    }
+
+    pub fn existing(&self) -> CliResult<Option<Control>> {
+        Ok(Control::open_existing(&self.workspace)?)
+    }
+
+    /// The database, or an error that nothing was ever armed.
+    pub fn required(&self) -> CliResult<Control> {
+        self.existing()?.ok_or_else(|| {
+            CliError::not_found("this workspace has no breakpoints and no held calls")
+                .hint("`backstitch breakpoint add --help` shows how to make one")
+        })
+    }
+
+    /// Converts a typed path to one relative to the root, with `/`.
+    pub fn path(&self, typed: &str) -> CliResult<String> {
+        let absolute = current_dir()?.join(typed);
+        let root = &self.workspace.root;
+        let path = absolute
+            .strip_prefix(root)
+            .map_or_else(|_| Path::new(typed).to_path_buf(), Path::to_path_buf);
+        let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
+            CliError::usage(format!(
+                "{} is outside of {}",
+                render::clean(typed),
+                root.display()
+            ))
+        })?;
+        Ok(inside.display())
+    }
+}
+
+/// Refuses a command that comes from inside an agent.
+pub fn refuse_agents(workspace: &Workspace) -> CliResult<()> {
+    match guard::check(workspace)? {
+        None => Ok(()),
+        Some(from) => Err(CliError::refused(from.reason()).hint(from.hint())),
+    }
+}

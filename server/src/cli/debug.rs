@@ -1,0 +1,232 @@
+//! `debug`: waits for held calls, shows each, and decides by one key, as a debugger in a terminal does.
+
+use std::process::Command;
+use std::time::Duration;
+
+use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
+use backstitch_core::restore::OnConflict;
+use backstitch_core::{Engine, OpenOptions};
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use serde_json::Value;
+
+use super::control_context::{ControlContext, FACE};
+use super::error::{CliError, CliResult};
+use super::held_text;
+use crate::control::details::{self, Around};
+use crate::control::predict::read_disk;
+use crate::control::{acts, words};
+use crate::render::{self, DIM};
+
+/// Interval at which it looks for held calls.
+const WAIT: Duration = Duration::from_millis(100);
+
+const HELP: &str = "\
+c  continue: the call goes on            d [REASON]  deny it, with a reason for the model
+n  step: go on, hold the next call       k  skip it; the agent goes on without it
+s  step into: hold the next of any thread  b [N]  take the last N steps out, and deny it
+o  step out of the subagent, or the turn  x [REASON]  deny it, and stop the turn
+e  edit its input in $EDITOR             i TEXT  tell the model something
+r  show it again                         q  quit; it stays held
+";
+
+/// The next thing to do.
+enum Next {
+    /// Show the call that is held now.
+    Show,
+    /// Ask again.
+    Ask,
+    Quit,
+}
+
+struct Debugger<'a> {
+    context: &'a ControlContext<'a>,
+    control: Control,
+    editor: DefaultEditor,
+    /// The input as the user changed it, of this held call.
+    changed: Option<(PauseId, Value)>,
+}
+
+pub fn run(context: &ControlContext) -> CliResult<()> {
+    context.guard()?;
+    let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
+    let mut debugger = Debugger {
+        context,
+        control: context.create()?,
+        editor: DefaultEditor::new().map_err(failed)?,
+        changed: None,
+    };
+    loop {
+        let pause = debugger.next_held()?;
+        debugger.show(&pause)?;
+        loop {
+            let prompt = format!("({}) ", pause.id);
+            let line = match debugger.editor.readline(&prompt) {
+                Ok(line) => line,
+                Err(ReadlineError::Interrupted) => continue,
+                Err(ReadlineError::Eof) => return Ok(()),
+                Err(error) => return Err(failed(error)),
+            };
+            debugger.editor.add_history_entry(line.as_str()).ok();
+            match debugger.act(&pause, line.trim()) {
+                Ok(Next::Show) => break,
+                Ok(Next::Ask) => {}
+                Ok(Next::Quit) => return Ok(()),
+                Err(error) => {
+                    context.out.note("error", &error.message);
+                    let now = debugger.control.pause(pause.id)?;
+                    if now.is_none_or(|now| now.state != PauseState::Held) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Debugger<'_> {
+    /// Waits for a call that is held.
+    fn next_held(&mut self) -> CliResult<Pause> {
+        let mut is_told = false;
+        loop {
+            let held = self.control.pauses(PauseFilter::Open)?;
+            let held = held
+                .into_iter()
+                .find(|pause| pause.state == PauseState::Held);
+            if let Some(pause) = held {
+                let face = format!("{FACE} {}", std::process::id());
+                self.control.acknowledge(pause.id, &face)?;
+                return Ok(pause);
+            }
+            if !is_told {
+                let text = "Waiting for a held call. Ctrl-C ends it.\n";
+                self.context
+                    .out
+                    .remark(&self.context.out.paint.on(DIM, text))?;
+                is_told = true;
+            }
+            std::thread::sleep(WAIT);
+        }
+    }
+
+    fn show(&self, pause: &Pause) -> CliResult<()> {
+        let mut shown = details::details(pause, Around::default(), &read_disk);
+        if let Some((_, input)) = self.changed.as_ref().filter(|(id, _)| *id == pause.id) {
+            let changed = details::predicted(pause, input.clone(), &read_disk);
+            (shown.input, shown.predicted) = (changed.input, changed.predicted);
+        }
+        let text = held_text::text(&shown, self.context.out.paint);
+        self.context.out.text(&text)?;
+        self.context
+            .out
+            .remark("c continue · n step · d deny · k skip · e edit · h help\n")
+    }
+
+    fn act(&mut self, pause: &Pause, line: &str) -> CliResult<Next> {
+        let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let rest = rest.trim();
+        let message = || (!rest.is_empty()).then(|| rest.to_owned());
+        let decision = match key {
+            "c" | "continue" => match self.changed.take().filter(|(id, _)| *id == pause.id) {
+                Some((_, input)) => PauseDecision::Change { input },
+                None => PauseDecision::Continue,
+            },
+            "n" | "step" => return self.step(pause, "over"),
+            "s" => return self.step(pause, "into"),
+            "o" => return self.step(pause, "out"),
+            "d" | "deny" => PauseDecision::Deny {
+                message: message().unwrap_or_else(words::refused),
+            },
+            "k" | "skip" => PauseDecision::Skip,
+            "x" | "stop" => PauseDecision::Stop { message: message() },
+            "b" | "back" => return self.back(pause, rest),
+            "e" | "edit" => {
+                self.edit(pause)?;
+                self.show(pause)?;
+                return Ok(Next::Ask);
+            }
+            "i" | "inject" if !rest.is_empty() => {
+                let (agent, session) = (&pause.call.agent, &pause.call.session);
+                self.control
+                    .inject(Some(agent), Some(session), rest, FACE)?;
+                return Ok(Next::Ask);
+            }
+            "r" => {
+                self.show(pause)?;
+                return Ok(Next::Ask);
+            }
+            "q" | "quit" => return Ok(Next::Quit),
+            "" => return Ok(Next::Ask),
+            _ => {
+                self.context.out.text(HELP)?;
+                return Ok(Next::Ask);
+            }
+        };
+        self.decide(pause, &decision)
+    }
+
+    fn decide(&mut self, pause: &Pause, decision: &PauseDecision) -> CliResult<Next> {
+        self.control.decide(pause.id, decision, None, FACE)?;
+        Ok(Next::Show)
+    }
+
+    fn step(&mut self, pause: &Pause, how: &str) -> CliResult<Next> {
+        let until = acts::step_until(pause, how);
+        self.control
+            .decide(pause.id, &PauseDecision::Continue, until.as_ref(), FACE)?;
+        Ok(Next::Show)
+    }
+
+    fn back(&mut self, pause: &Pause, typed: &str) -> CliResult<Next> {
+        let steps = match typed {
+            "" => 1,
+            number => number.parse().map_err(|_| {
+                CliError::usage(format!(
+                    "`{}` is not a number of steps",
+                    render::clean(number)
+                ))
+            })?,
+        };
+        let workspace = &self.context.workspace;
+        let mut engine = Engine::open_with(workspace, OpenOptions::COMMAND.existing())?;
+        let stepped = acts::back(&mut engine, pause, steps, OnConflict::Fail)?;
+        let message = stepped.message;
+        self.decide(pause, &PauseDecision::Back { message })
+    }
+
+    /// Has the user edit the input as JSON.
+    fn edit(&mut self, pause: &Pause) -> CliResult<()> {
+        let failed = |what: &str, error: &dyn std::fmt::Display| {
+            CliError::failed(format!("{what}: {error}"))
+        };
+        let known = self.changed.take().filter(|(id, _)| *id == pause.id);
+        let input = known.map_or_else(|| details::input(pause), |(_, input)| input);
+        let text = serde_json::to_string_pretty(&input).unwrap_or_default();
+        let file = tempfile::Builder::new()
+            .prefix("backstitch-input-")
+            .suffix(".json")
+            .tempfile()
+            .map_err(|error| failed("a file for the input", &error))?;
+        std::fs::write(file.path(), text + "\n")
+            .map_err(|error| failed("a file for the input", &error))?;
+        let editor = std::env::var("VISUAL")
+            .or_else(|_| std::env::var("EDITOR"))
+            .unwrap_or_else(|_| "vi".to_owned());
+        let status = Command::new("sh")
+            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+            .arg(file.path())
+            .status()
+            .map_err(|error| failed(&editor, &error))?;
+        if !status.success() {
+            return Err(CliError::failed(format!(
+                "{editor} failed; the input stays as it was"
+            )));
+        }
+        let text = std::fs::read_to_string(file.path())
+            .map_err(|error| failed("the changed input", &error))?;
+        let input: Value = serde_json::from_str(&text)
+            .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))?;
+        self.changed = Some((pause.id, input));
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! A held call as text: the reason, the places that it stands in, and the files that it would write.
+
+use std::fmt::Write as _;
+
+use backstitch_protocol::{PauseDetails, PredictedFile, Text};
+use serde_json::Value;
+
+use crate::render::{self, BLUE, BOLD, DIM, GREEN, Paint, RED, YELLOW};
+
+/// Maximum number of lines of a difference.
+const MAX_LINES: usize = 200;
+
+/// Shows a held call with everything that a person decides by.
+pub fn text(details: &PauseDetails, paint: Paint) -> String {
+    let pause = &details.pause;
+    let mut text = String::new();
+    let head = format!("{} {}", pause.id, render::clean(&pause.summary));
+    writeln!(text, "{}", paint.on(BOLD, &head)).ok();
+    let places: Vec<String> = details
+        .stack
+        .iter()
+        .map(|frame| render::clean(&frame.name))
+        .collect();
+    writeln!(text, "  {}", paint.on(DIM, &places.join(" › "))).ok();
+    let by = pause.breakpoint.as_deref().unwrap_or("a step");
+    let why = format!("held by {by}: {}", render::clean(&pause.why));
+    writeln!(text, "  {}", paint.on(YELLOW, &why)).ok();
+    for other in &details.others {
+        writeln!(text, "  {}", paint.on(DIM, &render::clean(other))).ok();
+    }
+    if let Some(unpredicted) = &details.unpredicted {
+        text.push_str(&input(&details.input, paint));
+        writeln!(text, "  {}", paint.on(DIM, &unpredicted.reason)).ok();
+        for path in unpredicted.paths.iter().filter_map(Text::plain) {
+            writeln!(text, "  may concern {}", render::clean(path)).ok();
+        }
+    }
+    for file in &details.predicted {
+        text.push_str(&difference(file, paint));
+    }
+    text
+}
+
+/// The fields of an input, each in a line.
+fn input(input: &Value, paint: Paint) -> String {
+    let mut text = String::new();
+    let Some(fields) = input.as_object() else {
+        return text;
+    };
+    for (name, value) in fields {
+        let value = match value {
+            Value::String(value) => render::clean(value),
+            value => value.to_string(),
+        };
+        writeln!(
+            text,
+            "  {} {}",
+            paint.on(BLUE, name),
+            render::cut(&value, 200)
+        )
+        .ok();
+    }
+    text
+}
+
+fn difference(file: &PredictedFile, paint: Paint) -> String {
+    let mut text = String::new();
+    let path = render::clean(Text::plain(&file.path).unwrap_or("?"));
+    let counts = match (file.added, file.removed) {
+        (Some(added), Some(removed)) => paint.counts(added, removed),
+        _ => String::new(),
+    };
+    writeln!(text, "  {} {path}  {counts}", file.letter).ok();
+    if let Some(why) = &file.why {
+        let word = if file.fails { "will fail" } else { "not sure" };
+        writeln!(text, "  {}", paint.on(YELLOW, &format!("{word}: {why}"))).ok();
+    }
+    let (now, then) = (file.now.as_deref(), file.then.as_deref());
+    let diff = similar::TextDiff::from_lines(now.unwrap_or_default(), then.unwrap_or_default());
+    let unified = diff.unified_diff().context_radius(3).to_string();
+    let mut lines = unified.lines();
+    for line in lines.by_ref().take(MAX_LINES) {
+        let style = match line.as_bytes().first() {
+            Some(b'+') => GREEN,
+            Some(b'-') => RED,
+            Some(b'@') => BLUE,
+            _ => DIM,
+        };
+        writeln!(text, "  {}", paint.on(style, &render::clean(line))).ok();
+    }
+    let left = lines.count();
+    if left > 0 {
+        let more = render::plural(left, "more line", "more lines");
+        writeln!(text, "  {}", paint.on(DIM, &more)).ok();
+    }
+    text
+}

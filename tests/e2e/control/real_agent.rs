@@ -1,0 +1,414 @@
+//! Held calls of the real Claude Code, offline against a scripted model: the effect of each decision on disk, in the history
+//! and in the model's next request.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use super::Watcher;
+use crate::real_claude::{agents, rig};
+use crate::support::{World, finish};
+
+const MAIN: &str = "one\ntwo\nthree\n";
+
+/// A workspace with the hooks of the real agent, and its scripted work.
+struct Session {
+    world: World,
+    agents: PathBuf,
+    script: PathBuf,
+}
+
+/// The end of a session.
+struct Ended {
+    /// Requests to the model, oldest first.
+    requests: Vec<Value>,
+}
+
+impl Session {
+    /// `steps`: the work of the main conversation; `rest`: other parts of the script.
+    fn new(test: &str, steps: &Value, rest: Option<Value>) -> Option<Self> {
+        let agents = agents(test)?;
+        let world = World::committed(&[("a.txt", MAIN), ("b.txt", "b\n")]);
+        world.ok(["setup", "claude-code", "--scope", "user"]);
+        let part = match rest {
+            Some(rest) => json!({ "steps": steps, "if": rest }),
+            None => steps.clone(),
+        };
+        let script = world.home.join("script.json");
+        let whole = json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, "claude": part });
+        fs::write(&script, whole.to_string()).expect("written");
+        Some(Self {
+            world,
+            agents,
+            script,
+        })
+    }
+
+    /// Runs the agent, while `person` decides on its held calls.
+    fn run(&self, person: impl FnOnce(&World, &mut Watcher)) -> Ended {
+        thread::scope(|scope| {
+            let mut watcher = Watcher::start(&self.world);
+            let playing = scope.spawn(|| self.play());
+            person(&self.world, &mut watcher);
+            playing.join().expect("the agent ends")
+        })
+    }
+
+    fn play(&self) -> Ended {
+        let world = &self.world;
+        let mut command = world.command("python3");
+        command.arg(rig().join("run_agent.py")).arg("claude");
+        command.arg("--dest").arg(&self.agents);
+        command.arg("--script").arg(&self.script);
+        command.arg("--workspace").arg(&world.root);
+        command.arg("--home").arg(&world.home);
+        // the hook of a headless agent holds, whoever watches
+        for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+            let (_, value) = world
+                .env()
+                .into_iter()
+                .find(|(n, _)| *n == name)
+                .expect("set");
+            command
+                .arg("--env")
+                .arg(format!("{name}={}", value.display()));
+        }
+        let output = finish(&mut command, b"").expect_code(0);
+        let report = output.json();
+        assert_eq!(report["exit"], 0, "{output}");
+        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
+        let rows = fs::read_to_string(log).expect("the model's log");
+        let rows = rows
+            .lines()
+            .map(|row| serde_json::from_str(row).expect("JSON"));
+        Ended {
+            requests: rows.collect(),
+        }
+    }
+}
+
+impl Ended {
+    /// True if a request to the model has this text.
+    fn model_saw(&self, text: &str) -> bool {
+        let wanted = serde_json::to_string(text).expect("text");
+        let wanted = wanted.trim_matches('"');
+        self.requests
+            .iter()
+            .any(|request| request.to_string().contains(wanted))
+    }
+}
+
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    json!({"tool": "Edit", "args": {
+        "file_path": format!("{{{{workspace}}}}/{path}"), "old_string": old, "new_string": new,
+    }})
+}
+
+fn read(path: &str) -> Value {
+    json!({"tool": "Read", "args": {"file_path": format!("{{{{workspace}}}}/{path}")}})
+}
+
+fn bash(command: &str) -> Value {
+    json!({"tool": "Bash", "args": {"command": command, "description": "run it"}})
+}
+
+/// Reads a.txt, edits it, and ends.
+fn one_edit() -> Value {
+    json!([read("a.txt"), edit("a.txt", "two", "2"), {"text": "done"}])
+}
+
+/// True if no call of an agent is under way.
+fn is_idle(world: &World) -> bool {
+    let status = world.json(["status"]);
+    status["open_calls"].as_u64().unwrap_or(0) == 0
+}
+
+/// S2-001, S2-003, S2-005: breakpoints of these kinds hold the edit before the file changes. It then goes on, as it is.
+#[test]
+fn every_kind_holds_before_the_file_changes() {
+    let kinds: [&[&str]; 7] = [
+        &["tool", "Edit"],
+        &["path", "*.txt"],
+        &["line", "a.txt:2"],
+        &["pattern", "OLD_STRING"],
+        &["content", "^2$"],
+        &["iteration", "2"],
+        &["budget", "calls", "1"],
+    ];
+    for kind in kinds {
+        let test = "every_kind_holds_before_the_file_changes";
+        let Some(session) = Session::new(test, &one_edit(), None) else {
+            return;
+        };
+        let add: Vec<&str> = ["breakpoint", "add"]
+            .into_iter()
+            .chain(kind.iter().copied())
+            .collect();
+        session.world.ok(add);
+        let ended = session.run(|world, watcher| {
+            let mut pause = watcher.until("held");
+            // a path breakpoint holds the reading call, too
+            while pause["tool"] == "Read" {
+                world.ok(["resume"]);
+                pause = watcher.until("held");
+            }
+            assert_eq!(pause["tool"], "Edit", "{kind:?}");
+            assert_eq!(world.read("a.txt"), MAIN, "{kind:?}");
+            world.ok(["resume"]);
+            watcher.until("answered");
+        });
+        assert_eq!(
+            session.world.read("a.txt"),
+            MAIN.replace("two", "2"),
+            "{kind:?}"
+        );
+        assert!(ended.model_saw("done") || !ended.requests.is_empty());
+        assert!(is_idle(&session.world));
+        let blame = session.world.json(["blame", "a.txt"]);
+        assert_eq!(blame["lines"][1]["by"], "agent", "{kind:?}");
+    }
+}
+
+/// A command breakpoint holds a shell command, which is skipped.
+#[test]
+fn a_command_is_held_and_skipped() {
+    let steps = json!([bash("echo secret > c.txt"), {"text": "done"}]);
+    let Some(session) = Session::new("a_command_is_held_and_skipped", &steps, None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "command", "secret"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        assert!(!world.exists("c.txt"));
+        world.ok(["skip"]);
+    });
+    assert!(!session.world.exists("c.txt"));
+    assert!(ended.model_saw("The user skipped this call."));
+    assert!(is_idle(&session.world));
+}
+
+/// A changed input is what the tool does, the history has, and the model is told. Nothing is allowed by us.
+#[test]
+fn a_changed_input_runs_and_is_told() {
+    let Some(session) = Session::new("a_changed_input_runs_and_is_told", &one_edit(), None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let ended = session.run(|world, watcher| {
+        let pause = watcher.until("held");
+        let held = world.json(["inspect"]);
+        let mut input = held["pause"]["input"].clone();
+        input["new_string"] = json!("zwei");
+        world.write("../input.json", input.to_string());
+        world.ok(["resume", "p1", "--input", "../input.json"]);
+        assert_eq!(pause["id"], "p1");
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN.replace("two", "zwei"));
+    assert!(ended.model_saw("The user changed this call before it ran."));
+    let log = session.world.json(["log", "--kind", "step"]);
+    let change = &log["checkpoints"][0]["changes"][0];
+    assert_eq!(change["path"], "a.txt", "{log:#}");
+    session.world.ok(["rewind", "t1", "--yes"]);
+    assert_eq!(session.world.read("a.txt"), MAIN);
+}
+
+/// A denied call leaves nothing behind, and the model gets the reason.
+#[test]
+fn a_denied_call_tells_the_model_why() {
+    let Some(session) = Session::new("a_denied_call_tells_the_model_why", &one_edit(), None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        world.ok(["deny", "-m", "use the helper in util.rs"]);
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN);
+    assert!(ended.model_saw("use the helper in util.rs"));
+    assert!(is_idle(&session.world));
+    let log = session.world.json(["log", "--kind", "step"]);
+    assert_eq!(log["checkpoints"].as_array().map(Vec::len), Some(0));
+}
+
+/// `stop` ends the turn: no further call, no open turn.
+#[test]
+fn a_stopped_turn_is_over() {
+    let steps = json!([read("a.txt"), edit("a.txt", "two", "2"), edit("a.txt", "one", "1"), {"text": "done"}]);
+    let Some(session) = Session::new("a_stopped_turn_is_over", &steps, None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    session.run(|world, watcher| {
+        watcher.until("held");
+        world.ok(["stop", "-m", "this is enough"]);
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN);
+    assert!(is_idle(&session.world));
+    let held = session.world.json(["pauses", "--all"]);
+    assert_eq!(held["pauses"].as_array().map(Vec::len), Some(1));
+}
+
+/// An error breakpoint holds after the call, before the model's next request; a text goes with the answer.
+#[test]
+fn an_error_is_held_before_the_model_hears_of_it() {
+    let steps = json!([bash("echo half > c.txt; exit 3"), {"text": "done"}]);
+    let Some(session) = Session::new(
+        "an_error_is_held_before_the_model_hears_of_it",
+        &steps,
+        None,
+    ) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "error"]);
+    let ended = session.run(|world, watcher| {
+        let pause = watcher.until("held");
+        assert_eq!(pause["at"], "after");
+        assert_eq!(world.read("c.txt"), "half\n");
+        world.ok(["inject", "look at the exit code"]);
+        world.ok(["resume"]);
+    });
+    assert!(ended.model_saw("look at the exit code"));
+}
+
+/// Steps: over one call to the next, and back over two.
+#[test]
+fn steps_go_over_and_back() {
+    let steps = json!([
+        read("a.txt"), edit("a.txt", "one", "1"), edit("a.txt", "two", "2"), edit("a.txt", "three", "3"),
+        {"text": "done"},
+    ]);
+    let Some(session) = Session::new("steps_go_over_and_back", &steps, None) else {
+        return;
+    };
+    session
+        .world
+        .ok(["breakpoint", "add", "tool", "Edit", "--once"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        world.ok(["step"]);
+        let second = watcher.until("held");
+        assert_eq!(world.read("a.txt"), MAIN.replace("one", "1"));
+        assert_eq!(second["iteration"], 3);
+        world.ok(["step", "file"]);
+        // the third edit names the same file: only the next turn, or another file, would be held
+        watcher.until("answered");
+    });
+    assert!(!ended.requests.is_empty());
+    assert_eq!(session.world.read("a.txt"), "1\n2\n3\n");
+
+    let Some(session) = Session::new("steps_go_over_and_back", &steps, None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "iteration", "4"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        assert_eq!(world.read("a.txt"), "1\n2\nthree\n");
+        world.ok(["back", "2"]);
+        watcher.until("answered");
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN);
+    assert!(ended.model_saw("The user took your last 2 steps out"));
+}
+
+/// An agent does not free itself by accident: each deciding command is refused in its own shell, however it is started.
+#[test]
+fn an_agent_does_not_decide_on_its_own_calls() {
+    let program = crate::support::binary::path().display();
+    let tries = [
+        format!("{program} resume"),
+        format!("sh -c '{program} breakpoint clear'"),
+        format!("nohup {program} skip"),
+        format!("setsid --wait {program} deny -m no"),
+        format!("env -i PATH=$PATH HOME=$HOME XDG_STATE_HOME=$XDG_STATE_HOME {program} stop"),
+        format!("{program} rewind t1 --yes"),
+        format!("{program} clear --yes"),
+    ];
+    let all: Vec<String> = tries
+        .iter()
+        .map(|line| format!("{line} >> out.log 2>&1 < /dev/null; echo \"status $?\" >> out.log"))
+        .collect();
+    let steps = json!([bash("true"), bash(&all.join("\n")), {"text": "done"}]);
+    let test = "an_agent_does_not_decide_on_its_own_calls";
+    let Some(session) = Session::new(test, &steps, None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "command", "^true$"]);
+    session.run(|world, watcher| {
+        watcher.until("held");
+        // the user's terminal is not refused
+        world.ok(["resume"]);
+    });
+    let said = session.world.read("out.log");
+    let refused = said.matches("may not decide on its own calls").count();
+    assert_eq!(refused, tries.len(), "{said}");
+    assert_eq!(said.matches("status 1").count(), tries.len(), "{said}");
+    assert!(said.contains("agents.allowControl"), "{said}");
+    let left = session.world.json(["breakpoint", "list"]);
+    assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(1));
+}
+
+/// The setting lets it decide.
+#[test]
+fn an_agent_decides_where_the_user_allows_it() {
+    let program = crate::support::binary::path().display();
+    let steps = json!([bash("true"), bash(&format!("{program} breakpoint clear > out.log 2>&1")), {"text": "done"}]);
+    let test = "an_agent_decides_where_the_user_allows_it";
+    let Some(session) = Session::new(test, &steps, None) else {
+        return;
+    };
+    session.world.configure("[agents]\nallowControl = true\n");
+    session.world.ok(["breakpoint", "add", "command", "^true$"]);
+    session.run(|world, watcher| {
+        watcher.until("held");
+        world.ok(["resume"]);
+    });
+    let left = session.world.json(["breakpoint", "list"]);
+    assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(0));
+}
+
+/// A hook that is killed while it holds: the guard that setup wrote keeps the call from running.
+#[test]
+fn a_killed_hook_denies() {
+    let Some(session) = Session::new("a_killed_hook_denies", &one_edit(), None) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        kill_hook(world);
+        watcher.until("lost");
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN);
+    assert!(ended.model_saw("its hook was killed while it held this call"));
+}
+
+/// Kills the hook that holds a call of this world.
+fn kill_hook(world: &World) {
+    let home = format!("HOME={}\0", world.home.display());
+    let mut killed = 0;
+    for process in fs::read_dir("/proc").expect("processes").flatten() {
+        let read = |name: &str| fs::read(process.path().join(name)).unwrap_or_default();
+        let command = String::from_utf8_lossy(&read("cmdline")).into_owned();
+        let is_hook = command
+            .split('\0')
+            .next()
+            .is_some_and(|program| program.ends_with("/backstitch"))
+            && command.contains("\0hook\0");
+        if is_hook && String::from_utf8_lossy(&read("environ")).contains(&home) {
+            let pid = process.file_name();
+            let ended = std::process::Command::new("kill")
+                .arg("-9")
+                .arg(&pid)
+                .status();
+            assert!(
+                ended.expect("kill").success(),
+                "{}",
+                Path::new(&pid).display()
+            );
+            killed += 1;
+        }
+    }
+    assert_eq!(killed, 1, "one hook holds");
+}
