@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::complete;
 use super::control_args::{
-    BackArgs, BreakpointArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ResumeArgs,
-    StepArgs, StopArgs,
+    BackArgs, BreakpointArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs,
+    ResumeArgs, StepArgs, StopArgs,
 };
 
 const REVISIONS: &str = "\
@@ -363,7 +363,7 @@ pub enum CliCommand {
             Keys: c continue, n step, s step into, o step out, d deny, k skip, e edit the input, i tell the model, b back, \
             x stop, r show again, q quit."
     )]
-    Debug,
+    Debug(DebugArgs),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {

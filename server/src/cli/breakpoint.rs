@@ -37,7 +37,7 @@ pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()
 fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     let control = context.create()?;
     let (spec, base, options) = spec(context, kind)?;
-    let made = control.add_breakpoint(new(spec, base, options)?)?;
+    let made = control.add_breakpoint(new(context, spec, base, options)?)?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
     }
@@ -115,10 +115,12 @@ fn spec(
 }
 
 fn new(
+    context: &ControlContext,
     spec: BreakpointSpec,
     base: Option<Vec<u8>>,
     options: BreakpointOptions,
 ) -> CliResult<NewBreakpoint> {
+    let session = context.session(options.session.as_deref())?;
     if let Some(jq) = &options.when {
         Condition::compile(jq)
             .map_err(|reason| CliError::usage(format!("the condition `{jq}`: {reason}")))?;
@@ -133,7 +135,7 @@ fn new(
         moment: options.after.then_some(CallMoment::After),
         scope: BreakpointScope {
             agent: options.agent,
-            session: options.session,
+            session,
             subagent: options.subagent,
         },
         condition: options.when,

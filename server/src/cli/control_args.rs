@@ -212,6 +212,9 @@ pub struct HeldArgs {
 
 #[derive(Debug, Args)]
 pub struct PausesArgs {
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
     /// List ended ones, too
     #[arg(long)]
     pub all: bool,
@@ -307,4 +310,11 @@ pub struct BackArgs {
     /// Decide about lines that both sides changed
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: ConflictChoice,
+}
+
+#[derive(Debug, Args)]
+pub struct DebugArgs {
+    /// Only calls of this session
+    #[arg(short, long, value_name = "ID", add = complete::sessions())]
+    pub session: Option<String>,
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use backstitch_core::Workspace;
 use backstitch_core::control::Control;
+use backstitch_core::{Engine, Error, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
 use super::context::{self, current_dir};
@@ -32,6 +32,19 @@ impl<'a> ControlContext<'a> {
     /// Refuses a command that comes from inside an agent.
     pub fn guard(&self) -> CliResult<()> {
         refuse_agents(&self.workspace)
+    }
+
+    /// Returns the agent's own id of a session that was typed. A session of which nothing is recorded is named by its id.
+    pub fn session(&self, typed: Option<&str>) -> CliResult<Option<String>> {
+        let Some(typed) = typed else {
+            return Ok(None);
+        };
+        let known = match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
+            Ok(engine) => engine.history().native_session(typed)?,
+            Err(Error::NoStore(_)) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Some(known.unwrap_or_else(|| typed.to_owned())))
     }
 
     /// The database; made if it is missing.

@@ -10,9 +10,10 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use serde_json::Value;
 
+use super::control_args::DebugArgs;
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
-use super::held_text;
+use super::{held, held_text};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, words};
@@ -45,9 +46,10 @@ struct Debugger<'a> {
     editor: DefaultEditor,
     /// The input as the user changed it, of this held call.
     changed: Option<(PauseId, Value)>,
+    session: Option<String>,
 }
 
-pub fn run(context: &ControlContext) -> CliResult<()> {
+pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
     context.guard()?;
     let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
     let mut debugger = Debugger {
@@ -55,6 +57,7 @@ pub fn run(context: &ControlContext) -> CliResult<()> {
         control: context.create()?,
         editor: DefaultEditor::new().map_err(failed)?,
         changed: None,
+        session: context.session(options.session.as_deref())?,
     };
     loop {
         let pause = debugger.next_held()?;
@@ -90,9 +93,10 @@ impl Debugger<'_> {
         let mut is_told = false;
         loop {
             let held = self.control.pauses(PauseFilter::Open)?;
+            let session = self.session.as_deref();
             let held = held
                 .into_iter()
-                .find(|pause| pause.state == PauseState::Held);
+                .find(|pause| pause.state == PauseState::Held && held::is_of(pause, session));
             if let Some(pause) = held {
                 let face = format!("{FACE} {}", std::process::id());
                 self.control.acknowledge(pause.id, &face)?;

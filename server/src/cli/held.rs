@@ -52,14 +52,14 @@ pub fn run(
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
         CliCommand::Back(options) => with(&|context| back(context, &options)),
         CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
-        CliCommand::Debug => with(&|context| debug::run(context)),
+        CliCommand::Debug(options) => with(&|context| debug::run(context, &options)),
         other => return Err(Box::new(other)),
     })
 }
 
 fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     if options.watch {
-        return watch(context);
+        return watch(context, options);
     }
     let filter = if options.all {
         PauseFilter::All
@@ -70,8 +70,11 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         Some(control) => control.pauses(filter)?,
         None => Vec::new(),
     };
+    let session = context.session(options.session.as_deref())?;
+    let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
+    let all: Vec<&Pause> = all.iter().filter(is_wanted).collect();
     if context.out.json {
-        let all: Vec<_> = all.iter().map(view::pause).collect();
+        let all: Vec<_> = all.iter().map(|pause| view::pause(pause)).collect();
         return out::answer(json!({ "pauses": all }));
     }
     if all.is_empty() {
@@ -80,6 +83,11 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     let lines = all.iter().map(|pause| line(context, pause));
     let text: String = lines.collect();
     context.out.text(&text)
+}
+
+/// True if a call is of this session, named by its id or the beginning of it.
+pub fn is_of(pause: &Pause, session: Option<&str>) -> bool {
+    session.is_none_or(|session| pause.call.session.starts_with(session))
 }
 
 fn line(context: &ControlContext, pause: &Pause) -> String {
@@ -99,7 +107,8 @@ fn line(context: &ControlContext, pause: &Pause) -> String {
 }
 
 /// Shows held calls as they come. Each counts as seen.
-fn watch(context: &ControlContext) -> CliResult<()> {
+fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
+    let session = context.session(options.session.as_deref())?;
     let control = context.create()?;
     let face = format!("{FACE} {}", std::process::id());
     let mut shown: Vec<(PauseId, PauseState)> = Vec::new();
@@ -113,7 +122,8 @@ fn watch(context: &ControlContext) -> CliResult<()> {
             for pause in control.pauses(PauseFilter::All)? {
                 let state = (pause.id, pause.state);
                 let is_old = shown.is_empty() && !pause.state.is_open();
-                if shown.contains(&state) || is_old {
+                let is_other = !is_of(&pause, session.as_deref());
+                if shown.contains(&state) || is_old || is_other {
                     continue;
                 }
                 shown.retain(|(id, _)| *id != pause.id);
@@ -136,7 +146,11 @@ fn watch(context: &ControlContext) -> CliResult<()> {
 fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
     context.guard()?;
     let control = context.create()?;
-    let made = control.pause_next(options.session.as_deref(), options.all, FACE)?;
+    let made = control.pause_next(
+        context.session(options.session.as_deref())?.as_deref(),
+        options.all,
+        FACE,
+    )?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
     }
@@ -147,7 +161,8 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
 
 fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) -> CliResult<Pause> {
     context.guard()?;
-    Ok(context.required()?.open_pause(pause, session)?)
+    let session = context.session(session)?;
+    Ok(context.required()?.open_pause(pause, session.as_deref())?)
 }
 
 fn decide(context: &ControlContext, options: &HeldArgs, decision: &PauseDecision) -> CliResult<()> {
@@ -280,7 +295,12 @@ fn stop(context: &ControlContext, options: &StopArgs) -> CliResult<()> {
 fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
     context.guard()?;
     let control = context.create()?;
-    control.inject(None, options.session.as_deref(), &options.text, FACE)?;
+    control.inject(
+        None,
+        context.session(options.session.as_deref())?.as_deref(),
+        &options.text,
+        FACE,
+    )?;
     if context.out.json {
         return out::answer(json!({ "injected": true }));
     }
@@ -311,7 +331,10 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
 
 fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     let control = context.required()?;
-    let pause = control.open_pause(options.pause.as_deref(), options.session.as_deref())?;
+    let pause = control.open_pause(
+        options.pause.as_deref(),
+        context.session(options.session.as_deref())?.as_deref(),
+    )?;
     let mut document = serde_json::to_value(view::pause(&pause))
         .map_err(|error| CliError::failed(error.to_string()))?;
     document["input"] = serde_json::from_str(&pause.call.input).unwrap_or(Value::Null);

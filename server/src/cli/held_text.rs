@@ -86,7 +86,7 @@ fn difference(file: &PredictedFile, paint: Paint) -> String {
             Some(b'@') => BLUE,
             _ => DIM,
         };
-        writeln!(text, "  {}", paint.on(style, &render::clean(line))).ok();
+        writeln!(text, "  {}", paint.on(style, &render::visible(line))).ok();
     }
     let left = lines.count();
     if left > 0 {

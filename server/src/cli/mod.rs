@@ -209,7 +209,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Inject(_)
         | CliCommand::Back(_)
         | CliCommand::Inspect(_)
-        | CliCommand::Debug
+        | CliCommand::Debug(_)
         | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)

@@ -15,6 +15,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::render;
 use agent::DemoAgent;
 use scratch::{Scratch, TreeSnapshot};
 
@@ -310,7 +311,8 @@ impl Demo<'_> {
 
     /// Runs a command as the user would type it.
     fn backstitch(&self, args: &[&str]) -> Result<()> {
-        let typed = format!("$ backstitch {}", args.join(" "));
+        let words: Vec<String> = args.iter().map(|word| render::argument(word)).collect();
+        let typed = format!("$ backstitch {}", words.join(" "));
         self.line(&self.on(BOLD, &typed))?;
         let mut command = Command::new(std::env::current_exe()?);
         self.scratch.environment(&mut command);

@@ -210,3 +210,36 @@ fn a_command_from_inside_an_agent_is_refused() {
     inside(&["resume"]).expect_code(0);
     assert_eq!(hook.answer(), Value::Null);
 }
+
+/// S2-095: every command about held calls takes a session, by its letter or its id.
+#[test]
+fn every_command_takes_a_session() {
+    let world = world();
+    for command in [
+        "pauses", "pause", "resume", "step", "skip", "deny", "stop", "inject", "back", "inspect",
+        "debug",
+    ] {
+        let help = world.ok([command, "--help"]).stdout;
+        assert!(help.contains("-s, --session"), "{command}: {help}");
+    }
+    let help = world.ok(["breakpoint", "add", "tool", "--help"]).stdout;
+    assert!(help.contains("--session"), "{help}");
+
+    let (first, second) = (began(&world), began(&world));
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, FILE, "one", "1");
+    let mut watcher = Watcher::start(&world);
+    let a = HeldHook::start(&world, &before(&first, "c1", "Edit", &input), 600);
+    watcher.until("held");
+    let b = HeldHook::start(&world, &before(&second, "c2", "Edit", &input), 600);
+    watcher.until("held");
+    let several = world.run(["resume"]).expect_code(2);
+    assert!(several.stderr.contains("name one of p1, p2"), "{several}");
+    let only = world.json(["pauses", "-s", "B"]);
+    assert_eq!(only["pauses"].as_array().map(Vec::len), Some(1), "{only:#}");
+    assert_eq!(only["pauses"][0]["session"], second.session());
+    world.ok(["deny", "-s", "B", "-m", "not this one"]);
+    assert_eq!(reason(&b.answer()), "not this one");
+    world.ok(["resume", "-s", &first.session()]);
+    assert_eq!(a.answer(), Value::Null);
+}

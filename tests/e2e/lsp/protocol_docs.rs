@@ -333,7 +333,7 @@ fn every_answer_matches_its_types() {
     client.leave();
 }
 
-/// Sends everything about breakpoints and held calls.
+/// Sends everything about breakpoints and held calls. S2-015: a hit names its breakpoint and the reason.
 fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
     agent.write("held.txt", "for a step back\n");
     let uri = client.uri("a.txt");
@@ -380,7 +380,16 @@ fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
         let mut paused = client.notified.iter().rev();
         let paused = paused.find(|(method, _)| method == "backstitch/didPause");
         let pause = paused.expect("a pause").1["pause"]["id"].clone();
-        client.ok("backstitch/pauses", json!({}));
+        let listed = client.ok("backstitch/pauses", json!({}));
+        let last = listed["pauses"]
+            .as_array()
+            .and_then(|all| all.last().cloned());
+        let last = last.expect("a held call");
+        assert_eq!(
+            (&last["why"], &last["tool"]),
+            (&json!("calls Edit"), &json!("Edit"))
+        );
+        assert!(last["breakpoint"].is_string(), "{last:#}");
         let details = client.ok("backstitch/pause", json!({"pause": pause}));
         assert_eq!(details["predicted"][0]["path"], "a.txt", "{details:#}");
         client.ok(

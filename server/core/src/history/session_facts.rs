@@ -48,6 +48,16 @@ impl History<'_> {
         }))
     }
 
+    /// Returns the agent's own id of a session that is named by its letter, its id, or the beginning of it. None: the history
+    /// has no such session, or several.
+    pub fn native_session(&self, name: &str) -> Result<Option<String>> {
+        let mut found = session::named(&self.store.conn, name)?;
+        Ok(match found.len() {
+            1 => found.pop().map(|(_, native)| native),
+            _ => None,
+        })
+    }
+
     fn session_turn(
         &self,
         session: SessionId,
