@@ -88,6 +88,38 @@ pub trait Agent: Sync {
     fn examine(&self, settings: &Path) -> Result<Hooks>;
 }
 
+/// An agent whose calls wait at the gate: one with hooks, or one inside an editor.
+pub trait Gated: Sync {
+    fn abilities(&self) -> Abilities;
+
+    /// As in [`Agent`].
+    fn command(&self, tool: &str, input: &Value) -> Option<String>;
+
+    /// As in [`Agent`].
+    fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>>;
+
+    /// As in [`Agent`].
+    fn is_attended(&self) -> bool;
+}
+
+impl Gated for &dyn Agent {
+    fn abilities(&self) -> Abilities {
+        Agent::abilities(*self)
+    }
+
+    fn command(&self, tool: &str, input: &Value) -> Option<String> {
+        Agent::command(*self, tool, input)
+    }
+
+    fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>> {
+        Agent::with_input(*self, payload, input)
+    }
+
+    fn is_attended(&self) -> bool {
+        Agent::is_attended(*self)
+    }
+}
+
 /// Abilities of an agent with regard to hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {

@@ -8,7 +8,7 @@ mod machine;
 pub mod program;
 mod settings_plan;
 
-pub use adapter::{Agent, HookEdit, Hooks};
+pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use machine::home;
 pub use settings_plan::SettingsPlan;

@@ -4,10 +4,10 @@ use backstitch_core::capture::EventKind;
 use backstitch_core::control::{Ability, CallMoment, PauseDecision};
 
 use super::words;
-use crate::agents::{Agent, Answer, AnswerPart, ToolDecision};
+use crate::agents::{Answer, AnswerPart, Gated, ToolDecision};
 
 /// Returns the decisions that an agent can be told at one of its events.
-pub fn abilities(agent: &dyn Agent, event: &str, moment: CallMoment) -> Vec<Ability> {
+pub fn abilities(agent: &dyn Gated, event: &str, moment: CallMoment) -> Vec<Ability> {
     let abilities = agent.abilities();
     let taken = abilities.taken_at(event);
     let takes = |part: AnswerPart| taken.contains(&part);
@@ -38,7 +38,7 @@ pub fn abilities(agent: &dyn Agent, event: &str, moment: CallMoment) -> Vec<Abil
 
 /// Returns the answer that carries out a decision. `why`: the reason of the pause, for the agent's own question.
 pub fn answer(
-    agent: &dyn Agent,
+    agent: &dyn Gated,
     event: &str,
     moment: CallMoment,
     decision: &PauseDecision,

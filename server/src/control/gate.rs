@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::lookup::{CallAt, Lookup, relative};
 use super::{answers, words};
-use crate::agents::{Agent, Answer};
+use crate::agents::{Answer, Gated};
 
 /// Time in which a face has to show a pause, else it counts as unattended.
 const ACK_TIME: Duration = Duration::from_millis(500);
@@ -30,7 +30,7 @@ const MARGIN: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy)]
 pub struct AtGate<'a> {
     pub workspace: &'a Workspace,
-    pub agent: &'a dyn Agent,
+    pub agent: &'a dyn Gated,
     pub event: &'a AgentEvent,
     pub payload: &'a [u8],
     /// Time that the agent waits for this hook, as its entry says.
@@ -59,7 +59,7 @@ pub struct Passed {
 impl std::fmt::Debug for AtGate<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AtGate")
-            .field("agent", &self.agent.name())
+            .field("agent", &self.event.agent)
             .field("event", &self.event.name)
             .finish_non_exhaustive()
     }

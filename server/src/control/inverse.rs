@@ -71,6 +71,7 @@ pub fn inverse(
         CallForm::Notebook => call.notebook(file, text),
         CallForm::Blocks => call.blocks(file, text),
         CallForm::Insert => Err("an insertion cannot be changed into another edit".to_owned()),
+        CallForm::Texts(_) => Err("an edit inside an editor cannot be changed".to_owned()),
         CallForm::ShellPatch(_) | CallForm::Patch(_) | CallForm::Shell(_) | CallForm::Other => {
             Err("the text of a command cannot be derived from files".to_owned())
         }

@@ -19,6 +19,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 pub(super) use edit::pairs;
+pub use form::EDITOR_TEXTS;
 pub(super) use form::{CallForm, InputField, form};
 pub(super) use patch::{FilePatch, apply as apply_patch, parse as parse_patch};
 pub(super) use text::Text;
@@ -122,6 +123,10 @@ pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Predict
             .into_iter()
             .map(|file| file.doubted("the patch is part of a shell command"))
             .collect(),
+        CallForm::Texts(texts) => texts
+            .iter()
+            .filter_map(|file| in_editor(file, cwd, read))
+            .collect(),
         CallForm::Shell(command) => {
             return Prediction::Unpredicted {
                 reason: "the effects of a shell command are not predicted",
@@ -136,6 +141,22 @@ pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Predict
         }
     };
     Prediction::Files(files)
+}
+
+/// A file of an edit inside an editor.
+fn in_editor(file: &Value, cwd: &Path, read: ReadFile) -> Option<PredictedFile> {
+    let path = absolute(cwd, Path::new(file.get("path")?.as_str()?));
+    let before = match read(&path) {
+        Ok(FileNow::File(bytes)) => PredictedContent::of(bytes),
+        Ok(FileNow::TooLarge(size)) => PredictedContent::Size(size),
+        Ok(FileNow::Absent) => PredictedContent::Absent,
+        Ok(FileNow::Link(_) | FileNow::Directory) | Err(_) => PredictedContent::Unknown,
+    };
+    let after = match file.get("text").and_then(Value::as_str) {
+        Some(text) => PredictedContent::of(text.as_bytes().to_vec()),
+        None => PredictedContent::Absent,
+    };
+    Some(PredictedFile::new(path, before, after, Outlook::Certain))
 }
 
 fn one(

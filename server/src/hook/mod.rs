@@ -111,28 +111,26 @@ fn handle(
     };
     let gate = AtGate {
         workspace,
-        agent,
+        agent: &agent,
         event: &event,
         payload: &payload,
         limit: invocation.limit,
         started,
     };
-    pass(invocation, gate, armed, warning)
+    pass(invocation, agent, gate, armed, warning)
 }
 
 /// Has an event pass the gate. A call that has run is recorded before: only then its changes are known. One that has
 /// not is recorded after the decision, if it runs. A failure to record does not lose the answer.
 fn pass(
     invocation: &Invocation,
+    agent: &dyn Agent,
     gate: AtGate<'_>,
     armed: backstitch_core::Result<Armed>,
     warning: &mut Option<String>,
 ) -> Result<Handled, String> {
     let AtGate {
-        workspace,
-        agent,
-        event,
-        ..
+        workspace, event, ..
     } = gate;
     let keep = |event: &AgentEvent, warning: &mut Option<String>| {
         if let Err(error) = record(invocation, workspace, event, warning) {

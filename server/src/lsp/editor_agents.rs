@@ -17,6 +17,7 @@ use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
 use super::buffers;
 use super::document::Document;
+use super::editor_gate as gate;
 use super::failure::{Failure, Reply};
 use super::messages::{arguments, refusal::agent as messages};
 use super::session::{ANSWER, ActiveAgent, ServerState};
@@ -130,6 +131,7 @@ pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<
     })?;
     let mut parts = EditParts::of(server, &edit)?;
     let label = params.label.unwrap_or_else(|| "applyEdit".to_owned());
+    gate::pass(&parts, &active, &label).await?;
     let calls = begin(&mut parts, &active, &label).await?;
     let applying = server.applying();
     let done = match parts.on_disk() {

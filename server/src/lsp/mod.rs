@@ -15,6 +15,7 @@ mod disk_merge;
 mod document;
 mod editing;
 mod editor_agents;
+mod editor_gate;
 mod edits;
 mod external_changes;
 mod failure;

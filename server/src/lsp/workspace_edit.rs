@@ -42,6 +42,9 @@ pub struct EditParts {
     client_uris: BTreeSet<String>,
 }
 
+/// A workspace, and the texts of its files after an edit.
+pub type FilesAfter = (Arc<WorkspaceHandle>, BTreeMap<PathBuf, Option<String>>);
+
 /// The files of one workspace.
 #[derive(Debug)]
 pub struct WorkspaceFiles {
@@ -63,6 +66,33 @@ enum EditTarget {
 }
 
 impl EditParts {
+    /// Returns the texts of the files after the edit, by the root of their workspace. None: the file is deleted.
+    pub fn after(&self) -> BTreeMap<PathBuf, FilesAfter> {
+        let mut all: BTreeMap<PathBuf, FilesAfter> = BTreeMap::new();
+        let mut add = |handle: &Arc<WorkspaceHandle>, path: PathBuf, text: Option<String>| {
+            let (_, files) = all
+                .entry(handle.root().to_path_buf())
+                .or_insert_with(|| (handle.clone(), BTreeMap::new()));
+            files.insert(path, text);
+        };
+        for (_, after) in self.documents.values() {
+            if let Some(place) = &after.place {
+                let path = place.handle.root().join(place.path.to_path());
+                add(&place.handle, path, Some(after.text.to_string()));
+            }
+        }
+        for files in self.files.values() {
+            for path in &files.named {
+                let text = match self.texts.get(path) {
+                    Some(text) => text.as_ref().map(|document| document.text.to_string()),
+                    None => std::fs::read_to_string(path).ok(),
+                };
+                add(&files.handle, path.clone(), text);
+            }
+        }
+        all
+    }
+
     pub fn of(server: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
         let mut parts = Self::default();
         let mut client = asked.clone();

@@ -583,3 +583,52 @@ fn saving_after_another_writer_keeps_each_lines_author() {
         world.ok(["verify"]);
     }
 }
+
+/// An edit of an agent inside the editor is held like a hook's call: nothing is changed until the decision, a denial fails it with the
+/// reason, and a cancelled request is denied.
+#[test]
+fn an_edit_through_the_editor_is_held() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    begin(&mut client, "make it two");
+    world.ok(["breakpoint", "add", "line", "a.txt:2"]);
+    let held = |client: &Client<'_>| {
+        let told = client.notified.iter();
+        told.filter(|(method, _)| method == "backstitch/didPause")
+            .count()
+    };
+    // another line is not held
+    let edit = replace(&client, "a.txt", 5, "6\n");
+    client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Edit", "edit": edit }),
+    );
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    let asked = json!({ "label": "Edit", "edit": edit });
+    let id = client.begin("backstitch/applyEdit", asked.clone());
+    client.until(|client| held(client) == 1);
+    let details = client.ok("backstitch/pause", json!({ "pause": "p1" }));
+    assert_eq!(details["predicted"][0]["path"], "a.txt", "{details:#}");
+    assert_eq!(details["pause"]["agent"], "helper");
+    client.command(
+        "backstitch.deny",
+        json!({ "pause": "p1", "message": "not here" }),
+    );
+    let refused = client.response(id);
+    assert_eq!(refused["error"]["message"], "not here", "{refused}");
+
+    let id = client.begin("backstitch/applyEdit", asked);
+    client.until(|client| held(client) == 2);
+    client.command("backstitch.resume", json!({ "pause": "p2" }));
+    let done = client.response(id);
+    assert_eq!(done["result"]["applied"], true, "{done}");
+    let blame = client.ok("backstitch/blame", json!({ "uri": client.uri("a.txt") }));
+    assert!(
+        blame["runs"]
+            .as_array()
+            .is_some_and(|runs| !runs.is_empty())
+    );
+    client.leave();
+}

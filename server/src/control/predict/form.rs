@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::dialect::{self, Dialect};
 use super::shell;
 
+/// Field of the input of an edit inside an editor: a list of `path` and `text`; null deletes the file.
+pub const EDITOR_TEXTS: &str = "applyEdit";
+
 /// Form of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum CallForm<'a> {
@@ -25,6 +28,8 @@ pub enum CallForm<'a> {
     ShellPatch(ShellPatch<'a>),
     /// The words of a command, or its text.
     Shell(String),
+    /// An edit of an agent inside an editor: the texts of its files, as the language server gives them.
+    Texts(&'a [Value]),
     Other,
 }
 
@@ -84,6 +89,9 @@ impl InputField {
 }
 
 pub fn form<'a>(tool: &str, input: &'a Value) -> CallForm<'a> {
+    if let Some(texts) = input.get(EDITOR_TEXTS).and_then(Value::as_array) {
+        return CallForm::Texts(texts);
+    }
     if let Some(patch) = InputField::Patch.text(input).filter(|_| !is_shell(tool))
         && patch.trim_start().starts_with("*** Begin Patch")
     {

@@ -20,6 +20,7 @@ pub const NO_BREAKPOINTS: &str = "there are no breakpoints";
 pub const STALE: &str = "the files or the input changed since this prediction was shown";
 pub const STALE_HINT: &str =
     "look at the call again; without `fingerprint` it goes on as it is now";
+pub const GATE_FAILED: &str = "the breakpoints could not be checked; nothing was changed";
 pub const LENS_STOPS: &str = "⏸ agents stop here";
 
 /// Question about a call that is held now: `claude-code wants to run Edit src/auth.rs (+3 −1). Held by b3: path src/**`.
