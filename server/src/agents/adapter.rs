@@ -44,6 +44,12 @@ pub trait Agent: Sync {
         serde_json::to_vec(&payload).ok()
     }
 
+    /// Returns the text of the error in the payload of a call that failed.
+    fn error_text(&self, payload: &[u8]) -> Option<String> {
+        let payload: Value = serde_json::from_slice(payload).ok()?;
+        Some(payload.get("error")?.as_str()?.to_owned())
+    }
+
     /// Returns the text of a shell command. None: the tool is no shell.
     fn command(&self, tool: &str, input: &Value) -> Option<String>;
 
@@ -99,6 +105,9 @@ pub trait Gated: Sync {
     fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>>;
 
     /// As in [`Agent`].
+    fn error_text(&self, payload: &[u8]) -> Option<String>;
+
+    /// As in [`Agent`].
     fn is_attended(&self) -> bool;
 }
 
@@ -113,6 +122,10 @@ impl Gated for &dyn Agent {
 
     fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>> {
         Agent::with_input(*self, payload, input)
+    }
+
+    fn error_text(&self, payload: &[u8]) -> Option<String> {
+        Agent::error_text(*self, payload)
     }
 
     fn is_attended(&self) -> bool {

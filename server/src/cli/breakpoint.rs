@@ -66,7 +66,10 @@ fn spec(
             condition,
             options,
         } => (BreakpointSpec::Tool { name, condition }, None, options),
-        BreakpointKind::Path { glob, options } => (BreakpointSpec::Path { glob }, None, options),
+        BreakpointKind::Path { glob, options } => {
+            let glob = context.pattern(&glob)?;
+            (BreakpointSpec::Path { glob }, None, options)
+        }
         BreakpointKind::Line { place, options } => {
             let (path, start, count) = place_of(context, &place)?;
             let base = lookup::read_file(&context.workspace.root.join(&path))
@@ -83,7 +86,10 @@ fn spec(
             regex,
             path,
             options,
-        } => (BreakpointSpec::Content { regex, path }, None, options),
+        } => {
+            let path = path.map(|glob| context.pattern(&glob)).transpose()?;
+            (BreakpointSpec::Content { regex, path }, None, options)
+        }
         BreakpointKind::Pattern { regex, options } => {
             (BreakpointSpec::Pattern { regex }, None, options)
         }

@@ -10,6 +10,7 @@ use super::context::{self, current_dir};
 use super::error::{CliError, CliResult};
 use super::out::Out;
 use crate::control::guard;
+use crate::control::pattern::pattern;
 use crate::render;
 
 /// Name of this face in rows.
@@ -62,6 +63,15 @@ impl<'a> ControlContext<'a> {
             CliError::not_found("this workspace has no breakpoints and no held calls")
                 .hint("`backstitch breakpoint add --help` shows how to make one")
         })
+    }
+
+    /// Converts a typed pattern to one for paths relative to the root.
+    pub fn pattern(&self, typed: &str) -> CliResult<String> {
+        // an empty one is refused where breakpoints are made
+        if typed.is_empty() {
+            return Ok(String::new());
+        }
+        Ok(pattern(&self.workspace.root, &current_dir()?, typed))
     }
 
     /// Converts a typed path to one relative to the root, with `/`.

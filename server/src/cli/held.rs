@@ -337,7 +337,7 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     )?;
     let mut document = serde_json::to_value(view::pause(&pause))
         .map_err(|error| CliError::failed(error.to_string()))?;
-    document["input"] = serde_json::from_str(&pause.call.input).unwrap_or(Value::Null);
+    document["input"] = details::input(&pause);
     document["cwd"] = json!(pause.call.cwd.as_ref().map(|cwd| cwd.to_string_lossy()));
     if context.out.json {
         return out::answer(json!({ "pause": document }));

@@ -1,6 +1,6 @@
 //! The actions on held calls that the command line and the language server share.
 
-use backstitch_core::control::{Pause, StepUntil};
+use backstitch_core::control::{Ability, Pause, StepUntil};
 use backstitch_core::restore::{Applied, Goal, OnConflict, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
@@ -39,6 +39,19 @@ pub fn back(
     steps: usize,
     on_conflict: OnConflict,
 ) -> Result<SteppedBack> {
+    // no step is taken out for a call that gets no answer
+    if !pause.state.is_open() || pause.decision.is_some() {
+        return Err(Error::Usage(format!(
+            "{} is decided already, and no step was taken out; `backstitch rewind` takes steps out without a held call",
+            pause.id
+        )));
+    }
+    if !pause.call.can.contains(&Ability::Back) {
+        return Err(Error::Usage(format!(
+            "{} cannot be told of steps that were taken out; `backstitch rewind` takes them out",
+            pause.call.agent
+        )));
+    }
     let history = engine.history();
     let entries = history.log(&LogFilter {
         session: Some(pause.call.session.clone()),

@@ -22,7 +22,9 @@ const FINGERPRINT: usize = 16;
 
 /// Returns the input of a held call.
 pub fn input(pause: &Pause) -> Value {
-    serde_json::from_str(&pause.call.input).unwrap_or(Value::Null)
+    // one that cannot be read is shown as it is
+    super::input::read(pause.call.input.as_bytes())
+        .unwrap_or_else(|_| Value::from(pause.call.input.as_str()))
 }
 
 fn cwd(pause: &Pause) -> &Path {

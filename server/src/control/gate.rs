@@ -11,12 +11,12 @@ use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
     Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
-    check, may_match, now, starter,
+    check, may_match, named_paths, now, starter,
 };
 use serde_json::Value;
 
-use super::lookup::{CallAt, Lookup, relative};
-use super::{answers, words};
+use super::lookup::{CallAt, Lookup, relative, resolved};
+use super::{answers, input, words};
 use crate::agents::{Answer, Gated};
 
 /// Time in which a face has to show a pause, else it counts as unattended.
@@ -150,9 +150,29 @@ impl AtGate<'_> {
         let moment = answers::moment_of(&self.event.kind)?;
         let root = &self.workspace.root;
         let cwd = self.event.cwd.as_deref().unwrap_or(root);
-        let input: Value = serde_json::from_slice(&call.input).unwrap_or(Value::Null);
+        // the agent may stand in the root through a link
+        let real = if cwd.starts_with(root) {
+            None
+        } else {
+            resolved(cwd).filter(|real| real.starts_with(root))
+        };
+        let cwd = real.as_deref().unwrap_or(cwd);
+        let (input, unreadable) = match input::read(&call.input) {
+            Ok(input) => (input, None),
+            Err(reason) => (Value::Null, Some(reason)),
+        };
         let paths = named(&call.effect, root, cwd);
         let command = self.agent.command(&call.tool, &input);
+        let mentioned = match &command {
+            Some(command) => {
+                let (root, cwd) = (root.to_string_lossy(), cwd.to_string_lossy());
+                let mut words = named_paths(command, &root, &cwd);
+                add_real(&mut words, &self.workspace.root);
+                words
+            }
+            None if paths.is_empty() => in_fields(&input, root, cwd),
+            None => Vec::new(),
+        };
         let facts = CallFacts {
             moment,
             agent: &self.event.agent,
@@ -160,9 +180,10 @@ impl AtGate<'_> {
             subagent: self.event.subagent.as_deref(),
             tool: &call.tool,
             input: &input,
+            unreadable: unreadable.as_deref(),
             command: command.as_deref(),
             paths: &paths,
-            root: &root.to_string_lossy(),
+            mentioned: &mentioned,
             cwd: &cwd.to_string_lossy(),
             failed: matches!(self.event.kind, EventKind::After { failed: true, .. }),
         };
@@ -197,6 +218,10 @@ impl AtGate<'_> {
             return Passed::default();
         }
         let call = self.call();
+        let error = facts
+            .failed
+            .then(|| self.agent.error_text(self.payload))
+            .flatten();
         let at = CallAt {
             workspace: self.workspace,
             facts,
@@ -204,7 +229,7 @@ impl AtGate<'_> {
             prompt_id: self.event.prompt_id.as_deref(),
             call: call.and_then(|call| call.id.as_deref()),
             transcript: self.event.transcript.as_deref(),
-            error: None,
+            error: error.as_deref(),
         };
         // the file may name what is gone: the rows decide
         let breakpoints = match control.breakpoints() {
@@ -283,6 +308,15 @@ impl AtGate<'_> {
             .message
             .clone()
             .unwrap_or_else(|| words::denied(breakpoint.id, &trigger.why));
+        if matches!(self.event.kind, EventKind::After { .. }) {
+            // a change that nobody could predict: the model is told what it should not have done
+            let decision = PauseDecision::Deny { message };
+            let (event, moment) = (&self.event.name, CallMoment::After);
+            return Passed {
+                answer: answers::answer(self.agent, event, moment, &decision, ""),
+                ..Passed::default()
+            };
+        }
         let passed = self.refused(&message);
         Passed {
             // the user asked for it
@@ -324,7 +358,12 @@ impl AtGate<'_> {
         call.id.clone().unwrap_or_else(|| {
             let thread = self.event.subagent.as_deref().unwrap_or_default();
             let hash = blake3::hash(&call.input).to_hex();
-            format!("{thread}/{}/{}", call.tool, &hash[..16])
+            format!(
+                "{}{thread}/{}/{}",
+                HeldCall::MADE_ID,
+                call.tool,
+                &hash[..16]
+            )
         })
     }
 
@@ -561,6 +600,10 @@ fn unseen(policy: Unattended, held: &HeldCall) -> Option<PauseDecision> {
             message: words::unattended(&held.why),
         }),
         Unattended::Allow => Some(PauseDecision::Continue),
+        // it has run: there is nothing to ask about or to deny
+        Unattended::Ask | Unattended::Deny if held.moment == CallMoment::After => {
+            Some(PauseDecision::Continue)
+        }
         Unattended::Ask | Unattended::Hold | Unattended::Deny => None,
     }
 }
@@ -571,10 +614,62 @@ fn named(effect: &Effect, root: &Path, cwd: &Path) -> Vec<String> {
         return Vec::new();
     };
     let absolute = |path: &PathBuf| clean(&cwd.join(path));
-    paths
+    let mut named = paths
         .iter()
         .map(|path| relative(root, &absolute(path)))
-        .collect()
+        .collect();
+    add_real(&mut named, root);
+    named
+}
+
+/// Adds the paths behind links: a path outside of the root may lead into it, and one inside may lead elsewhere.
+fn add_real(paths: &mut Vec<String>, root: &Path) {
+    let mut real = Vec::new();
+    for path in paths.iter() {
+        if let Some(found) = resolved(&root.join(path)) {
+            real.push(relative(root, &found));
+        }
+    }
+    for path in real {
+        if !path.is_empty() && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+}
+
+/// Returns the paths in the input of a tool that is no known edit tool: the values of fields whose names speak of a path,
+/// a file or a directory.
+fn in_fields(input: &Value, root: &Path, cwd: &Path) -> Vec<String> {
+    let Value::Object(fields) = input else {
+        return Vec::new();
+    };
+    let is_path = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        [
+            "path",
+            "file",
+            "dir",
+            "folder",
+            "uri",
+            "source",
+            "destination",
+        ]
+        .iter()
+        .any(|word| name.contains(word))
+    };
+    let texts = fields.iter().filter(|(name, _)| is_path(name));
+    let texts = texts.flat_map(|(_, value)| match value {
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        value => value.as_str().into_iter().collect::<Vec<_>>(),
+    });
+    let mut paths: Vec<String> = texts
+        .filter(|text| text.len() < 4096 && !text.contains('\n'))
+        .map(|text| text.strip_prefix("file://").unwrap_or(text))
+        .map(|text| relative(root, &clean(&cwd.join(text))))
+        .filter(|path| !path.is_empty())
+        .collect();
+    add_real(&mut paths, root);
+    paths
 }
 
 /// Resolves `.` and `..` without a look at the disk.

@@ -2,7 +2,7 @@
 //! and jq. Each is looked up once.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use backstitch_core::control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
@@ -175,6 +175,25 @@ fn changes(prediction: &Prediction, root: &Path) -> Vec<ConditionChange> {
         .collect()
 }
 
+/// True if a side of a predicted file has no text that can be compared.
+fn is_unknown(file: &PredictedFile) -> bool {
+    use predict::PredictedContent::{Size, Unknown};
+    [&file.before, &file.after]
+        .iter()
+        .any(|side| matches!(side, Size(_) | Unknown))
+}
+
+/// The files that a call may write: also one whose text cannot be read here, whatever the prediction says of the tool.
+fn may_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
+    let files = match prediction {
+        Prediction::Files(files) => files.as_slice(),
+        Prediction::Unpredicted { .. } => &[],
+    };
+    files
+        .iter()
+        .filter(|file| is_unknown(file) || !matches!(file.outlook, Outlook::Fails(_)))
+}
+
 /// The files that a call would write, unless the tool will refuse it.
 fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
     let files = match prediction {
@@ -187,6 +206,23 @@ fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
 }
 
 impl CallLookup for Lookup<'_> {
+    fn passes_iteration(&mut self, breakpoint: BreakpointId, number: u32) -> Result<bool> {
+        let now = self.iteration()?;
+        if now <= number {
+            return Ok(now == number);
+        }
+        let facts = self.at.facts;
+        let session = (facts.agent, facts.session);
+        let made = self.breakpoints.iter().find(|one| one.id == breakpoint);
+        let (Some(made), Some(engine)) = (made, self.engine()?) else {
+            return Ok(false);
+        };
+        let history = engine.history();
+        // a session that was past this call when the breakpoint was made never makes it
+        let was = history.iterations_before(facts.agent, facts.session, made.created)?;
+        Ok(was < i64::from(number) && !self.control.has_hit_in(breakpoint, session)?)
+    }
+
     fn iteration(&mut self) -> Result<u32> {
         let number = self.number()?;
         Ok(u32::try_from(number).unwrap_or(u32::MAX))
@@ -261,12 +297,15 @@ impl CallLookup for Lookup<'_> {
         }
         let prediction = self.prediction();
         let lines = |file: &PredictedFile| {
-            let path = relative(&self.at.workspace.root, &file.path);
+            let path = inside(&self.at.workspace.root, &file.path);
             let side =
                 |content: &predict::PredictedContent| content.text().unwrap_or_default().to_vec();
-            ChangedLines::between(&path, &side(&file.before), &side(&file.after))
+            ChangedLines {
+                unknown: is_unknown(file),
+                ..ChangedLines::between(&path, &side(&file.before), &side(&file.after))
+            }
         };
-        let predicted: Vec<ChangedLines> = will_write(&prediction).map(lines).collect();
+        let predicted: Vec<ChangedLines> = may_write(&prediction).map(lines).collect();
         self.predicted = Some(predicted);
         Ok(self.predicted.clone().unwrap_or_default())
     }
@@ -350,6 +389,29 @@ pub fn relative(root: &Path, path: &Path) -> String {
         .unwrap_or(path)
         .to_string_lossy()
         .into_owned()
+}
+
+/// As `relative`, for a path that may lead into the root through a link outside of it.
+pub fn inside(root: &Path, path: &Path) -> String {
+    if !path.starts_with(root)
+        && let Some(real) = resolved(path)
+    {
+        return relative(root, &real);
+    }
+    relative(root, path)
+}
+
+/// Returns a path without links. Its end need not exist.
+pub fn resolved(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(|existing| {
+        let real = existing.canonicalize().ok()?;
+        let rest = path.strip_prefix(existing).ok()?;
+        Some(if rest.as_os_str().is_empty() {
+            real
+        } else {
+            real.join(rest)
+        })
+    })
 }
 
 /// Reads a file as it is. None: absent, or no file that has lines.

@@ -46,6 +46,10 @@ impl Gated for EditorAgent {
         None
     }
 
+    fn error_text(&self, _payload: &[u8]) -> Option<String> {
+        None
+    }
+
     fn is_attended(&self) -> bool {
         true
     }

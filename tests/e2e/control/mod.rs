@@ -5,6 +5,7 @@ mod decisions;
 mod generated;
 mod holds;
 mod real_agent;
+mod slips;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -26,7 +27,16 @@ impl HeldHook {
         Self::attended(world, payload, Some(limit), false)
     }
 
+    /// As `start`, for a payload that need not be strict JSON.
+    fn start_with(world: &World, payload: &[u8], limit: u32) -> Self {
+        Self::run(world, payload, Some(limit), false)
+    }
+
     fn attended(world: &World, payload: &Value, limit: Option<u32>, attended: bool) -> Self {
+        Self::run(world, payload.to_string().as_bytes(), limit, attended)
+    }
+
+    fn run(world: &World, payload: &[u8], limit: Option<u32>, attended: bool) -> Self {
         let hook = world.hook_command();
         // `timeout` stands for the agent: the commands of this test do not come from inside of it
         let mut command = world.command("timeout");
@@ -54,7 +64,7 @@ impl HeldHook {
             .expect("the hook");
         let mut stdin = child.stdin.take().expect("a pipe");
         stdin
-            .write_all(payload.to_string().as_bytes())
+            .write_all(payload)
             .expect("the hook reads its payload");
         Self { child }
     }

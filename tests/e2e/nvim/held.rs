@@ -83,6 +83,7 @@ fn a_held_call_is_denied_and_a_terminal_is_followed() {
     let answer = hook.answer();
     assert_eq!(decision(&answer), Some("deny"));
     assert_eq!(reason(&answer), "use the helper");
+    nvim.waits("require('backstitch').statusline():find('⏸') == nil");
 
     let hook = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
     nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");

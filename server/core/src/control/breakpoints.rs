@@ -154,14 +154,17 @@ impl Control {
     /// Removes all breakpoints (S2-018). Returns their number.
     pub fn clear_breakpoints(&self, face: &str) -> Result<usize> {
         self.write_armed(|conn| {
-            let all = breakpoint::all(conn)?;
-            for one in &all {
-                breakpoint::delete(conn, one.id)?;
-            }
+            // a damaged row goes, too
+            let removed = breakpoint::delete_all(conn)?;
             let scope = BreakpointScope::default();
             log(conn, face, &scope, "breakpoint clear", &json!({}))?;
-            Ok(all.len())
+            Ok(removed)
         })
+    }
+
+    /// True if a breakpoint has a trigger in this session.
+    pub fn has_hit_in(&self, id: BreakpointId, (agent, session): (&str, &str)) -> Result<bool> {
+        hit::any_in(&self.conn, id, (agent, session))
     }
 
     /// Raises the number of triggers of a breakpoint. None: it is gone or disabled by now.

@@ -1,14 +1,26 @@
 //! Files that the text of a shell command names. Splits it into words and emulates nothing else of a shell. Pure.
 
+use std::borrow::Cow;
+
 /// Returns the words of a command as paths: relative to the root with `/`, absolute if they are outside of it.
 ///
-/// `root` and `cwd` are absolute. The part after `=` counts, too, as in `--file=src/a.rs`.
-pub(super) fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
+/// `root` and `cwd` are absolute. The part after `=` or `:` counts, too, as in `--file=src/a.rs` and `HEAD:src/a.rs`, and so
+/// does one after a variable at the start, as in `$PWD/src/a.rs`. A quoted command inside is split like the whole.
+pub fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
     let mut paths = Vec::new();
-    for word in words(command) {
-        let value = word.split_once('=').map(|(_, value)| value);
-        for text in [Some(word.as_str()), value].into_iter().flatten() {
-            let path = relative(text, root, cwd);
+    let mut all = words(command);
+    let quoted = all.iter().filter(|word| word.contains(char::is_whitespace));
+    let inner: Vec<String> = quoted.flat_map(|word| words(word)).collect();
+    all.extend(inner);
+    for word in &all {
+        let parts = [
+            Some(Cow::Borrowed(word.as_str())),
+            word.split_once('=').map(|(_, value)| Cow::Borrowed(value)),
+            word.split_once(':').map(|(_, path)| Cow::Borrowed(path)),
+            after_variable(word),
+        ];
+        for text in parts.into_iter().flatten() {
+            let path = relative(&text, root, cwd);
             if !path.is_empty() && !paths.contains(&path) {
                 paths.push(path);
             }
@@ -17,12 +29,19 @@ pub(super) fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
     paths
 }
 
+/// `./src/a.rs` for `$PWD/src/a.rs`: the value of the variable is not known.
+fn after_variable(word: &str) -> Option<Cow<'_, str>> {
+    let name = word.strip_prefix('$')?;
+    let (_, rest) = name.split_once('/')?;
+    Some(Cow::Owned(format!("./{rest}")))
+}
+
 /// Splits a command at blanks and operators. Quotes and backslashes keep a word together.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut chars = command.chars();
+    let mut chars = command.chars().peekable();
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
@@ -35,6 +54,12 @@ fn words(command: &str) -> Vec<String> {
                 if let Some(c) = chars.next().filter(|c| *c != '\n') {
                     word.get_or_insert_default().push(c);
                 }
+            }
+            // the name of a variable
+            (_, '$') if chars.peek() == Some(&'{') => {
+                let word = word.get_or_insert_default();
+                word.push('$');
+                word.extend(chars.by_ref().take_while(|c| *c != '}'));
             }
             (None, c) if c.is_whitespace() || ";|&<>()`{},".contains(c) => {
                 words.extend(word.take());
@@ -102,5 +127,12 @@ mod tests {
             "the root itself is no file"
         );
         assert_eq!(named("../../../../../etc"), ["/etc"]);
+        assert_eq!(
+            named("rm \"$PWD/a.rs\""),
+            ["src/rm", "src/$PWD/a.rs", "src/a.rs"]
+        );
+        assert!(named("rm ${PWD}/a.rs").contains(&"src/a.rs".to_owned()));
+        assert!(named("sh -c 'rm a.rs'").contains(&"src/a.rs".to_owned()));
+        assert!(named("git checkout HEAD:./a.rs").contains(&"src/a.rs".to_owned()));
     }
 }

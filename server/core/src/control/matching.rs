@@ -8,7 +8,6 @@ use super::breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointSpec, BudgetOf, CallMoment, Case,
     StepUntil, glob, regex,
 };
-use super::command_words::named_paths;
 use super::regions::{ChangedLines, LineRange};
 use crate::error::Result;
 
@@ -23,12 +22,15 @@ pub struct CallFacts<'a> {
     pub subagent: Option<&'a str>,
     pub tool: &'a str,
     pub input: &'a Value,
+    /// Reason why the input cannot be read. What cannot be compared counts as a match.
+    pub unreadable: Option<&'a str>,
     /// Text of a shell command, for tools that are shells.
     pub command: Option<&'a str>,
     /// Paths that the call names: relative to the root with `/`, absolute if they are outside of it.
     pub paths: &'a [String],
-    /// The root, and the directory in which the call runs. Absolute.
-    pub root: &'a str,
+    /// Paths that the call only mentions: words of a shell command, and paths in the input of a tool that edits nothing.
+    pub mentioned: &'a [String],
+    /// The directory in which the call runs. Absolute.
     pub cwd: &'a str,
     /// True if the tool reported an error.
     pub failed: bool,
@@ -51,6 +53,10 @@ pub struct TurnFacts {
 pub trait CallLookup {
     /// Number of the call in its session. The first is 1.
     fn iteration(&mut self) -> Result<u32>;
+    /// True if this is the call with a number, or the first after it where calls ran at the same time.
+    fn passes_iteration(&mut self, _breakpoint: BreakpointId, number: u32) -> Result<bool> {
+        Ok(self.iteration()? == number)
+    }
     fn turn(&mut self) -> Result<TurnFacts>;
     /// Tokens of the turn. None: unknown.
     fn tokens(&mut self) -> Result<Option<u64>>;
@@ -184,10 +190,16 @@ fn is_moment(breakpoint: &Breakpoint, moment: CallMoment) -> bool {
 /// True unless tool, kind and named paths tell that the call cannot match.
 fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
     let is_before = facts.moment == CallMoment::Before;
+    if is_before && facts.unreadable.is_some() && reads_input(&breakpoint.spec) {
+        return true;
+    }
     match &breakpoint.spec {
         BreakpointSpec::Tool { name, .. } => is_tool(name, facts.tool),
         BreakpointSpec::Path { glob } => {
-            !is_before || facts.command.is_some() || any_path_may_match(glob, facts.paths)
+            !is_before
+                || any_path_may_match(glob, facts.paths)
+                || any_path_may_match(glob, facts.mentioned)
+                || facts.mentioned.iter().any(|path| is_above(path, glob))
         }
         BreakpointSpec::Line { path, .. } => !is_before || facts.paths.contains(path),
         BreakpointSpec::Content { path, .. } => {
@@ -215,6 +227,14 @@ fn compare(
     lookup: &mut dyn CallLookup,
 ) -> Result<Match> {
     let is_before = facts.moment == CallMoment::Before;
+    if is_before
+        && let Some(reason) = facts.unreadable
+        && reads_input(&breakpoint.spec)
+    {
+        return Ok(Match::Unusable(format!(
+            "the input of the call cannot be read: {reason}"
+        )));
+    }
     Ok(match &breakpoint.spec {
         BreakpointSpec::Tool {
             condition: None, ..
@@ -235,12 +255,13 @@ fn compare(
             } else {
                 lookup.changed()?
             };
-            adds_line(regex, path.as_deref(), &changes)
+            adds_line(regex, path.as_deref(), &changes, facts.input)
         }
         BreakpointSpec::Command { regex: text } => command_matches(text, facts.command),
         BreakpointSpec::Iteration { number } => {
-            let is_number = lookup.iteration()? == *number;
-            yes_if(is_number, || format!("call {number} of its session"))
+            // calls that run at the same time may get the same number
+            let is_reached = lookup.passes_iteration(breakpoint.id, *number)?;
+            yes_if(is_reached, || format!("call {number} of its session"))
         }
         BreakpointSpec::Turn { number } => {
             let turn = lookup.turn()?;
@@ -260,6 +281,19 @@ fn compare(
             format!("step {}", how.name())
         }),
     })
+}
+
+/// True for a kind that compares the input of a call before it runs.
+fn reads_input(spec: &BreakpointSpec) -> bool {
+    match spec {
+        BreakpointSpec::Tool { condition, .. } => condition.is_some(),
+        BreakpointSpec::Path { .. }
+        | BreakpointSpec::Line { .. }
+        | BreakpointSpec::Content { .. }
+        | BreakpointSpec::Pattern { .. }
+        | BreakpointSpec::Command { .. } => true,
+        _ => false,
+    }
 }
 
 fn yes_if(is_match: bool, why: impl FnOnce() -> String) -> Match {
@@ -299,21 +333,31 @@ fn any_path_may_match(glob: &str, paths: &[String]) -> bool {
 }
 
 fn names(pattern: &str, facts: &CallFacts<'_>) -> Match {
-    let words = facts
-        .command
-        .map(|command| named_paths(command, facts.root, facts.cwd))
-        .unwrap_or_default();
-    if !any_path_may_match(pattern, facts.paths) && !any_path_may_match(pattern, &words) {
-        return Match::No;
+    if any_path_may_match(pattern, facts.paths) || any_path_may_match(pattern, facts.mentioned) {
+        let compiled = match glob(pattern) {
+            Ok(compiled) => compiled,
+            Err(error) => return Match::Unusable(error.to_string()),
+        };
+        if let Some(path) = first_match(&compiled, facts.paths.iter().chain(facts.mentioned)) {
+            return Match::Yes(format!("names {path}"));
+        }
     }
-    let pattern = match glob(pattern) {
-        Ok(pattern) => pattern,
-        Err(error) => return Match::Unusable(error.to_string()),
-    };
-    match first_match(&pattern, facts.paths.iter().chain(&words)) {
-        Some(path) => Match::Yes(format!("names {path}")),
+    match facts.mentioned.iter().find(|path| is_above(path, pattern)) {
+        Some(path) => Match::Yes(format!("names {path}, above {pattern}")),
         None => Match::No,
     }
+}
+
+/// True if all files of a pattern lie below this path, as far as the pattern says: `rm -rf src` concerns `src/auth/**`.
+fn is_above(path: &str, glob: &str) -> bool {
+    let fixed = glob.split(WILDCARDS).next().unwrap_or_default();
+    let Some((dir, _)) = fixed.rsplit_once('/') else {
+        return false;
+    };
+    !path.is_empty()
+        && dir
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn first_match<'p>(
@@ -358,6 +402,11 @@ fn touches_region(
     let Some(change) = changes.iter().find(|change| change.path == path) else {
         return Ok(Match::No);
     };
+    if change.unknown {
+        return Ok(Match::Yes(format!(
+            "may change {path}, whose lines cannot be compared"
+        )));
+    }
     let Some(region) = lookup.region(breakpoint.id)? else {
         return Ok(Match::No);
     };
@@ -382,7 +431,7 @@ fn touches_region(
     }))
 }
 
-fn adds_line(text: &str, pattern: Option<&str>, changes: &[ChangedLines]) -> Match {
+fn adds_line(text: &str, pattern: Option<&str>, changes: &[ChangedLines], input: &Value) -> Match {
     let pattern = match pattern.map(glob).transpose() {
         Ok(pattern) => pattern,
         Err(error) => return Match::Unusable(error.to_string()),
@@ -396,11 +445,18 @@ fn adds_line(text: &str, pattern: Option<&str>, changes: &[ChangedLines]) -> Mat
             .as_ref()
             .is_none_or(|pattern| pattern.is_match(&change.path))
     };
-    let file = changes
-        .iter()
-        .filter(is_file)
-        .find(|change| change.added.iter().any(|line| expression.is_match(line)));
+    let may_add = || {
+        any_string(input, &|text| {
+            text.lines().any(|line| expression.is_match(line))
+        })
+    };
+    let file = changes.iter().filter(is_file).find(|change| {
+        change.added.iter().any(|line| expression.is_match(line)) || change.unknown && may_add()
+    });
     match file {
+        Some(change) if change.unknown => {
+            Match::Yes(format!("may add a line with /{text}/ to {}", change.path))
+        }
         Some(change) => Match::Yes(format!("adds a line with /{text}/ to {}", change.path)),
         None => Match::No,
     }

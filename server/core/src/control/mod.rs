@@ -27,6 +27,7 @@ pub use breakpoint::{
     CallMoment, Case, HitCondition, StepUntil, Unattended, glob, regex,
 };
 pub use breakpoints::NewBreakpoint;
+pub use command_words::named_paths;
 pub use hold::{Hold, Waited, Wake};
 pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, may_match};
 pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
@@ -41,7 +42,7 @@ use crate::error::{Error, Result};
 use crate::places::Workspace;
 use crate::store::migrate::Schema;
 use crate::store::{self, private_file};
-use tables::meta;
+use tables::{breakpoint as breakpoint_table, meta};
 
 pub use crate::store::now;
 
@@ -87,7 +88,10 @@ impl Control {
 
     pub(crate) fn open_in(dir: &Path, busy_timeout: Duration) -> Result<Self> {
         let path = dir.join(DATABASE);
-        if !path.exists() {
+        let is_new = std::fs::metadata(&path).map_or(true, |file| file.len() == 0);
+        // the database is gone, and what was armed is not: the hooks must not let pass what it holds
+        let lost = if is_new { Armed::read(dir)? } else { None };
+        if is_new {
             // private before SQLite writes a byte
             private_file(&path)
                 .create(true)
@@ -103,9 +107,32 @@ impl Control {
         conn.execute_batch(
             "PRAGMA foreign_keys=ON; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=1048576;",
         )?;
-        Ok(Self {
+        let control = Self {
             conn,
             dir: dir.to_path_buf(),
+        };
+        if let Some(lost) = lost {
+            control.recover(&lost)?;
+        }
+        Ok(control)
+    }
+
+    /// Takes the breakpoints of the file `armed` over into a new database, whose predecessor is gone.
+    fn recover(&self, lost: &Armed) -> Result<()> {
+        self.write(|conn| {
+            // another process may have been faster
+            if breakpoint_table::all(conn)?.is_empty() {
+                for (at, one) in lost.breakpoints.iter().enumerate() {
+                    // an edit that was cut off left both forms, the newer one last
+                    let has_newer = lost.breakpoints[at + 1..]
+                        .iter()
+                        .any(|newer| newer.id == one.id);
+                    if !has_newer {
+                        breakpoint_table::insert_again(conn, one)?;
+                    }
+                }
+            }
+            Ok(())
         })
     }
 

@@ -70,6 +70,14 @@ pub struct HeldCall {
 }
 
 impl HeldCall {
+    /// Begins the id of a call whose agent gives it none.
+    pub const MADE_ID: &str = "~";
+
+    /// True if two calls with the same input have the same id.
+    pub(crate) fn has_made_id(&self) -> bool {
+        self.call.starts_with(Self::MADE_ID)
+    }
+
     /// Identity of the input. A call that is tried again has the same.
     pub fn input_hash(&self) -> [u8; 32] {
         *blake3::hash(self.input.as_bytes()).as_bytes()

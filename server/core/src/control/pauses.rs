@@ -43,10 +43,7 @@ impl Control {
     /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
     /// its parked one. `hit`: the trigger, stored with it. A breakpoint for one hit is removed.
     pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Given> {
-        std::fs::create_dir_all(self.dir.join(HOLDS)).map_err(|source| Error::Io {
-            what: format!("create {}", self.dir.join(HOLDS).display()),
-            source,
-        })?;
+        store::make_private_dir(&self.dir.join(HOLDS))?;
         self.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
                 return Ok(given);
@@ -146,6 +143,8 @@ impl Control {
         }
         let mut open: Vec<Pause> = open
             .into_iter()
+            // a parked call that is decided needs nothing more
+            .filter(|pause| pause.state != PauseState::Parked || pause.decision.is_none())
             .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
             .collect();
         match open.len() {

@@ -31,6 +31,8 @@ pub struct ChangedLines {
     pub ranges: Vec<LineRange>,
     /// The lines that it adds, without their terminators.
     pub added: Vec<String>,
+    /// The file changes, but its lines cannot be compared: it is too large, or no text.
+    pub unknown: bool,
 }
 
 impl LineRange {
@@ -78,6 +80,7 @@ impl ChangedLines {
                 .map(|change| LineRange::of(&change.old))
                 .collect(),
             added: added.map(line).collect(),
+            unknown: false,
         }
     }
 }

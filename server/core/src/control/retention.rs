@@ -41,9 +41,7 @@ impl Control {
     /// Removes everything. Requires that no call is held.
     pub fn clear(&self) -> Result<()> {
         self.write_armed(|conn| {
-            for one in breakpoint::all(conn)? {
-                breakpoint::delete(conn, one.id)?;
-            }
+            breakpoint::delete_all(conn)?;
             pause::expire(conn, None, i64::MAX)?;
             pause::delete_before(conn, i64::MAX)?;
             hit::delete_before(conn, i64::MAX)?;

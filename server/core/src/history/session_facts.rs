@@ -48,6 +48,15 @@ impl History<'_> {
         }))
     }
 
+    /// Returns the number of calls of a session that began before a time, in microseconds since 1970.
+    pub fn iterations_before(&self, agent: &str, native: &str, time: i64) -> Result<i64> {
+        let conn = &self.store.conn;
+        match session::id_of(conn, agent, native)? {
+            Some(id) => session::iterations_before(conn, id, time),
+            None => Ok(0),
+        }
+    }
+
     /// Returns the agent's own id of a session that is named by its letter, its id, or the beginning of it. None: the history
     /// has no such session, or several.
     pub fn native_session(&self, name: &str) -> Result<Option<String>> {

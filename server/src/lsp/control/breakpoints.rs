@@ -179,6 +179,15 @@ pub async fn add(
         *path = targets::path(handle, path)?.display();
         base = Some(base_of(server, handle, path)?);
     }
+    if let BreakpointSpec::Path { glob }
+    | BreakpointSpec::Content {
+        path: Some(glob), ..
+    } = &mut spec
+        && !glob.is_empty()
+    {
+        let root = &handle.workspace().root;
+        *glob = crate::control::pattern::pattern(root, root, glob);
+    }
     let new = NewBreakpoint {
         moment: params.at.as_deref().map(moment).transpose()?,
         scope: BreakpointScope {

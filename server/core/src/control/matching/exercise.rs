@@ -91,9 +91,10 @@ pub(super) fn exercise(spec: BreakpointSpec, text: &str) {
             subagent: Some(text),
             tool: text,
             input: &json!({ text: [text] }),
+            unreadable: None,
             command: Some(text),
             paths: &paths,
-            root: text,
+            mentioned: &paths,
             cwd: text,
             failed: true,
         };

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use serde_json::json;
 
 use super::*;
+use crate::control::command_words::named_paths;
 use crate::control::{BreakpointScope, HitCondition, RegionState, follow};
 
 mod naive;
@@ -134,6 +135,7 @@ struct Call {
     input: Value,
     command: Option<String>,
     paths: Vec<String>,
+    mentioned: Vec<String>,
     failed: bool,
 }
 
@@ -151,6 +153,9 @@ impl Call {
             subagent: None,
             tool: tool.to_owned(),
             command: text("command").filter(|_| is_shell).map(str::to_owned),
+            mentioned: text("command")
+                .map(|command| named_paths(command, "/home/dev/project", "/home/dev/project"))
+                .unwrap_or_default(),
             paths: path.into_iter().collect(),
             input,
             failed: false,
@@ -170,9 +175,10 @@ impl Call {
             subagent: self.subagent.as_deref(),
             tool: &self.tool,
             input: &self.input,
+            unreadable: None,
             command: self.command.as_deref(),
             paths: &self.paths,
-            root: "/home/dev/project",
+            mentioned: &self.mentioned,
             cwd: "/home/dev/project",
             failed: self.failed,
         }

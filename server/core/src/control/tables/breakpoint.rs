@@ -108,6 +108,17 @@ pub(crate) fn insert(conn: &Connection, new: &Breakpoint) -> Result<BreakpointId
     Ok(BreakpointId(conn.last_insert_rowid()))
 }
 
+/// Inserts a breakpoint with the number that it had.
+pub(crate) fn insert_again(conn: &Connection, old: &Breakpoint) -> Result<()> {
+    let id = insert(conn, old)?;
+    conn.execute(
+        "UPDATE OR IGNORE breakpoint SET id = ?2, hits = ?3,
+           problem = 'recovered: the database control.db was lost' WHERE id = ?1",
+        params![id.0, old.id.0, old.hits],
+    )?;
+    Ok(())
+}
+
 /// Replaces what a user can edit. Returns false if it is not there.
 pub(crate) fn update(conn: &Connection, changed: &Breakpoint) -> Result<bool> {
     let changes = conn
@@ -156,6 +167,11 @@ pub(crate) fn delete(conn: &Connection, id: BreakpointId) -> Result<bool> {
         .prepare_cached("DELETE FROM breakpoint WHERE id = ?1")?
         .execute([id.0])?
         > 0)
+}
+
+/// Removes all breakpoints, also those whose rows are damaged. Returns their number.
+pub(crate) fn delete_all(conn: &Connection) -> Result<usize> {
+    Ok(conn.execute("DELETE FROM breakpoint", [])?)
 }
 
 /// Removes the steps of a session that have not been hit.

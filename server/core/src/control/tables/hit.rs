@@ -99,12 +99,23 @@ pub(crate) fn any(
         .exists(params![breakpoint.0, agent, session, call])?)
 }
 
-/// Removes hits before a time.
+/// True if a breakpoint has a trigger in this session.
+pub(crate) fn any_in(
+    conn: &Connection,
+    breakpoint: BreakpointId,
+    (agent, session): (&str, &str),
+) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM hit WHERE breakpoint = ?1 AND agent = ?2 AND session = ?3")?
+        .exists(params![breakpoint.0, agent, session])?)
+}
+
 pub(crate) fn newest(conn: &Connection) -> Result<i64> {
     let newest = conn.prepare_cached("SELECT COALESCE(MAX(id), 0) FROM hit")?;
     Ok({ newest }.query_row([], |r| r.get(0))?)
 }
 
+/// Removes hits before a time.
 pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
     Ok(conn.execute("DELETE FROM hit WHERE time < ?1", [time])?)
 }

@@ -7,6 +7,7 @@ use crate::control::breakpoint::{BreakpointId, CallMoment};
 use crate::control::pause::{
     Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
+use crate::control::pauses::PARKED;
 use crate::control::process::ProcessId;
 use crate::error::{Error, Result};
 use crate::model::{bytes_path, os_bytes};
@@ -40,6 +41,8 @@ stored_as!(PauseOutcome as text, "outcome of a pause", {
     Slipped = "slipped",
 });
 
+/// Two hooks of one event come within this time of each other. Microseconds.
+const SAME_EVENT: i64 = 2_000_000;
 const LEVEL: i32 = 3;
 /// Maximum size in bytes of the input of a call: that of a payload.
 const MAX_INPUT: usize = 256 << 20;
@@ -238,10 +241,18 @@ pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>>
 pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = ?4
-           AND state IN ('held','decided','answered') ORDER BY id DESC LIMIT 1"
+           AND (state IN ('held','decided') OR state = 'answered' AND (NOT ?5 OR ended > ?6))
+         ORDER BY id DESC LIMIT 1"
     ))?
     .query_row(
-        params![call.agent, call.session, call.call, call.moment],
+        params![
+            call.agent,
+            call.session,
+            call.call,
+            call.moment,
+            call.has_made_id(),
+            now() - SAME_EVENT
+        ],
         read,
     )
     .optional()
@@ -254,10 +265,16 @@ pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause
 pub(crate) fn parked(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND tool = ?3 AND input_hash = ?4
-           AND state = 'parked' ORDER BY id DESC LIMIT 1"
+           AND state = 'parked' AND made > ?5 ORDER BY id DESC LIMIT 1"
     ))?
     .query_row(
-        params![call.agent, call.session, call.tool, call.input_hash()],
+        params![
+            call.agent,
+            call.session,
+            call.tool,
+            call.input_hash(),
+            now() - PARKED
+        ],
         read,
     )
     .optional()

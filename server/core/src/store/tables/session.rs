@@ -108,6 +108,15 @@ pub(crate) fn iterations(conn: &Connection, id: SessionId) -> Result<i64> {
         .in_row(conn, || format!("row {} of table session", id.0))
 }
 
+/// Returns the number of calls of the session that began before a time, in microseconds since 1970.
+pub(crate) fn iterations_before(conn: &Connection, id: SessionId, time: i64) -> Result<i64> {
+    conn.prepare_cached(
+        "SELECT COALESCE(MAX(iteration), 0) FROM call WHERE session = ?1 AND opened < ?2",
+    )?
+    .query_row(params![id, time], |r| r.get(0))
+    .in_row(conn, || format!("the calls of session {}", id.0))
+}
+
 /// True if shell commands of the session are known to run in the background.
 pub(crate) fn has_background(conn: &Connection, agent: &str, native: &str) -> Result<bool> {
     let running = conn

@@ -439,12 +439,22 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
         BreakpointSpec::Path { .. } if is_after => {
             is_new && answers.changed.iter().any(|change| is_glob(&change.path))
         }
-        BreakpointSpec::Path { .. } => {
-            let words = facts
-                .command
-                .map(|text| named_paths(text, facts.root, facts.cwd));
-            let words = words.unwrap_or_default();
-            is_moment && facts.paths.iter().chain(&words).any(|path| is_glob(path))
+        BreakpointSpec::Path { glob } => {
+            let words = facts.mentioned;
+            // a directory of the pattern without wildcards, or one above it
+            let mut above: Vec<String> = Vec::new();
+            let parts: Vec<&str> = glob.split('/').collect();
+            for end in 1..parts.len() {
+                let dir = parts[..end].join("/");
+                if !dir.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+                    above.push(dir);
+                }
+            }
+            is_moment
+                && (facts.paths.iter().chain(words).any(|path| is_glob(path))
+                    || words
+                        .iter()
+                        .any(|word| !word.is_empty() && above.contains(word)))
         }
         BreakpointSpec::Line { path, .. } => {
             let changes = if is_after {

@@ -1,0 +1,322 @@
+//! Calls that must not slip past what is armed.
+
+use serde_json::{Value, json};
+
+use super::{HeldHook, after, before, began, decision, edit};
+use crate::support::World;
+use crate::support::agent::Agent;
+
+const FILE: &str = "a.txt";
+
+/// A held call is denied at once, since nobody watches.
+fn world() -> World {
+    let world = World::committed(&[(FILE, "one\ntwo\nthree\n"), ("src/auth/key.rs", "key\n")]);
+    world.configure("[pause]\nunattended = \"deny\"\n");
+    world
+}
+
+fn answer(world: &World, payload: &Value) -> Value {
+    HeldHook::start(world, payload, 600).answer()
+}
+
+/// True if something that is armed stops the call.
+fn stops(world: &World, payload: &Value) -> bool {
+    decision(&answer(world, payload)) == Some("deny")
+}
+
+fn bash(agent: &Agent<'_>, id: &str, command: &str) -> Value {
+    let input = json!({"command": command, "description": "x"});
+    before(agent, id, "Bash", &input)
+}
+
+/// Answer to a payload as text, which need not be strict JSON.
+fn stops_text(world: &World, payload: &Value, mark: &str, text: &str) -> bool {
+    let payload = payload.to_string().replace(mark, text);
+    decision(&HeldHook::start_with(world, payload.as_bytes(), 600).answer()) == Some("deny")
+}
+
+/// Half of an emoji, as agents write it, hides nothing; an input that cannot be read at all counts as a match.
+#[test]
+fn an_input_that_is_no_strict_json() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "command", "rm"]);
+    let payload = bash(&agent, "c1", "rm x MARK");
+    assert!(stops_text(&world, &payload, "MARK", r"\ud83d"));
+    let payload = bash(&agent, "c2", "ls MARK");
+    assert!(!stops_text(&world, &payload, "MARK", r"\ud83d"));
+    assert!(stops_text(&world, &payload, "\"x\"", "1e999"));
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "content", "FIXME"]);
+    let input = edit(&world, FILE, "two", "FIXME MARK");
+    let payload = before(&agent, "c3", "Edit", &input);
+    assert!(stops_text(&world, &payload, "MARK", r"\ude00"));
+}
+
+/// Without its database, what is armed stays armed.
+#[test]
+fn a_lost_database_disarms_nothing() {
+    for emptied in [false, true] {
+        let world = world();
+        let agent = began(&world);
+        world.ok(["breakpoint", "add", "path", FILE]);
+        world.ok(["breakpoint", "add", "tool", "Bash"]);
+        world.ok(["breakpoint", "remove", "b2"]);
+        world.ok(["breakpoint", "add", "tool", "Write"]);
+        for file in ["control.db-wal", "control.db-shm", "control.db"] {
+            std::fs::remove_file(world.store().join(file)).ok();
+        }
+        if emptied {
+            world.write(world.store().join("control.db"), "");
+        }
+        let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "two", "2"));
+        assert!(stops(&world, &payload), "emptied: {emptied}");
+        let list = world.json(["breakpoint", "list"]);
+        let ids: Vec<&Value> = list["breakpoints"]
+            .as_array()
+            .expect("breakpoints")
+            .iter()
+            .map(|one| &one["id"])
+            .collect();
+        assert_eq!(ids, ["b1", "b3"]);
+        assert!(!stops(&world, &bash(&agent, "c2", "ls")));
+    }
+}
+
+/// A damaged row does not keep the user from a clean start.
+#[test]
+fn a_damaged_breakpoint_is_cleared() {
+    let world = world();
+    began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    let database = rusqlite::Connection::open(world.store().join("control.db")).expect("opened");
+    database
+        .execute("UPDATE breakpoint SET spec = '{' WHERE id = 1", [])
+        .expect("damaged");
+    drop(database);
+    assert_ne!(world.run(["breakpoint", "list"]).code, 0);
+    world.ok(["breakpoint", "clear"]);
+    let list = world.json(["breakpoint", "list"]);
+    assert_eq!(list["breakpoints"], json!([]));
+}
+
+/// Each way to name a directory arms it, and each way to mention a file below it is seen before the call runs.
+#[test]
+fn a_path_is_named_in_many_ways() {
+    let world = world();
+    let agent = began(&world);
+    let root = world.root.clone();
+    let key = world.path("src/auth/key.rs");
+    let absolute = format!("{}/src/auth", root.display());
+    let patterns = [
+        "src/auth/**",
+        "src/auth",
+        "src/auth/",
+        "./src/auth/**",
+        "src//auth/*",
+        &absolute,
+    ];
+    for (n, pattern) in patterns.iter().enumerate() {
+        world.ok(["breakpoint", "clear"]);
+        world.ok(["breakpoint", "add", "path", pattern]);
+        let input = edit(&world, "src/auth/key.rs", "key", "lock");
+        let payload = before(&agent, &format!("p{n}"), "Edit", &input);
+        assert!(stops(&world, &payload), "{pattern}");
+    }
+    let key = key.to_string_lossy().into_owned();
+    let commands = [
+        "rm -rf src/auth".to_owned(),
+        "rm -rf src".to_owned(),
+        "cd src/auth && rm key.rs".to_owned(),
+        "rm \"$PWD/src/auth/key.rs\"".to_owned(),
+        "rm ${PWD}/src/auth/key.rs".to_owned(),
+        "sh -c \"rm src/auth/key.rs\"".to_owned(),
+        "git checkout HEAD:src/auth/key.rs".to_owned(),
+        "rm src/{auth,b}/key.rs".to_owned(),
+        format!("rm {key}"),
+    ];
+    for (n, command) in commands.iter().enumerate() {
+        assert!(
+            stops(&world, &bash(&agent, &format!("b{n}"), command)),
+            "{command}"
+        );
+    }
+    assert!(!stops(&world, &bash(&agent, "b99", "rm srcs a.txt")));
+    let others = [
+        ("Read", json!({ "file_path": key })),
+        ("Grep", json!({"pattern": "x", "path": "src/auth"})),
+        ("mcp__fs__write_file", json!({"path": key, "content": "x"})),
+        ("mcp__fs__move", json!({"files": ["a", key]})),
+    ];
+    for (tool, input) in others {
+        assert!(stops(&world, &before(&agent, tool, tool, &input)), "{tool}");
+    }
+}
+
+/// A file is the same one behind a link.
+#[test]
+#[cfg(unix)]
+fn links_hide_no_file() {
+    let world = world();
+    let agent = began(&world);
+    let link = world.home.join("link");
+    std::os::unix::fs::symlink(&world.root, &link).expect("linked");
+    std::os::unix::fs::symlink("src/auth", world.root.join("inner")).expect("linked");
+    world.ok(["breakpoint", "add", "path", "src/auth/**"]);
+    world.ok(["breakpoint", "add", "line", "a.txt:2"]);
+    let through = |path: &str| link.join(path).to_string_lossy().into_owned();
+    let edit_of = |id: &str, path: &str, old: &str| {
+        let input = json!({"file_path": path, "old_string": old, "new_string": "x"});
+        let mut payload = before(&agent, id, "Edit", &input);
+        payload["cwd"] = json!(link.to_string_lossy());
+        payload
+    };
+    assert!(stops(
+        &world,
+        &edit_of("c1", &through("src/auth/key.rs"), "key")
+    ));
+    assert!(stops(&world, &edit_of("c2", &through("a.txt"), "two")));
+    assert!(!stops(&world, &edit_of("c3", &through("a.txt"), "three")));
+    let inner = world.path("inner/key.rs").to_string_lossy().into_owned();
+    assert!(stops(&world, &edit_of("c4", &inner, "key")));
+    for (id, command) in [
+        ("b1", "rm src/auth/key.rs".to_owned()),
+        ("b2", format!("rm {}", through("src/auth/key.rs"))),
+        ("b3", "rm inner/key.rs".to_owned()),
+    ] {
+        let mut payload = bash(&agent, id, &command);
+        payload["cwd"] = json!(link.to_string_lossy());
+        assert!(stops(&world, &payload), "{command}");
+    }
+}
+
+/// A file whose lines cannot be compared is held rather than let pass.
+#[test]
+fn large_files_and_other_encodings_do_not_slip() {
+    let world = world();
+    let agent = began(&world);
+    world.write("big.txt", "a line of text\n".repeat(100_000));
+    world.write("latin.txt", b"caf\xe9\ntwo\n");
+    world.ok(["breakpoint", "add", "content", "FIXME"]);
+    let large = json!({
+        "file_path": world.path("new.txt"),
+        "content": format!("{}FIXME\n", "text\n".repeat(300_000)),
+    });
+    assert!(stops(&world, &before(&agent, "c1", "Write", &large)));
+    for (id, file, old) in [("c2", "big.txt", "a line"), ("c3", "latin.txt", "two")] {
+        let input = edit(&world, file, old, "FIXME");
+        assert!(stops(&world, &before(&agent, id, "Edit", &input)), "{file}");
+        let input = edit(&world, file, old, "fine");
+        let id = format!("{id}b");
+        assert!(
+            !stops(&world, &before(&agent, &id, "Edit", &input)),
+            "{file}"
+        );
+    }
+}
+
+/// Calls that run at the same time get the same number: the breakpoint holds the next one. One that was made too late
+/// holds none.
+#[test]
+fn an_iteration_is_not_skipped() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "iteration", "2"]);
+    let hooks = ["c1", "c2", "c3"].map(|id| HeldHook::start(&world, &bash(&agent, id, "ls"), 600));
+    let answers = hooks.map(HeldHook::answer);
+    let mut held = answers
+        .iter()
+        .filter(|answer| decision(answer) == Some("deny"))
+        .count();
+    held += usize::from(stops(&world, &bash(&agent, "c4", "ls")));
+    assert!(held > 0);
+    assert!(!stops(&world, &bash(&agent, "c5", "ls")));
+    world.ok(["breakpoint", "add", "iteration", "3"]);
+    assert!(
+        !stops(&world, &bash(&agent, "c6", "ls")),
+        "it was made too late"
+    );
+}
+
+/// A condition sees the text of the error.
+#[test]
+fn a_condition_sees_the_error() {
+    let world = world();
+    let agent = began(&world);
+    for (when, error) in [(".error == \"boom\"", "boom"), (".error != null", "other")] {
+        world.ok(["breakpoint", "clear"]);
+        world.ok(["breakpoint", "add", "error", "--when", when]);
+        let failed = |id: &str, error: &str| {
+            let fields = json!({
+                "tool_name": "Bash", "tool_input": {"command": "false"}, "tool_use_id": id,
+                "error": error, "is_interrupt": false, "duration_ms": 12,
+            });
+            agent.payload("PostToolUseFailure", fields)
+        };
+        answer(&world, &failed(when, error));
+        let list = world.json(["breakpoint", "list"]);
+        assert_eq!(list["breakpoints"][0]["hitCount"], 1, "{when}");
+    }
+}
+
+/// An agent that names its calls by no id: the second of two that are alike is held again.
+#[test]
+fn a_call_without_an_id_is_decided_for_itself() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    let mut payload = bash(&agent, "", "rm x");
+    payload
+        .as_object_mut()
+        .expect("fields")
+        .remove("tool_use_id");
+    let held = |world: &World| {
+        let pauses = world.json(["pauses", "--all"]);
+        pauses["pauses"].as_array().expect("pauses").len()
+    };
+    assert!(stops(&world, &payload));
+    assert_eq!(held(&world), 1);
+    // another hook of the same event would come within this time
+    let database = rusqlite::Connection::open(world.store().join("control.db")).expect("opened");
+    database
+        .execute("UPDATE pause SET ended = ended - 3000000", [])
+        .expect("aged");
+    assert!(stops(&world, &payload));
+    assert_eq!(held(&world), 2);
+}
+
+/// A change that nobody could predict is not denied any more: the model is told.
+#[test]
+fn a_denial_that_comes_too_late_is_told() {
+    let world = world();
+    let agent = began(&world);
+    let options = ["--action", "deny", "--message", "leave it alone"];
+    world.ok(["breakpoint", "add", "path", FILE]
+        .into_iter()
+        .chain(options));
+    let input = json!({"command": "python3 make.py", "description": "x"});
+    let payload = before(&agent, "c1", "Bash", &input);
+    assert_eq!(answer(&world, &payload), Value::Null);
+    world.write(FILE, "changed\n");
+    let response = json!({"stdout": "", "stderr": "", "interrupted": false});
+    let payload = after(&agent, "c1", "Bash", &input, &response);
+    let told = answer(&world, &payload);
+    assert_eq!(
+        told["hookSpecificOutput"]["additionalContext"], "leave it alone",
+        "{told:#}"
+    );
+}
+
+/// A step is taken out only for a call that can still be answered.
+#[test]
+fn back_changes_nothing_for_a_decided_call() {
+    let world = world();
+    let agent = began(&world);
+    agent.edit(FILE, "two", "2");
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    assert!(stops(&world, &bash(&agent, "c9", "ls")));
+    let text = world.read(FILE);
+    assert_ne!(world.run(["back", "--pause", "p1"]).code, 0);
+    assert_eq!(world.read(FILE), text);
+}
