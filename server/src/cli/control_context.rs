@@ -9,8 +9,8 @@ use super::args::GlobalArgs;
 use super::context::{self, current_dir};
 use super::error::{CliError, CliResult};
 use super::out::Out;
-use crate::control::guard;
 use crate::control::pattern::pattern;
+use crate::control::{guard, lookup};
 use crate::render;
 
 /// Name of this face in rows.
@@ -19,6 +19,8 @@ pub const FACE: &str = "cli";
 /// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
 pub struct ControlContext<'a> {
     pub workspace: Workspace,
+    /// True if the command line names another store than the hooks look into.
+    pub is_elsewhere: bool,
     pub out: &'a Out,
 }
 
@@ -26,6 +28,7 @@ impl<'a> ControlContext<'a> {
     pub fn open(global: &GlobalArgs, out: &'a Out) -> CliResult<Self> {
         Ok(Self {
             workspace: context::find(global)?,
+            is_elsewhere: global.store_dir.is_some(),
             out,
         })
     }
@@ -78,9 +81,8 @@ impl<'a> ControlContext<'a> {
     pub fn path(&self, typed: &str) -> CliResult<String> {
         let absolute = current_dir()?.join(typed);
         let root = &self.workspace.root;
-        let path = absolute
-            .strip_prefix(root)
-            .map_or_else(|_| Path::new(typed).to_path_buf(), Path::to_path_buf);
+        let clean = lookup::clean(&absolute);
+        let path = Path::new(&lookup::inside(root, &clean)).to_path_buf();
         let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
             CliError::usage(format!(
                 "{} is outside of {}",

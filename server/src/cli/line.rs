@@ -33,7 +33,8 @@ impl TextLine {
 
     /// Adds the text, padded with spaces to `width` columns.
     pub fn column(self, style: Style, text: &str, width: usize) -> Self {
-        let fill = " ".repeat(width.saturating_sub(text.width()));
+        // a text that is too wide still ends with a blank
+        let fill = " ".repeat(width.saturating_sub(text.width()).max(1));
         self.add(style, text).plain(fill)
     }
 

@@ -1,6 +1,6 @@
 //! The actions on held calls that the command line and the language server share.
 
-use backstitch_core::control::{Ability, Pause, StepUntil};
+use backstitch_core::control::{Ability, CallMoment, Pause, StepUntil};
 use backstitch_core::restore::{Applied, Goal, OnConflict, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
@@ -82,6 +82,10 @@ pub fn back(
     let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
     Ok(SteppedBack {
         applied,
-        message: words::back(steps, &names.join(", ")),
+        message: words::back(
+            steps,
+            &names.join(", "),
+            pause.call.moment == CallMoment::After,
+        ),
     })
 }

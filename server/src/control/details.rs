@@ -186,6 +186,9 @@ fn fingerprint(input: &Value, prediction: &Prediction) -> String {
         hash.update(&(bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
+    // clients send the fields back in any order
+    let mut input = input.clone();
+    input.sort_all_objects();
     add(input.to_string().as_bytes());
     if let Prediction::Files(files) = prediction {
         for file in files {

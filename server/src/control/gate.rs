@@ -15,7 +15,7 @@ use backstitch_core::control::{
 };
 use serde_json::Value;
 
-use super::lookup::{CallAt, Lookup, relative, resolved};
+use super::lookup::{CallAt, Lookup, clean, relative, resolved};
 use super::{answers, input, words};
 use crate::agents::{Answer, Gated};
 
@@ -538,7 +538,7 @@ impl AtGate<'_> {
                         "time limit",
                     );
                 }
-                let message = words::timed_out(held.breakpoint, waited);
+                let message = words::timed_out(&held.why, waited);
                 Passed {
                     pause: Some((id, PauseOutcome::Parked)),
                     warning: None,
@@ -670,20 +670,4 @@ fn in_fields(input: &Value, root: &Path, cwd: &Path) -> Vec<String> {
         .collect();
     add_real(&mut paths, root);
     paths
-}
-
-/// Resolves `.` and `..` without a look at the disk.
-fn clean(path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                clean.pop();
-            }
-            part => clean.push(part),
-        }
-    }
-    clean
 }

@@ -5,13 +5,11 @@ use serde_json::Value;
 /// Reads the input of a call. Half of a surrogate pair, as in a text that was cut inside of an emoji, is read as U+FFFD: agents
 /// write it and read it. Err: the reason why it cannot be read.
 pub fn read(bytes: &[u8]) -> Result<Value, String> {
-    match serde_json::from_slice(bytes) {
-        Ok(value) => Ok(value),
-        Err(_) => {
-            let text = with_whole_pairs(&String::from_utf8_lossy(bytes));
-            serde_json::from_str(&text).map_err(|error| error.to_string())
-        }
+    if let Ok(value) = serde_json::from_slice(bytes) {
+        return Ok(value);
     }
+    let text = with_whole_pairs(&String::from_utf8_lossy(bytes));
+    serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
 /// Replaces each half of a surrogate pair in the escapes of a JSON text.

@@ -414,6 +414,22 @@ pub fn resolved(path: &Path) -> Option<PathBuf> {
     })
 }
 
+/// Resolves `.` and `..` without a look at the disk.
+pub fn clean(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                clean.pop();
+            }
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
 /// Reads a file as it is. None: absent, or no file that has lines.
 pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     Ok(match predict::read_disk(path)? {

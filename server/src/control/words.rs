@@ -36,17 +36,14 @@ pub fn denied(breakpoint: BreakpointId, why: &str) -> String {
 }
 
 /// Denial of a call that nobody decided on in time.
-pub fn timed_out(breakpoint: Option<BreakpointId>, waited: Duration) -> String {
-    let by = breakpoint.map_or_else(
-        || "The user's breakpoint".to_owned(),
-        |id| format!("The user's breakpoint {id}"),
-    );
+pub fn timed_out(why: &str, waited: Duration) -> String {
     let waited = match waited.as_secs() {
         seconds @ ..120 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),
     };
     format!(
-        "{by} held this call for {waited}, and nobody answered. Ask the user, then try the same call again."
+        "Backstitch held this call for the user for {waited} ({why}), and nobody answered. Ask the user, then try the \
+         same call again."
     )
 }
 
@@ -71,17 +68,22 @@ pub fn unknown(reason: &str) -> String {
 }
 
 /// Tells the model that calls before this one were taken out.
-pub fn back(steps: usize, what: &str) -> String {
+pub fn back(steps: usize, what: &str, has_run: bool) -> String {
     let steps = render::plural(steps, "step", "steps");
+    let this = if has_run {
+        "this call has run"
+    } else {
+        "this call did not run"
+    };
     format!(
-        "The user took your last {steps} out ({what}), and this call did not run. Read the files again before you go on."
+        "The user took your last {steps} out ({what}), and {this}. Read the files again before you go on."
     )
 }
 
 /// A held call in one line: `Edit src/auth.rs`.
 pub fn summary(pause: &Pause) -> String {
     let call = &pause.call;
-    let input: Option<Value> = serde_json::from_str(&call.input).ok();
+    let input = super::input::read(call.input.as_bytes()).ok();
     let command = input
         .as_ref()
         .and_then(|input| input.get("command"))
@@ -97,6 +99,7 @@ pub fn summary(pause: &Pause) -> String {
 pub fn state(pause: &Pause) -> String {
     match (pause.state, pause.outcome) {
         (PauseState::Held, _) => "held".to_owned(),
+        (PauseState::Parked, _) if pause.decision.is_some() => "decided, until it tries".to_owned(),
         (PauseState::Parked, _) => "told to try again".to_owned(),
         (PauseState::Decided, _) => "decided".to_owned(),
         (PauseState::Slipped, _) => "ran unasked".to_owned(),
