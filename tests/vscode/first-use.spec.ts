@@ -176,7 +176,10 @@ for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
       await window.tree('Timeline').expand('make it two');
       await window.run('Backstitch: Show Branches and Forks');
       const graph = window.webview();
-      await graph.ready(() => window.run('Developer: Reload Webviews'));
+      await graph.ready(async () => {
+        await window.run('View: Close Editor');
+        await window.run('Backstitch: Show Branches and Forks');
+      });
       await expect(graph.locator('.row')).not.toHaveCount(0);
       await look(window.page, `theme-${theme.replace(' ', '-')}`);
     });

@@ -35,12 +35,6 @@ pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()
 }
 
 fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
-    if context.is_elsewhere {
-        return Err(CliError::refused(
-            "hooks do not look into the directory that --store-dir names",
-        )
-        .hint("leave it out, or set `store.dir` in the user's own settings"));
-    }
     let control = context.create()?;
     let (spec, base, options) = spec(context, kind)?;
     let made = control.add_breakpoint(new(context, spec, base, options)?)?;

@@ -19,8 +19,6 @@ pub const FACE: &str = "cli";
 /// Context of a command about breakpoints and held calls. None of them needs the history but `back`.
 pub struct ControlContext<'a> {
     pub workspace: Workspace,
-    /// True if the command line names another store than the hooks look into.
-    pub is_elsewhere: bool,
     pub out: &'a Out,
 }
 
@@ -28,7 +26,6 @@ impl<'a> ControlContext<'a> {
     pub fn open(global: &GlobalArgs, out: &'a Out) -> CliResult<Self> {
         Ok(Self {
             workspace: context::find(global)?,
-            is_elsewhere: global.store_dir.is_some(),
             out,
         })
     }

@@ -166,6 +166,8 @@ fn a_hold_writes_nothing() {
     let mut watcher = Watcher::start(&world);
     let hook = HeldHook::start(&world, &payload, 600);
     watcher.until("held");
+    // it notes what it has shown
+    drop(watcher);
     let seq = || world.json(["breakpoint", "list"])["seq"].clone();
     let before = (
         seq(),

@@ -231,10 +231,13 @@ fn an_iteration_is_not_skipped() {
         .count();
     held += usize::from(stops(&world, &bash(&agent, "c4", "ls")));
     assert!(held > 0);
-    assert!(!stops(&world, &bash(&agent, "c5", "ls")));
+    world.ok(["breakpoint", "clear"]);
+    for id in ["c5", "c6", "c7"] {
+        assert!(!stops(&world, &bash(&agent, id, "ls")));
+    }
     world.ok(["breakpoint", "add", "iteration", "3"]);
     assert!(
-        !stops(&world, &bash(&agent, "c6", "ls")),
+        !stops(&world, &bash(&agent, "c8", "ls")),
         "it was made too late"
     );
 }
@@ -319,4 +322,16 @@ fn back_changes_nothing_for_a_decided_call() {
     let text = world.read(FILE);
     assert_ne!(world.run(["back", "--pause", "p1"]).code, 0);
     assert_eq!(world.read(FILE), text);
+}
+
+/// A stop ends a step and a `pause` that were under way, as in a debugger.
+#[test]
+fn a_stop_ends_a_step() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    world.ok(["pause"]);
+    assert!(stops(&world, &bash(&agent, "c1", "ls")));
+    let input = edit(&world, FILE, "two", "2");
+    assert!(!stops(&world, &before(&agent, "c2", "Edit", &input)));
 }

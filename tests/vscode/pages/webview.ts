@@ -15,9 +15,10 @@ export class Webview {
   /** Waits until the extension's page is shown. `again`: opens it anew, since the first page of a browser is lost at times. */
   async ready(again?: () => Promise<void>): Promise<void> {
     const active = this.outer.first().contentFrame().locator('iframe#active-frame');
-    if (again !== undefined) {
+    for (let tries = 0; again !== undefined && tries < 3; tries += 1) {
       const shown = await active.waitFor({ timeout: 15_000 }).then(() => true, () => false);
-      if (!shown) await again();
+      if (shown) return;
+      await again();
     }
     await active.waitFor({ timeout: 120_000 });
   }

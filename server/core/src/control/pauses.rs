@@ -61,6 +61,9 @@ impl Control {
             if let Some(breakpoint) = call.breakpoint.filter(|_| once) {
                 breakpoint::delete(conn, breakpoint)?;
             }
+            // as in a debugger: a stop ends the step that was under way
+            breakpoint::delete_steps(conn, &call.session)?;
+            breakpoint::delete_next_of_any(conn)?;
             // before the commit: a held row without a lock is a lost one
             Ok(Given::Held(Hold::new(id, self.try_lock(id)?)))
         })
@@ -373,8 +376,9 @@ fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
 /// The error of a decision on a pause that is over.
 fn already(pause: &Pause) -> Error {
     let how = match (&pause.outcome, &pause.decision) {
+        // a parked call may be decided before it is tried again
+        (None | Some(PauseOutcome::Parked), Some(decision)) => decision.outcome().name().to_owned(),
         (Some(outcome), _) => outcome.name().to_owned(),
-        (None, Some(decision)) => decision.outcome().name().to_owned(),
         (None, None) => "over".to_owned(),
     };
     let by = pause.decided_by.as_deref().unwrap_or("nobody");

@@ -183,3 +183,13 @@ pub(crate) fn delete_steps(conn: &Connection, session: &str) -> Result<()> {
     )?;
     Ok(())
 }
+
+/// Removes a stop at the next call of any session that has not been hit.
+pub(crate) fn delete_next_of_any(conn: &Connection) -> Result<()> {
+    conn.execute(
+        "DELETE FROM breakpoint WHERE json_extract(spec, '$.kind') = 'any' AND once
+           AND json_extract(scope, '$.session') IS NULL",
+        [],
+    )?;
+    Ok(())
+}
