@@ -22,7 +22,7 @@ pub struct CallFacts<'a> {
     pub subagent: Option<&'a str>,
     pub tool: &'a str,
     pub input: &'a Value,
-    /// Reason why the input cannot be read. What cannot be compared counts as a match.
+    /// Reason why the input cannot be read. Such an input counts as a match.
     pub unreadable: Option<&'a str>,
     /// Text of a shell command, for tools that are shells.
     pub command: Option<&'a str>,

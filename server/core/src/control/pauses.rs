@@ -13,15 +13,13 @@ use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseS
 use super::process::ProcessId;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
-use super::tables::pause::PauseFilter;
+use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{ack, breakpoint, hit, message, pause};
 use crate::error::{Error, Result};
 use crate::store::{self, Lock};
 
 /// Directory of the locks of held calls.
 const HOLDS: &str = "holds";
-/// A parked call expires after this time. Microseconds.
-pub(crate) const PARKED: i64 = 12 * 3600 * 1_000_000;
 
 /// The outcome of an attempt to hold a call.
 #[derive(Debug)]

@@ -1,8 +1,7 @@
 //! Retention of breakpoints and pauses, and the check of the database.
 
 use super::armed::Armed;
-use super::pauses::PARKED;
-use super::tables::pause::PauseFilter;
+use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{breakpoint, command, hit, message, pause};
 use super::{Control, PauseState};
 use crate::error::Result;

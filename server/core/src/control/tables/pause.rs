@@ -7,7 +7,6 @@ use crate::control::breakpoint::{BreakpointId, CallMoment};
 use crate::control::pause::{
     Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
-use crate::control::pauses::PARKED;
 use crate::control::process::ProcessId;
 use crate::error::{Error, Result};
 use crate::model::{bytes_path, os_bytes};
@@ -41,6 +40,8 @@ stored_as!(PauseOutcome as text, "outcome of a pause", {
     Slipped = "slipped",
 });
 
+/// A parked call expires after this time. Microseconds.
+pub(crate) const PARKED: i64 = 12 * 3600 * 1_000_000;
 /// Two hooks of one event come within this time of each other. Microseconds.
 const SAME_EVENT: i64 = 2_000_000;
 const LEVEL: i32 = 3;
