@@ -112,14 +112,14 @@ mod tests {
 
     #[test]
     fn paths_are_relative_to_the_root() {
-        let named = |command: &str| named_paths(command, "/work/app", "/work/app/src");
+        let named = |command: &str| named_paths(command, "/srv/app", "/srv/app/src");
         assert_eq!(named("a.rs"), ["src/a.rs"]);
         assert_eq!(named("./a.rs ../b.rs"), ["src/a.rs", "b.rs"]);
         assert_eq!(
-            named("/work/app/c.rs /etc/hosts ../../x"),
-            ["c.rs", "/etc/hosts", "/work/x"]
+            named("/srv/app/c.rs /etc/hosts ../../x"),
+            ["c.rs", "/etc/hosts", "/srv/x"]
         );
-        assert_eq!(named("/work/apple"), ["/work/apple"]);
+        assert_eq!(named("/srv/apple"), ["/srv/apple"]);
         assert_eq!(named("--file=a.rs"), ["src/--file=a.rs", "src/a.rs"]);
         assert_eq!(
             named(".."),
