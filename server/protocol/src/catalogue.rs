@@ -269,6 +269,7 @@ commands! {
     EnableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.enable", "Enable Agent Breakpoint";
     DisableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.disable", "Disable Agent Breakpoint";
     ClearBreakpoints(Where) -> RemovedResult = "backstitch.breakpoint.clear", "Remove All Agent Breakpoints";
+    ListBreakpoints(Where) -> BreakpointsResult = "backstitch.breakpoint.list", "List the Agent Breakpoints";
     ToggleBreakpoint(ToggleBreakpointParams) -> ToggleResult = "backstitch.breakpoint.toggle", "Stop Agents Here";
     Pause(PauseParams) -> BreakpointResult = "backstitch.pause", "Pause the Agent at its Next Call";
     Resume(ResumeParams) -> DecisionResult = "backstitch.resume", "Continue the Held Call";

@@ -50,6 +50,9 @@ pub trait Agent: Sync {
         Some(payload.get("error")?.as_str()?.to_owned())
     }
 
+    /// Names of its usual tools. It may have more.
+    fn tools(&self) -> Vec<&'static str>;
+
     /// Returns the text of a shell command. None: the tool is no shell.
     fn command(&self, tool: &str, input: &Value) -> Option<String>;
 

@@ -40,6 +40,14 @@ impl Agent for ClaudeCode {
         output::encode(event, answer)
     }
 
+    fn tools(&self) -> Vec<&'static str> {
+        let writing = ["Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"];
+        writing
+            .into_iter()
+            .chain(payload::READ_ONLY_TOOLS.iter().copied())
+            .collect()
+    }
+
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         let text = input.get("command").filter(|_| tool == "Bash")?;
         text.as_str().map(str::to_owned)

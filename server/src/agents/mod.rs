@@ -20,6 +20,11 @@ pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)
 }
 
+/// Returns the names of the usual tools of all agents.
+pub fn tool_names() -> Vec<&'static str> {
+    AGENTS.iter().flat_map(|agent| agent.tools()).collect()
+}
+
 /// Returns the agents on this machine, with the path by which each was found.
 pub fn found() -> Vec<(&'static str, String)> {
     let found = |agent: &&dyn Agent| Some((agent.name(), agent.found()?));

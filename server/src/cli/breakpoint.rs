@@ -2,31 +2,37 @@
 
 use std::ffi::OsStr;
 
+use backstitch_core::config::Config;
 use backstitch_core::control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, BudgetOf, CallMoment, Control,
-    HitCondition, NewBreakpoint, Unattended,
+    HitCondition, LineRange, NewBreakpoint, RegionState, Unattended,
 };
+use backstitch_core::{Engine, OpenOptions};
 use serde_json::json;
 
 use super::control_args::{
-    ActionName, BreakpointCommand, BreakpointKind, BreakpointOptions, BudgetKind, UnattendedKind,
+    ActionName, BreakpointCommand, BreakpointEditArgs, BreakpointKind, BreakpointOptions,
+    BudgetKind, UnattendedKind,
 };
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
-use crate::control::condition::Condition;
-use crate::control::{lookup, view};
+use crate::control::condition::{Condition, LogText};
+use crate::control::{lookup, moves, view};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
-    if let BreakpointCommand::List = command {
-        return list(context);
+    match command {
+        BreakpointCommand::List => return list(context),
+        BreakpointCommand::Hits { id, limit } => return hits(context, id.as_deref(), limit),
+        _ => {}
     }
     context.guard()?;
     match command {
         BreakpointCommand::Add(options) => add(context, options.kind),
-        BreakpointCommand::List => Ok(()),
+        BreakpointCommand::List | BreakpointCommand::Hits { .. } => Ok(()),
+        BreakpointCommand::Edit(options) => edit(context, options),
         BreakpointCommand::Remove { id } => remove(context, &id),
         BreakpointCommand::Enable { id } => enable(context, &id, true),
         BreakpointCommand::Disable { id } => enable(context, &id, false),
@@ -51,8 +57,170 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
         context.out.remark(
             "`backstitch pauses --watch` shows held calls; `backstitch resume` lets one go on.\n",
         )?;
+        if !is_watched(context) {
+            let outcome = made
+                .unattended
+                .unwrap_or_else(|| Config::of(&context.workspace).pause_unattended());
+            context.out.remark(&format!(
+                "No editor shows held calls now: {}.\n",
+                unwatched(outcome)
+            ))?;
+        }
+    }
+    if let BreakpointSpec::Tool { name, .. } = &made.spec
+        && let Some(known) = other_case(name)
+    {
+        context.out.note(
+            "note",
+            &format!("the case of letters counts: there is a tool `{known}`, and none `{name}`"),
+        );
     }
     Ok(())
+}
+
+/// True if an editor has the workspace open.
+fn is_watched(context: &ControlContext) -> bool {
+    let engine = Engine::open_with(&context.workspace, OpenOptions::COMMAND.existing());
+    engine.is_ok_and(|mut engine| {
+        let editors = engine.documents_mut().editors();
+        editors.is_ok_and(|editors| !editors.is_empty())
+    })
+}
+
+/// The outcome of a pause that nobody sees, in words.
+fn unwatched(outcome: Unattended) -> &'static str {
+    match outcome {
+        Unattended::Ask => {
+            "an agent asks you itself if you sit before it, else the call is held (`pause.unattended`)"
+        }
+        Unattended::Hold => "the call is held until you decide",
+        Unattended::Deny => "the call is refused",
+        Unattended::Allow => "the call goes on",
+    }
+}
+
+/// Returns the known tool that has this name in other letters.
+fn other_case(name: &str) -> Option<&'static str> {
+    let known = crate::agents::tool_names();
+    if known.contains(&name) {
+        return None;
+    }
+    known
+        .into_iter()
+        .find(|tool| tool.eq_ignore_ascii_case(name))
+}
+
+/// Compiles a condition. An empty one is none.
+fn condition(jq: String) -> CliResult<Option<String>> {
+    if jq.trim().is_empty() {
+        return Ok(None);
+    }
+    Condition::compile(&jq)
+        .map_err(|reason| CliError::usage(format!("the condition `{jq}`: {reason}")))?;
+    Ok(Some(jq))
+}
+
+fn hit_condition(typed: &str) -> CliResult<Option<HitCondition>> {
+    if typed.trim().is_empty() {
+        return Ok(None);
+    }
+    typed.parse().map(Some).map_err(CliError::usage)
+}
+
+/// Refuses a log text whose jq cannot be compiled.
+fn check_text(action: BreakpointAction, message: Option<&str>) -> CliResult<()> {
+    match message {
+        Some(text) if action == BreakpointAction::Log => {
+            LogText::compile(text).map(drop).map_err(CliError::usage)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn action(name: ActionName) -> BreakpointAction {
+    match name {
+        ActionName::Pause => BreakpointAction::Pause,
+        ActionName::Log => BreakpointAction::Log,
+        ActionName::Deny => BreakpointAction::Deny,
+    }
+}
+
+fn unattended(kind: UnattendedKind) -> Unattended {
+    match kind {
+        UnattendedKind::Ask => Unattended::Ask,
+        UnattendedKind::Hold => Unattended::Hold,
+        UnattendedKind::Deny => Unattended::Deny,
+        UnattendedKind::Allow => Unattended::Allow,
+    }
+}
+
+fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> {
+    let control = context.required()?;
+    let mut one = control.breakpoint(&options.id)?;
+    let before = one.clone();
+    if let Some(jq) = options.when {
+        one.condition = condition(jq)?;
+    }
+    if let Some(typed) = options.hits {
+        one.hits_when = hit_condition(&typed)?;
+    }
+    if let Some(name) = options.action {
+        one.action = action(name);
+        if one.action == BreakpointAction::Pause && options.message.is_none() {
+            // it had one as a log or a denial
+            one.message = None;
+        }
+    }
+    if let Some(text) = options.message {
+        one.message = Some(text).filter(|text| !text.is_empty());
+    }
+    if let Some(once) = options.once {
+        one.once = once;
+    }
+    if let Some(kind) = options.unattended {
+        one.unattended = Some(unattended(kind));
+    }
+    check_text(one.action, one.message.as_deref())?;
+    if one == before {
+        return Err(
+            CliError::usage(format!("nothing to change about {}", one.id))
+                .hint("`backstitch breakpoint edit --help` lists what can be changed"),
+        );
+    }
+    control.edit_breakpoint(&one, FACE)?;
+    if context.out.json {
+        return out::answer(json!({ "breakpoint": view::breakpoint(&one) }));
+    }
+    context.out.text(&line(&one, None).draw(context.out.paint))
+}
+
+fn hits(context: &ControlContext, id: Option<&str>, limit: usize) -> CliResult<()> {
+    let hits = match context.existing()? {
+        Some(control) => {
+            let of = id.map(|id| control.breakpoint(id)).transpose()?;
+            control.newest_hits(of.map(|one| one.id), limit)?
+        }
+        None => Vec::new(),
+    };
+    if context.out.json {
+        let hits: Vec<_> = hits.iter().map(view::hit).collect();
+        return out::answer(json!({ "hits": hits }));
+    }
+    if hits.is_empty() {
+        return context.out.text("No hits.\n");
+    }
+    let mut text = String::new();
+    for hit in &hits {
+        let what = hit.text.as_deref().unwrap_or(&hit.why);
+        let line = TextLine::new()
+            .column(DIM, &context.out.paint.ago(hit.time), 10)
+            .column(BOLD, &hit.breakpoint.to_string(), 5)
+            .column(PLAIN, &render::clean(&hit.tool), 12)
+            .add(PLAIN, render::clean(what))
+            .add(DIM, format!("  {}", render::clean(&hit.agent)));
+        text.push_str(&line.draw(context.out.paint));
+    }
+    context.out.text(&text)
 }
 
 /// Returns the spec, and the text of the file of a `line` breakpoint.
@@ -127,16 +295,10 @@ fn new(
     options: BreakpointOptions,
 ) -> CliResult<NewBreakpoint> {
     let session = context.session(options.session.as_deref())?;
-    if let Some(jq) = &options.when {
-        Condition::compile(jq)
-            .map_err(|reason| CliError::usage(format!("the condition `{jq}`: {reason}")))?;
-    }
-    let hits_when: Option<HitCondition> = options
-        .hits
-        .as_deref()
-        .map(str::parse)
-        .transpose()
-        .map_err(CliError::usage)?;
+    let condition = options.when.map(condition).transpose()?.flatten();
+    let hits_when = options.hits.as_deref().map(hit_condition).transpose()?;
+    let action = action(options.action);
+    check_text(action, options.message.as_deref())?;
     Ok(NewBreakpoint {
         moment: options.after.then_some(CallMoment::After),
         scope: BreakpointScope {
@@ -144,21 +306,12 @@ fn new(
             session,
             subagent: options.subagent,
         },
-        condition: options.when,
-        hits_when,
-        action: match options.action {
-            ActionName::Pause => BreakpointAction::Pause,
-            ActionName::Log => BreakpointAction::Log,
-            ActionName::Deny => BreakpointAction::Deny,
-        },
+        condition,
+        hits_when: hits_when.flatten(),
+        action,
         message: options.message,
         once: options.once,
-        unattended: options.unattended.map(|outcome| match outcome {
-            UnattendedKind::Ask => Unattended::Ask,
-            UnattendedKind::Hold => Unattended::Hold,
-            UnattendedKind::Deny => Unattended::Deny,
-            UnattendedKind::Allow => Unattended::Allow,
-        }),
+        unattended: options.unattended.map(unattended),
         base,
         ..NewBreakpoint::of(spec, FACE)
     })
@@ -183,13 +336,25 @@ fn place_of(context: &ControlContext, typed: &OsStr) -> CliResult<(String, u32, 
 
 fn list(context: &ControlContext) -> CliResult<()> {
     let control = context.existing()?;
-    let all = match &control {
+    let mut all = match &control {
         Some(control) => control.breakpoints()?,
         None => Vec::new(),
     };
+    let mut regions = Vec::new();
+    if let Some(control) = &control {
+        all = moves::follow(&context.workspace, control, &all).unwrap_or(all);
+        for one in &all {
+            regions.push(lookup::region_now(&context.workspace.root, control, one)?);
+        }
+    }
     if context.out.json {
         let seq = control.as_ref().map(Control::seq).transpose()?;
-        let all: Vec<_> = all.iter().map(view::breakpoint).collect();
+        let shape = |(one, region): (&Breakpoint, &Option<RegionState>)| {
+            let mut shape = view::breakpoint(one);
+            shape.region = region.and_then(|state| view::region(one, state));
+            shape
+        };
+        let all: Vec<_> = all.iter().zip(&regions).map(shape).collect();
         return out::answer(json!({ "seq": seq.unwrap_or(0), "breakpoints": all }));
     }
     if all.is_empty() {
@@ -198,13 +363,14 @@ fn list(context: &ControlContext) -> CliResult<()> {
             .text("No breakpoints. `backstitch breakpoint add path 'src/**'` makes the first.\n");
     }
     let mut text = String::new();
-    for one in &all {
-        text.push_str(&line(one).draw(context.out.paint));
+    for (one, region) in all.iter().zip(&regions) {
+        text.push_str(&line(one, *region).draw(context.out.paint));
     }
     context.out.text(&text)
 }
 
-fn line(one: &Breakpoint) -> TextLine {
+/// A breakpoint in a line. `region`: the state of its lines now.
+fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
     let style = if one.enabled { BOLD } else { DIM };
     let mark = if one.enabled { "● " } else { "○ " };
     let mut more = String::new();
@@ -212,6 +378,15 @@ fn line(one: &Breakpoint) -> TextLine {
         more.push_str("  ");
         more.push_str(&text);
     };
+    if let BreakpointSpec::Line { start, count, .. } = one.spec {
+        match region {
+            Some(RegionState::Present(now)) if now != (LineRange { start, count }) => {
+                add(format!("now {}", lookup::lines_text(now)));
+            }
+            Some(RegionState::Gone) => add("its lines are gone".to_owned()),
+            _ => {}
+        }
+    }
     if one.moment != one.spec.usual_moment() {
         add("after the call".to_owned());
     }

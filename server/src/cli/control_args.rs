@@ -30,6 +30,16 @@ pub enum BreakpointCommand {
     Add(BreakpointAddArgs),
     /// List all breakpoints, with their hit counts
     List,
+    /// Change the condition, the action or the message of a breakpoint
+    Edit(BreakpointEditArgs),
+    /// List the newest hits, with the texts of those that log
+    Hits {
+        /// Only of this breakpoint: b3, or its name bp_…
+        id: Option<String>,
+        /// Maximum number
+        #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 20)]
+        limit: usize,
+    },
     /// Remove a breakpoint
     Remove {
         /// Breakpoint: b3, or its name bp_…
@@ -184,6 +194,31 @@ pub struct BreakpointOptions {
     pub unattended: Option<UnattendedKind>,
 }
 
+/// Changes of a breakpoint. An option that is left out changes nothing; an empty text removes what was there.
+#[derive(Debug, Args)]
+pub struct BreakpointEditArgs {
+    /// Breakpoint: b3, or its name bp_…
+    pub id: String,
+    /// Condition in jq on the call; '' for none
+    #[arg(long, value_name = "JQ")]
+    pub when: Option<String>,
+    /// Condition on the number of hits: `>= 3`, `== 2`, `% 5`; '' for none
+    #[arg(long, value_name = "EXPR")]
+    pub hits: Option<String>,
+    /// Pause the agent, write a line to the log, or refuse the call
+    #[arg(long)]
+    pub action: Option<ActionName>,
+    /// Message for the model with `deny`; text with `{jq}` in it with `log`; '' for none
+    #[arg(long, value_name = "TEXT")]
+    pub message: Option<String>,
+    /// Remove it with its first hit
+    #[arg(long, value_name = "BOOL")]
+    pub once: Option<bool>,
+    /// Outcome of a pause that nobody sees
+    #[arg(long, value_name = "OUTCOME")]
+    pub unattended: Option<UnattendedKind>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ActionName {
     Pause,
@@ -240,6 +275,9 @@ pub struct ResumeArgs {
     /// Let the call run with this input: a file with JSON, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub input: Option<OsString>,
+    /// Also if the tool will refuse this input
+    #[arg(long, requires = "input")]
+    pub force: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -290,7 +328,14 @@ pub struct StopArgs {
 #[derive(Debug, Args)]
 pub struct InjectArgs {
     /// Text for the model
-    pub text: String,
+    #[arg(required_unless_present_any = ["list", "withdraw"])]
+    pub text: Option<String>,
+    /// List the texts that wait
+    #[arg(long, conflicts_with_all = ["text", "session"])]
+    pub list: bool,
+    /// Withdraw a text that waits, by its number
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "session", "list"])]
+    pub withdraw: Option<i64>,
     /// Only this session [default: the next event of any]
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstitch_core::control::Control;
+use backstitch_core::control::{Control, PauseFilter};
 use backstitch_core::{Engine, Error, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
@@ -33,6 +33,34 @@ impl<'a> ControlContext<'a> {
     /// Refuses a command that comes from inside an agent.
     pub fn guard(&self) -> CliResult<()> {
         refuse_agents(&self.workspace)
+    }
+
+    /// As `session`, for a session that has to exist.
+    pub fn known_session(&self, typed: Option<&str>) -> CliResult<Option<String>> {
+        let found = self.session(typed)?;
+        if let (Some(typed), Some(found)) = (typed, &found) {
+            let is_recorded =
+                match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
+                    Ok(engine) => engine.history().native_session(found)?.is_some(),
+                    Err(Error::NoStore(_)) => false,
+                    Err(error) => return Err(error.into()),
+                };
+            // a session whose first call is held has no record yet
+            let is_held = || -> CliResult<bool> {
+                let Some(control) = self.existing()? else {
+                    return Ok(false);
+                };
+                let mut open = control.pauses(PauseFilter::Open)?.into_iter();
+                Ok(open.any(|pause| pause.call.session == *found))
+            };
+            if !is_recorded && !is_held()? {
+                return Err(
+                    CliError::not_found(format!("there is no session `{}`", render::clean(typed)))
+                        .hint("`backstitch log --json` has their ids; the letters of the timeline name them, too"),
+                );
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the agent's own id of a session that was typed. A session of which nothing is recorded is named by its id.

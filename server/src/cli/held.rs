@@ -3,7 +3,9 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use backstitch_core::control::{Pause, PauseDecision, PauseFilter, PauseId, PauseState};
+use backstitch_core::control::{
+    Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+};
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
 use serde_json::{Value, json};
@@ -23,8 +25,10 @@ use super::out::{self, Out};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view, words};
-use crate::render::{self, BOLD, DIM, YELLOW};
+use crate::render::{self, BOLD, DIM, PLAIN, YELLOW};
 
+/// Time for which `pauses` warns of a call that ran unasked, in microseconds.
+const SLIPPED: i64 = 24 * 3600 * 1_000_000;
 /// Interval at which `pauses --watch` looks for news.
 const WATCH: Duration = Duration::from_millis(100);
 
@@ -78,11 +82,37 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         return out::answer(json!({ "pauses": all }));
     }
     if all.is_empty() {
-        return context.out.text("No call is held.\n");
+        context.out.text("No call is held.\n")?;
     }
     let lines = all.iter().map(|pause| line(context, pause));
     let text: String = lines.collect();
-    context.out.text(&text)
+    context.out.text(&text)?;
+    if !options.all {
+        tell_slipped(context, session.as_deref())?;
+    }
+    Ok(())
+}
+
+/// Warns of calls that ran unasked within the last day.
+fn tell_slipped(context: &ControlContext, session: Option<&str>) -> CliResult<()> {
+    let Some(control) = context.existing()? else {
+        return Ok(());
+    };
+    let since = backstitch_core::control::now() - SLIPPED;
+    for pause in control.pauses(PauseFilter::All)? {
+        if pause.state == PauseState::Slipped && pause.made > since && is_of(&pause, session) {
+            context.out.note(
+                "warning",
+                &format!(
+                    "{} ran unasked {}: {}. `backstitch doctor` shows why",
+                    pause.id,
+                    context.out.paint.ago(pause.made),
+                    words::summary(&pause)
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// True if a call is of this session, named by its id or the beginning of it.
@@ -236,13 +266,32 @@ fn step_words(how: StepHow) -> &'static str {
 }
 
 fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
-    let decision = match &options.input {
-        None => PauseDecision::Continue,
-        Some(file) => PauseDecision::Change {
-            input: input_from(file)?,
-        },
+    let Some(file) = &options.input else {
+        return decide(context, &options.held, &PauseDecision::Continue);
     };
-    decide(context, &options.held, &decision)
+    let input = input_from(file)?;
+    let pause = held(
+        context,
+        options.held.pause.as_deref(),
+        options.held.session.as_deref(),
+    )?;
+    let shown = details::predicted(&pause, input, &read_disk);
+    let failing = shown.predicted.iter().find(|file| file.fails);
+    if let Some(file) = failing.filter(|_| !options.force) {
+        let why = file.why.as_deref().unwrap_or("it says no more");
+        return Err(CliError::refused(format!(
+            "{} will refuse this input: {}",
+            render::clean(&pause.call.tool),
+            render::clean(why)
+        ))
+        .hint("change the input, or add --force; the call stays held"));
+    }
+    if !context.out.json {
+        let text = held_text::differences(&shown.predicted, context.out.paint);
+        context.out.remark(&text)?;
+    }
+    let decision = PauseDecision::Change { input: shown.input };
+    carry_out(context, &pause, &decision, None)
 }
 
 /// Reads the new input of a call.
@@ -293,20 +342,84 @@ fn stop(context: &ControlContext, options: &StopArgs) -> CliResult<()> {
 }
 
 fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
+    if options.list {
+        return waiting(context);
+    }
     context.guard()?;
+    if let Some(number) = options.withdraw {
+        return withdraw(context, number);
+    }
     let control = context.create()?;
-    control.inject(
-        None,
-        context.session(options.session.as_deref())?.as_deref(),
-        &options.text,
-        FACE,
-    )?;
+    let session = context.known_session(options.session.as_deref())?;
+    let text = options.text.as_deref().unwrap_or_default();
+    let number = control.inject(None, session.as_deref(), text, FACE)?;
     if context.out.json {
-        return out::answer(json!({ "injected": true }));
+        return out::answer(json!({ "injected": true, "number": number }));
+    }
+    context.out.remark(&format!(
+        "The text goes to the model with the next event that can carry it. `backstitch inject --withdraw {number}` takes it \
+         back until then.\n"
+    ))
+}
+
+/// Lists the texts that wait for an event.
+fn waiting(context: &ControlContext) -> CliResult<()> {
+    let waiting = match context.existing()? {
+        Some(control) => control.waiting_messages()?,
+        None => Vec::new(),
+    };
+    if context.out.json {
+        let waiting: Vec<Value> = waiting
+            .iter()
+            .map(|one| {
+                json!({
+                    "number": one.id,
+                    "agent": one.agent,
+                    "session": one.session,
+                    "text": one.text,
+                    "made": crate::to_protocol::time(one.made),
+                })
+            })
+            .collect();
+        return out::answer(json!({ "waiting": waiting }));
+    }
+    if waiting.is_empty() {
+        return context.out.text("No text waits.\n");
+    }
+    let line = |one: &WaitingMessage| {
+        TextLine::new()
+            .column(BOLD, &one.id.to_string(), 4)
+            .add(PLAIN, render::cut(&render::clean(&one.text), 100))
+            .add(
+                DIM,
+                match &one.session {
+                    Some(session) => format!("  for {}", render::clean(session)),
+                    None => "  for the next session".to_owned(),
+                },
+            )
+            .right(context.out.paint.ago(one.made))
+            .draw(context.out.paint)
+    };
+    let text: String = waiting.iter().map(line).collect();
+    context.out.text(&text)
+}
+
+fn withdraw(context: &ControlContext, number: i64) -> CliResult<()> {
+    let withdrawn = match context.existing()? {
+        Some(control) => control.withdraw_message(number)?,
+        None => false,
+    };
+    if !withdrawn {
+        return Err(CliError::not_found(format!("no text {number} waits")).hint(
+            "`backstitch inject --list` lists those that do; a sent one cannot be taken back",
+        ));
+    }
+    if context.out.json {
+        return out::answer(json!({ "withdrawn": number }));
     }
     context
         .out
-        .remark("The text goes to the model with the next event that can carry it.\n")
+        .remark(&format!("Text {number} is withdrawn.\n"))
 }
 
 fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {

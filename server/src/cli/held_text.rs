@@ -35,10 +35,13 @@ pub fn text(details: &PauseDetails, paint: Paint) -> String {
             writeln!(text, "  may concern {}", render::clean(path)).ok();
         }
     }
-    for file in &details.predicted {
-        text.push_str(&difference(file, paint));
-    }
+    text.push_str(&differences(&details.predicted, paint));
     text
+}
+
+/// The files that a call would write.
+pub fn differences(files: &[PredictedFile], paint: Paint) -> String {
+    files.iter().map(|file| difference(file, paint)).collect()
 }
 
 /// The fields of an input, each in a line.

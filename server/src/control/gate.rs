@@ -16,7 +16,7 @@ use backstitch_core::control::{
 use serde_json::Value;
 
 use super::lookup::{CallAt, Lookup, clean, relative, resolved};
-use super::{answers, input, words};
+use super::{answers, input, moves, words};
 use crate::agents::{Answer, Gated};
 
 /// Time in which a face has to show a pause, else it counts as unattended.
@@ -214,10 +214,22 @@ impl AtGate<'_> {
             }
             self.notice_slipped(control, facts);
         }
-        if !may_match(&armed.breakpoints, &facts) {
+        let moved = moves::follow(self.workspace, control, &armed.breakpoints);
+        let breakpoints = moved.as_deref().unwrap_or(&armed.breakpoints);
+        if !may_match(breakpoints, &facts) {
             return Passed::default();
         }
+        loop {
+            if let Some(passed) = self.check_rows(control, facts, cwd) {
+                return passed;
+            }
+        }
+    }
+
+    /// Checks a call against the rows. None: its breakpoint for one hit has held another call at the same time.
+    fn check_rows(&self, control: &Control, facts: CallFacts<'_>, cwd: &Path) -> Option<Passed> {
         let call = self.call();
+        let call_id = call.map(|call| self.call_id(call)).unwrap_or_default();
         let error = facts
             .failed
             .then(|| self.agent.error_text(self.payload))
@@ -228,44 +240,43 @@ impl AtGate<'_> {
             cwd,
             prompt_id: self.event.prompt_id.as_deref(),
             call: call.and_then(|call| call.id.as_deref()),
+            call_id: &call_id,
             transcript: self.event.transcript.as_deref(),
             error: error.as_deref(),
         };
         // the file may name what is gone: the rows decide
         let breakpoints = match control.breakpoints() {
             Ok(breakpoints) => breakpoints,
-            Err(error) => return self.refused(&words::cannot_hold(&error.to_string())),
+            Err(error) => return Some(self.refused(&words::cannot_hold(&error.to_string()))),
         };
         let mut lookup = Lookup::new(at, control, &breakpoints);
         let checked = match check(&breakpoints, &facts, &mut lookup) {
             Ok(checked) => checked,
-            Err(error) => return self.refused(&words::cannot_hold(&error.to_string())),
+            Err(error) => return Some(self.refused(&words::cannot_hold(&error.to_string()))),
         };
         let find = |trigger: &Trigger| breakpoints.iter().find(|one| one.id == trigger.breakpoint);
         for trigger in &checked.logged {
             if let Some(breakpoint) = find(trigger) {
                 let template = breakpoint.message.as_deref().unwrap_or("{.tool}");
                 let text = lookup.log_text(breakpoint.id, template);
-                let hit = self.hit(breakpoint, trigger, facts, &mut lookup, Some(text));
-                let _ = control.record_hit(&hit);
-                if breakpoint.once {
-                    let _ = control.remove_breakpoint(breakpoint.id, "once");
-                }
+                let hit = lookup.hit(breakpoint, trigger, Some(text));
+                let _ = control.record_only_hit(&hit, breakpoint.once);
             }
         }
         let stop = checked.stop.as_ref();
         let Some((trigger, breakpoint)) = stop.and_then(|stop| Some((stop, find(stop)?))) else {
-            return Passed::default();
+            return Some(Passed::default());
         };
-        let hit = self.hit(breakpoint, trigger, facts, &mut lookup, None);
+        let hit = lookup.hit(breakpoint, trigger, None);
         if breakpoint.action == BreakpointAction::Deny {
-            return self.deny(control, breakpoint, trigger, &hit);
+            return Some(self.deny(control, breakpoint, trigger, &hit));
         }
         let held = self.held_call(breakpoint, trigger, facts, &mut lookup, cwd);
-        match control.hold(&held, Some(&hit), breakpoint.once) {
-            Ok(given) => self.after_hold(control, given, &held, breakpoint.unattended),
+        Some(match control.hold(&held, Some(&hit), breakpoint.once) {
+            Ok(None) => return None,
+            Ok(Some(given)) => self.after_hold(control, given, &held, breakpoint.unattended),
             Err(error) => self.refused(&words::cannot_hold(&error.to_string())),
-        }
+        })
     }
 
     /// Joins the parked pause of a call that is tried again, whatever became of its breakpoint.
@@ -300,10 +311,7 @@ impl AtGate<'_> {
         trigger: &Trigger,
         hit: &Hit,
     ) -> Passed {
-        let _ = control.record_hit(hit);
-        if breakpoint.once {
-            let _ = control.remove_breakpoint(breakpoint.id, "once");
-        }
+        let _ = control.record_only_hit(hit, breakpoint.once);
         let message = breakpoint
             .message
             .clone()
@@ -322,34 +330,6 @@ impl AtGate<'_> {
             // the user asked for it
             warning: None,
             ..passed
-        }
-    }
-
-    fn hit(
-        &self,
-        breakpoint: &Breakpoint,
-        trigger: &Trigger,
-        facts: CallFacts<'_>,
-        lookup: &mut Lookup<'_>,
-        text: Option<String>,
-    ) -> Hit {
-        let turn = lookup.session().ok().and_then(|session| session.turn);
-        Hit {
-            id: 0,
-            breakpoint: breakpoint.id,
-            kind: breakpoint.spec.kind().to_owned(),
-            action: breakpoint.action,
-            pause: None,
-            time: now(),
-            agent: facts.agent.to_owned(),
-            session: facts.session.to_owned(),
-            subagent: facts.subagent.map(str::to_owned),
-            turn: turn.map(|turn| turn.number),
-            iteration: lookup.number().ok(),
-            tool: facts.tool.to_owned(),
-            call: self.call().map(|call| self.call_id(call)),
-            why: trigger.why.clone(),
-            text,
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use backstitch_core::control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
-    Control, LineRange, RegionState, TurnFacts, follow,
+    Control, Hit, LineRange, RegionState, Trigger, TurnFacts, follow,
 };
 use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
 
@@ -25,6 +25,8 @@ pub struct CallAt<'a> {
     /// The agent's own ids of the turn and of the call.
     pub prompt_id: Option<&'a str>,
     pub call: Option<&'a str>,
+    /// The id under which its pauses and triggers are stored.
+    pub call_id: &'a str,
     pub transcript: Option<&'a str>,
     /// Text of the error of a call that failed.
     pub error: Option<&'a str>,
@@ -93,6 +95,30 @@ impl<'a> Lookup<'a> {
             CallMoment::Before => so_far + 1,
             CallMoment::After => so_far,
         })
+    }
+
+    /// A trigger at this call. `text`: of a log point.
+    pub fn hit(&mut self, breakpoint: &Breakpoint, trigger: &Trigger, text: Option<String>) -> Hit {
+        let facts = self.at.facts;
+        let turn = self.session().ok().and_then(|session| session.turn);
+        Hit {
+            id: 0,
+            breakpoint: breakpoint.id,
+            kind: breakpoint.spec.kind().to_owned(),
+            action: breakpoint.action,
+            pause: None,
+            time: backstitch_core::control::now(),
+            agent: facts.agent.to_owned(),
+            session: facts.session.to_owned(),
+            subagent: facts.subagent.map(str::to_owned),
+            turn: turn.map(|turn| turn.number),
+            iteration: self.number().ok(),
+            tool: facts.tool.to_owned(),
+            call: Some(self.at.call_id.to_owned()),
+            why: trigger.why.clone(),
+            text,
+            acted: true,
+        }
     }
 
     /// The prediction of the call.
@@ -341,6 +367,14 @@ impl CallLookup for Lookup<'_> {
             .has_hit(breakpoint, (facts.agent, facts.session), call)
     }
 
+    fn was_let_go(&mut self) -> Result<bool> {
+        let facts = self.at.facts;
+        match self.at.call {
+            Some(call) => self.control.was_let_go((facts.agent, facts.session), call),
+            None => Ok(false),
+        }
+    }
+
     fn condition(&mut self, jq: &str) -> Result<bool, String> {
         let condition = Condition::compile(jq)?;
         let input = self.condition_input().map_err(|error| error.to_string())?;
@@ -350,6 +384,23 @@ impl CallLookup for Lookup<'_> {
     fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
         // one that was removed meanwhile triggers no more, and 0 is the number of no trigger
         Ok(self.control.count_hit(breakpoint)?.unwrap_or(0))
+    }
+
+    fn passed_by(&mut self, trigger: &Trigger) {
+        let found = self
+            .breakpoints
+            .iter()
+            .find(|one| one.id == trigger.breakpoint);
+        // only these kinds look at both sides of a call
+        if let Some(breakpoint) = found
+            && let BreakpointSpec::Path { .. } | BreakpointSpec::Line { .. } = breakpoint.spec
+        {
+            let hit = Hit {
+                acted: false,
+                ..self.hit(breakpoint, trigger, None)
+            };
+            let _ = self.control.record_hit(&hit);
+        }
     }
 
     fn problem(&mut self, breakpoint: BreakpointId, what: &str) {
@@ -371,8 +422,9 @@ impl Lookup<'_> {
             return Ok(as_it_is());
         };
         let is_it = |edit: &&backstitch_core::EntryChange| {
-            let before = edit.change.before.as_ref();
-            before.is_some_and(|placed| placed.path.display() == path)
+            let sides = [&edit.change.before, &edit.change.after];
+            let mut sides = sides.into_iter().flatten();
+            sides.any(|placed| placed.path.display() == path)
         };
         let Some(edit) = step.changes.iter().find(is_it) else {
             return Ok(as_it_is());
@@ -380,6 +432,34 @@ impl Lookup<'_> {
         let before = edit.change.before.as_ref();
         let content = before.and_then(|placed| placed.image.content());
         content.map(|id| engine.content(&id)).transpose()
+    }
+}
+
+/// Returns the lines of a `line` breakpoint in its file as it is now. None: it is of another kind, or has no text.
+pub fn region_now(
+    root: &Path,
+    control: &Control,
+    breakpoint: &Breakpoint,
+) -> Result<Option<RegionState>> {
+    let BreakpointSpec::Line { path, start, count } = &breakpoint.spec else {
+        return Ok(None);
+    };
+    let Some((_, base)) = control.region_base(breakpoint.id)? else {
+        return Ok(None);
+    };
+    let lines = LineRange {
+        start: *start,
+        count: *count,
+    };
+    let now = read_file(&root.join(path)).ok().flatten();
+    Ok(Some(follow(&base, lines, &now.unwrap_or_default())))
+}
+
+/// Lines as people name them: `10-20`, or `10`.
+pub fn lines_text(lines: LineRange) -> String {
+    match lines.count {
+        0 | 1 => lines.start.to_string(),
+        count => format!("{}-{}", lines.start, lines.start.saturating_add(count - 1)),
     }
 }
 

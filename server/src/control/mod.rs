@@ -10,6 +10,7 @@ pub mod guard;
 pub mod input;
 mod inverse;
 pub mod lookup;
+pub mod moves;
 pub mod pattern;
 pub mod predict;
 mod tokens;

@@ -1,7 +1,8 @@
 //! Breakpoints and pauses in the protocol's form. Pure.
 
 use backstitch_core::control::{
-    Breakpoint, BreakpointAction, CallMoment, Pause, PauseOutcome, PauseState,
+    Breakpoint, BreakpointAction, BreakpointSpec, CallMoment, Pause, PauseOutcome, PauseState,
+    RegionState,
 };
 use backstitch_protocol as protocol;
 use serde_json::Value;
@@ -33,6 +34,24 @@ pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
         region: None,
         created: to_protocol::time(one.created),
     }
+}
+
+/// The lines of a `line` breakpoint. None: it is of another kind.
+pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> {
+    let BreakpointSpec::Line { path, .. } = &one.spec else {
+        return None;
+    };
+    let (start, count, state) = match state {
+        RegionState::Present(range) => (range.start, range.count, "present"),
+        RegionState::Gone => (0, 0, "gone"),
+    };
+    Some(protocol::Region {
+        path: path.clone(),
+        // the protocol counts from 0, as LSP does
+        start: start.saturating_sub(1),
+        count,
+        state: state.to_owned(),
+    })
 }
 
 pub fn pause(pause: &Pause) -> protocol::Pause {

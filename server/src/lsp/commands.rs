@@ -101,6 +101,7 @@ async fn control_command(
             value(&control::enable(server, handle, &typed, false).await?)
         }
         Command::ClearBreakpoints(_) => value(&control::clear(server, handle).await?),
+        Command::ListBreakpoints(_) => value(&control::list(server, handle).await?),
         Command::ToggleBreakpoint(typed) => value(&control::toggle(server, handle, &typed).await?),
         Command::Pause(typed) => value(&control::pause(server, handle, typed).await?),
         Command::Resume(typed) => value(&control::resume(server, handle, typed).await?),

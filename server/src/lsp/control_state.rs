@@ -9,6 +9,7 @@ use backstitch_core::control::{Breakpoint, Pause, PauseId};
 use backstitch_protocol::PredictedFile;
 use dashmap::DashMap;
 
+use crate::control::moves;
 use crate::host::workspace::WorkspaceHandle;
 
 /// The state of all workspaces.
@@ -35,6 +36,14 @@ pub struct HeldHere {
 }
 
 impl ControlState {
+    /// True if the file of a breakpoint at lines is gone.
+    pub fn has_lost_lines(&self, handle: &WorkspaceHandle) -> bool {
+        self.of(handle).is_some_and(|shown| {
+            let mut lines = shown.lines.iter();
+            lines.any(|(one, _)| moves::missing(handle.workspace(), one).is_some())
+        })
+    }
+
     pub fn of(&self, handle: &WorkspaceHandle) -> Option<Arc<Shown>> {
         self.shown.get(handle.root()).map(|shown| shown.clone())
     }

@@ -61,6 +61,10 @@ pub async fn follow(
             }
             continue;
         }
+        if server.control.has_lost_lines(&handle) {
+            // their file may have another name now
+            control.send(root.clone()).ok();
+        }
         server.changed(&handle);
         tokio::spawn(serve(server.clone(), handle.clone()));
         let since = last.get(&root).copied();

@@ -4,6 +4,7 @@ mod breakpoints;
 mod decisions;
 mod generated;
 mod holds;
+mod manage;
 mod real_agent;
 mod slips;
 

@@ -404,6 +404,7 @@ fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
     }
     client.command("backstitch.breakpoint.remove", id);
     client.command("backstitch.pause", json!({}));
+    client.command("backstitch.breakpoint.list", json!({}));
     client.command("backstitch.breakpoint.clear", json!({}));
 }
 

@@ -65,11 +65,6 @@ impl Control {
                 new.spec.kind()
             )));
         }
-        if new.action == BreakpointAction::Deny && moment == CallMoment::After {
-            return Err(Error::Usage(
-                "a call that has run cannot be denied; leave out --after".to_owned(),
-            ));
-        }
         let mut made = Breakpoint {
             id: BreakpointId(0),
             name: name(),
@@ -88,6 +83,21 @@ impl Control {
             created: now(),
             problem: None,
         };
+        check_action(&made)?;
+        if let (BreakpointSpec::Line { path, start, count }, Some(base)) = (&made.spec, &new.base) {
+            let lines = crate::diff::count_lines(base);
+            let last = start.saturating_add(count.saturating_sub(1)) as usize;
+            if last > lines {
+                return Err(Error::Usage(format!(
+                    "`{path}` has {}, and no line {last}",
+                    if lines == 1 {
+                        "1 line".to_owned()
+                    } else {
+                        format!("{lines} lines")
+                    }
+                )));
+            }
+        }
         let id = self.write_armed(|conn| {
             let id = breakpoint::insert(conn, &made)?;
             if let BreakpointSpec::Line { path, .. } = &made.spec
@@ -126,6 +136,7 @@ impl Control {
     /// Replaces the fields that a user can edit.
     pub fn edit_breakpoint(&self, changed: &Breakpoint, face: &str) -> Result<()> {
         changed.spec.check()?;
+        check_action(changed)?;
         let is_there = self.write_armed(|conn| {
             let args = json!({ "breakpoint": changed.id.to_string(), "enabled": changed.enabled });
             log(conn, face, &changed.scope, "breakpoint edit", &args)?;
@@ -139,6 +150,22 @@ impl Control {
                 name: changed.id.to_string(),
             })
         }
+    }
+
+    /// Has a `line` breakpoint follow its file to another path.
+    pub fn move_breakpoint(&self, id: BreakpointId, to: &RelPath) -> Result<()> {
+        self.write_armed(|conn| {
+            let all = breakpoint::all(conn)?;
+            let Some(mut one) = all.into_iter().find(|one| one.id == id) else {
+                return Ok(());
+            };
+            if let BreakpointSpec::Line { path, .. } = &mut one.spec {
+                *path = to.display();
+                breakpoint::set_spec(conn, &one)?;
+                region::set_path(conn, id, to)?;
+            }
+            Ok(())
+        })
     }
 
     /// Removes a breakpoint. Returns false if it was not there (S2-017).
@@ -177,9 +204,30 @@ impl Control {
         self.write(|conn| breakpoint::set_problem(conn, id, problem))
     }
 
+    /// Stores a trigger that holds no call. `once`: its breakpoint goes with it. Returns false if another call has
+    /// taken it.
+    pub fn record_only_hit(&self, hit: &Hit, once: bool) -> Result<bool> {
+        if !once {
+            self.record_hit(hit)?;
+            return Ok(true);
+        }
+        self.write_armed(|conn| {
+            let was_there = breakpoint::delete(conn, hit.breakpoint)?;
+            if was_there {
+                hit::insert(conn, hit)?;
+            }
+            Ok(was_there)
+        })
+    }
+
     /// Stores a trigger that holds no call.
     pub fn record_hit(&self, hit: &Hit) -> Result<i64> {
         self.write(|conn| hit::insert(conn, hit))
+    }
+
+    /// Returns the newest triggers that acted, oldest first; `of`: only of this breakpoint.
+    pub fn newest_hits(&self, of: Option<BreakpointId>, limit: usize) -> Result<Vec<Hit>> {
+        hit::newest_of(&self.conn, of, limit)
     }
 
     /// Returns the triggers after a number, oldest first.
@@ -211,6 +259,31 @@ impl Control {
     pub fn region_base(&self, id: BreakpointId) -> Result<Option<(RelPath, Vec<u8>)>> {
         region::get(&self.conn, id)
     }
+}
+
+/// Refuses an action that does not go with the rest: a field without effect is a mistake.
+fn check_action(one: &Breakpoint) -> Result<()> {
+    let wrong = match one.action {
+        BreakpointAction::Deny if one.moment == CallMoment::After => {
+            "a call that has run cannot be denied; leave out --after"
+        }
+        BreakpointAction::Pause if one.message.is_some() => {
+            "a breakpoint that pauses has no message; it goes with --action deny or log"
+        }
+        BreakpointAction::Log | BreakpointAction::Deny if one.unattended.is_some() => {
+            "--unattended goes with a breakpoint that pauses"
+        }
+        BreakpointAction::Deny
+            if one
+                .message
+                .as_deref()
+                .is_some_and(|text| text.trim().is_empty()) =>
+        {
+            "the message for the model is empty"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Usage(wrong.to_owned()))
 }
 
 fn log(

@@ -69,10 +69,14 @@ pub trait CallLookup {
     fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>>;
     /// True if the breakpoint triggered before this call ran.
     fn triggered_before(&mut self, breakpoint: BreakpointId) -> Result<bool>;
+    /// True if the call was held before it ran, and was let go on.
+    fn was_let_go(&mut self) -> Result<bool>;
     /// The result of a jq condition. Err: the reason why it has none.
     fn condition(&mut self, jq: &str) -> Result<bool, String>;
     /// Raises the number of triggers by one and returns it.
     fn count(&mut self, breakpoint: BreakpointId) -> Result<i64>;
+    /// Notes a trigger that the condition on the number of hits lets pass.
+    fn passed_by(&mut self, trigger: &Trigger);
     /// Notes the failure of a condition or an expression.
     fn problem(&mut self, breakpoint: BreakpointId, what: &str);
 }
@@ -139,14 +143,15 @@ pub fn check(
             }
         }
         let hits = lookup.count(breakpoint.id)?;
-        if breakpoint.hits_when.is_some_and(|when| !when.acts_at(hits)) {
-            continue;
-        }
         let trigger = Trigger {
             breakpoint: breakpoint.id,
             hits,
             why,
         };
+        if breakpoint.hits_when.is_some_and(|when| !when.acts_at(hits)) {
+            lookup.passed_by(&trigger);
+            continue;
+        }
         match breakpoint.action {
             BreakpointAction::Log => checked.logged.push(trigger),
             BreakpointAction::Pause | BreakpointAction::Deny => {
@@ -245,10 +250,8 @@ fn compare(
         }
         | BreakpointSpec::Pattern { regex: text } => input_matches(text, facts.input),
         BreakpointSpec::Path { glob: text } if is_before => names(text, facts),
-        BreakpointSpec::Path { glob: text } => changes_path(breakpoint, text, lookup)?,
-        BreakpointSpec::Line { path, .. } => {
-            touches_region(breakpoint, path, facts.moment, lookup)?
-        }
+        BreakpointSpec::Path { glob: text } => changes_path(breakpoint, text, facts, lookup)?,
+        BreakpointSpec::Line { path, .. } => touches_region(breakpoint, path, facts, lookup)?,
         BreakpointSpec::Content { regex, path } => {
             let changes = if is_before {
                 lookup.predicted()?
@@ -369,32 +372,43 @@ fn first_match<'p>(
 
 fn changes_path(
     breakpoint: &Breakpoint,
-    pattern: &str,
+    text: &str,
+    facts: &CallFacts<'_>,
     lookup: &mut dyn CallLookup,
 ) -> Result<Match> {
-    let pattern = match glob(pattern) {
+    let pattern = match glob(text) {
         Ok(pattern) => pattern,
         Err(error) => return Ok(Match::Unusable(error.to_string())),
     };
+    let is_named = || matches!(names(text, facts), Match::Yes(_));
     let changed = lookup.changed()?;
     let path = first_match(&pattern, changed.iter().map(|change| &change.path));
     match path {
-        Some(path) if !was_before(breakpoint, lookup)? => Ok(Match::Yes(format!("changed {path}"))),
+        Some(path) if !was_before(breakpoint, is_named, lookup)? => {
+            Ok(Match::Yes(format!("changed {path}")))
+        }
         _ => Ok(Match::No),
     }
 }
 
-/// True if a breakpoint that is set before calls has acted on this call before it ran.
-fn was_before(breakpoint: &Breakpoint, lookup: &mut dyn CallLookup) -> Result<bool> {
-    Ok(breakpoint.moment == CallMoment::Before && lookup.triggered_before(breakpoint.id)?)
+/// True if a breakpoint that is set before calls has triggered at this call before it ran. Also if it would have, and
+/// another one held the call: it was looked at once, and let go on. `is_named`: the call names the file.
+fn was_before(
+    breakpoint: &Breakpoint,
+    is_named: impl FnOnce() -> bool,
+    lookup: &mut dyn CallLookup,
+) -> Result<bool> {
+    Ok(breakpoint.moment == CallMoment::Before
+        && (lookup.triggered_before(breakpoint.id)? || (is_named() && lookup.was_let_go()?)))
 }
 
 fn touches_region(
     breakpoint: &Breakpoint,
     path: &str,
-    moment: CallMoment,
+    facts: &CallFacts<'_>,
     lookup: &mut dyn CallLookup,
 ) -> Result<Match> {
+    let moment = facts.moment;
     let changes = match moment {
         CallMoment::Before => lookup.predicted()?,
         CallMoment::After => lookup.changed()?,
@@ -414,7 +428,8 @@ fn touches_region(
         .ranges
         .iter()
         .any(|lines| region.is_touched_by(*lines));
-    if !is_touched || (moment == CallMoment::After && was_before(breakpoint, lookup)?) {
+    let is_named = || facts.paths.iter().any(|named| named == path);
+    if !is_touched || (moment == CallMoment::After && was_before(breakpoint, is_named, lookup)?) {
         return Ok(Match::No);
     }
     let lines = match region.count {

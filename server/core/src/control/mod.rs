@@ -36,6 +36,7 @@ pub use process::{ProcessId, ancestors, starter};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use retention::Problem;
 pub use tables::hit::Hit;
+pub use tables::message::WaitingMessage;
 pub use tables::pause::PauseFilter;
 
 use crate::error::{Error, Result};
@@ -50,7 +51,10 @@ const DATABASE: &str = "control.db";
 /// "bkct"
 const SCHEMA: Schema = Schema {
     application_id: 0x626b_6374,
-    steps: &[include_str!("schema/001.sql")],
+    steps: &[
+        include_str!("schema/001.sql"),
+        include_str!("schema/002.sql"),
+    ],
     name: "a database of breakpoints and pauses",
     lock: "migrate-control.lock",
 };

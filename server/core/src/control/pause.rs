@@ -171,6 +171,15 @@ pub enum PauseDecision {
 }
 
 impl PauseDecision {
+    /// The text for the model.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Deny { message } | Self::Back { message } => Some(message),
+            Self::Stop { message } => message.as_deref(),
+            Self::Continue | Self::Change { .. } | Self::Skip | Self::Ask => None,
+        }
+    }
+
     /// The ability that the agent needs for it.
     pub fn needs(&self) -> Ability {
         match self {

@@ -13,6 +13,7 @@ use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseS
 use super::process::ProcessId;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
+use super::tables::message::WaitingMessage;
 use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{ack, breakpoint, hit, message, pause};
 use crate::error::{Error, Result};
@@ -39,12 +40,18 @@ pub struct Decided {
 
 impl Control {
     /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
-    /// its parked one. `hit`: the trigger, stored with it. A breakpoint for one hit is removed.
-    pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Given> {
+    /// its parked one. `hit`: the trigger, stored with it. `once`: the breakpoint is for one hit, and goes with it. None: it
+    /// has held another call meanwhile.
+    pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Option<Given>> {
         store::make_private_dir(&self.dir.join(HOLDS))?;
         self.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
-                return Ok(given);
+                return Ok(Some(given));
+            }
+            if let Some(breakpoint) = call.breakpoint.filter(|_| once)
+                && !breakpoint::delete(conn, breakpoint)?
+            {
+                return Ok(None);
             }
             let id = pause::insert(conn, call, ProcessId::own())?;
             if let Some(hit) = hit {
@@ -56,14 +63,11 @@ impl Control {
                     },
                 )?;
             }
-            if let Some(breakpoint) = call.breakpoint.filter(|_| once) {
-                breakpoint::delete(conn, breakpoint)?;
-            }
             // as in a debugger: a stop ends the step that was under way
             breakpoint::delete_steps(conn, &call.session)?;
             breakpoint::delete_next_of_any(conn)?;
             // before the commit: a held row without a lock is a lost one
-            Ok(Given::Held(Hold::new(id, self.try_lock(id)?)))
+            Ok(Some(Given::Held(Hold::new(id, self.try_lock(id)?))))
         })
     }
 
@@ -117,6 +121,11 @@ impl Control {
     /// Takes the lock of a pause. None: another hook has it.
     pub(super) fn try_lock(&self, id: PauseId) -> Result<Option<Lock>> {
         store::lock(&self.lock_path(id), true, Duration::ZERO)
+    }
+
+    /// True if a call was held before it ran, and was let go on.
+    pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
+        pause::was_let_go(&self.conn, (agent, session), call)
     }
 
     /// Returns a pause.
@@ -217,6 +226,14 @@ impl Control {
         if !there.call.can.contains(&decision.needs()) {
             return Err(cannot(&there, decision));
         }
+        if decision
+            .message()
+            .is_some_and(|text| text.trim().is_empty())
+        {
+            return Err(Error::Usage(
+                "the message for the model is empty".to_owned(),
+            ));
+        }
         self.write_armed(|conn| {
             if !pause::decide(conn, id, decision, face)? {
                 let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
@@ -278,16 +295,19 @@ impl Control {
         })
     }
 
-    /// Stores a text for the model of a session: it goes with the next event that can carry it.
+    /// Stores a text for the model of a session: it goes with the next event that can carry it. Returns its number.
     pub fn inject(
         &self,
         agent: Option<&str>,
         session: Option<&str>,
         text: &str,
         face: &str,
-    ) -> Result<()> {
+    ) -> Result<i64> {
+        if text.trim().is_empty() {
+            return Err(Error::Usage("the text for the model is empty".to_owned()));
+        }
         self.write_armed(|conn| {
-            message::insert(conn, agent, session, text)?;
+            let id = message::insert(conn, agent, session, text)?;
             let args = json!({ "text": text });
             let command = NewCommand {
                 face,
@@ -297,8 +317,19 @@ impl Control {
                 name: "inject",
                 args: &args,
             };
-            command::insert(conn, &command)
+            command::insert(conn, &command)?;
+            Ok(id)
         })
+    }
+
+    /// Returns the texts that wait for an event, oldest first.
+    pub fn waiting_messages(&self) -> Result<Vec<WaitingMessage>> {
+        message::waiting(&self.conn)
+    }
+
+    /// Withdraws a text that waits. Returns false if it does not: the model has it, or there is none with this number.
+    pub fn withdraw_message(&self, id: i64) -> Result<bool> {
+        self.write_armed(|conn| message::withdraw(conn, id))
     }
 
     /// Takes the texts that wait for a session.

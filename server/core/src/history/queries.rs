@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::history;
 use crate::model::{Here, NodeId, OpId, RelPath};
 use crate::store::Store;
-use crate::store::tables::{branch, node};
+use crate::store::tables::{branch, change, node};
 
 impl Engine {
     /// Brings the full-text index up to date and reports progress. A search does so, too.
@@ -71,6 +71,24 @@ impl History<'_> {
             ..LogFilter::default()
         })?;
         Ok(!ever.is_empty())
+    }
+
+    /// Returns the other paths of the file that was moved away from a path last: the newest first. Empty: none was.
+    pub fn other_paths(&self, path: &RelPath) -> Result<Vec<RelPath>> {
+        let conn = &self.store.conn;
+        let Some(file) = change::moved_from(conn, path)? else {
+            return Ok(Vec::new());
+        };
+        let mut others: Vec<RelPath> = Vec::new();
+        for change in change::of_file(conn, file)?.into_iter().rev() {
+            let sides = [change.after, change.before].into_iter().flatten();
+            for placed in sides {
+                if placed.path != *path && !others.contains(&placed.path) {
+                    others.push(placed.path);
+                }
+            }
+        }
+        Ok(others)
     }
 
     /// The timeline, newest first.

@@ -17,7 +17,7 @@ use crate::agents::adapter::ParseError;
 pub const NAME: &str = "claude-code";
 
 /// Tools that write no file themselves. A subagent's tool calls are reported one by one.
-const READ_ONLY_TOOLS: &[&str] = &[
+pub const READ_ONLY_TOOLS: &[&str] = &[
     "Read",
     "Glob",
     "Grep",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backstitch_core::control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
-    HitCondition, LineRange, NewBreakpoint, RegionState, Unattended, follow,
+    HitCondition, LineRange, NewBreakpoint, Unattended, follow,
 };
 use backstitch_protocol::{
     self as protocol, AddBreakpointParams, BreakpointParams, BreakpointResult, BreakpointsResult,
@@ -14,19 +14,39 @@ use backstitch_protocol::{
 use serde_json::{Value, json};
 
 use super::face;
-use crate::control::condition::Condition;
-use crate::control::{lookup, view};
+use crate::control::condition::{Condition, LogText};
+use crate::control::{lookup, moves, view};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
-use crate::lsp::targets;
+use crate::lsp::{targets, views};
 
 /// Returns all breakpoints, with the lines where they stand now.
 pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {
     let handle = targets::workspace_handle(server, here)?;
-    let found = handle.control(false, |control| {
-        let all = control.breakpoints()?.into_iter();
+    all(server, &handle).await
+}
+
+/// As `breakpoints`. An editor without panels shows them as a document.
+pub async fn list(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+) -> Reply<BreakpointsResult> {
+    let found = all(server, handle).await?;
+    if !server.features().own.panels {
+        let text = messages::breakpoints(&found.breakpoints);
+        views::show(server, "breakpoints.md", text.as_bytes()).await?;
+    }
+    Ok(found)
+}
+
+async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<BreakpointsResult> {
+    let workspace = handle.workspace().clone();
+    let found = handle.control(false, move |control| {
+        let all = control.breakpoints()?;
+        let all = moves::follow(&workspace, control, &all).unwrap_or(all);
+        let all = all.into_iter();
         let all: Vec<(Breakpoint, Option<Vec<u8>>)> = all
             .map(|one| {
                 let base = control.region_base(one.id)?.map(|(_, base)| base);
@@ -40,7 +60,7 @@ pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<Breakpoint
         let mut shape = view::breakpoint(one);
         shape.region = base
             .as_deref()
-            .and_then(|base| region(server, &handle, one, base));
+            .and_then(|base| region(server, handle, one, base));
         shape
     });
     Ok(BreakpointsResult {
@@ -72,17 +92,7 @@ pub fn region(
         Some(text) => Some(text),
         None => lookup::read_file(&handle.root().join(path)).ok().flatten(),
     };
-    let (start, count, state) = match follow(base, lines, &text.unwrap_or_default()) {
-        RegionState::Present(range) => (range.start, range.count, "present"),
-        RegionState::Gone => (0, 0, "gone"),
-    };
-    Some(protocol::Region {
-        path: path.clone(),
-        // the protocol counts from 0, as LSP does
-        start: start.saturating_sub(1),
-        count,
-        state: state.to_owned(),
-    })
+    view::region(breakpoint, follow(base, lines, &text.unwrap_or_default()))
 }
 
 fn text(name: Option<Name>) -> Option<String> {
@@ -113,6 +123,16 @@ fn action(typed: &str) -> Reply<BreakpointAction> {
             return Err(Failure::usage(messages::not_one_of("action", other, &all)));
         }
     })
+}
+
+/// Refuses a log text whose jq cannot be compiled.
+fn check_text(action: BreakpointAction, message: Option<&str>) -> Reply<()> {
+    match message {
+        Some(text) if action == BreakpointAction::Log => {
+            LogText::compile(text).map(drop).map_err(Failure::usage)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unattended(typed: &str) -> Reply<Unattended> {
@@ -188,6 +208,11 @@ pub async fn add(
         let root = &handle.workspace().root;
         *glob = crate::control::pattern::pattern(root, root, glob);
     }
+    let chosen = params
+        .action
+        .as_deref()
+        .map_or(Ok(BreakpointAction::Pause), action)?;
+    check_text(chosen, params.message.as_deref())?;
     let new = NewBreakpoint {
         moment: params.at.as_deref().map(moment).transpose()?,
         scope: BreakpointScope {
@@ -197,10 +222,7 @@ pub async fn add(
         },
         condition: condition(params.when.as_deref())?,
         hits_when: hits_when(params.hits.as_deref())?,
-        action: params
-            .action
-            .as_deref()
-            .map_or(Ok(BreakpointAction::Pause), action)?,
+        action: chosen,
         message: params.message,
         once: params.once.unwrap_or_default(),
         unattended: params.unattended.as_deref().map(unattended).transpose()?,
@@ -220,6 +242,7 @@ pub async fn edit(
     params: EditBreakpointParams,
 ) -> Reply<BreakpointResult> {
     let (id, face) = (params.breakpoint.to_string(), face(server));
+    let has_message = params.message.is_some();
     let mut changes: Vec<BreakpointChange> = Vec::new();
     if let Some(when) = params.when {
         let when = condition(Some(&when))?;
@@ -242,8 +265,17 @@ pub async fn edit(
     }
     let changed = with(handle, move |control| {
         let mut one = control.breakpoint(&id)?;
+        let was = one.action;
         for change in changes {
             change(&mut one);
+        }
+        if one.action == BreakpointAction::Pause && was != BreakpointAction::Pause && !has_message {
+            // it had one as a log or a denial
+            one.message = None;
+        }
+        if one.action == BreakpointAction::Log {
+            let text = one.message.as_deref().unwrap_or_default();
+            LogText::compile(text).map_err(backstitch_core::Error::Usage)?;
         }
         control.edit_breakpoint(&one, &face)?;
         Ok(one)

@@ -11,14 +11,14 @@ use backstitch_core::control::{
     Breakpoint, Control, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseOutcome, PauseState,
     StepUntil,
 };
-use backstitch_core::{Error, Result};
+use backstitch_core::{Error, Result, Workspace};
 use backstitch_protocol as protocol;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::{decisions, face};
 use crate::control::predict::read_disk;
-use crate::control::{acts, details, view};
+use crate::control::{acts, details, moves, view};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::ask::ask;
 use crate::lsp::control_state::{HeldHere, Shown};
@@ -87,7 +87,12 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
     }
 }
 
-fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<ControlRows> {
+fn read(
+    workspace: &Workspace,
+    control: &Control,
+    held: &[PauseId],
+    hit: Option<i64>,
+) -> Result<ControlRows> {
     control.notice_lost()?;
     let open = control.pauses(PauseFilter::Open)?;
     let mut over = Vec::new();
@@ -97,6 +102,8 @@ fn read(control: &Control, held: &[PauseId], hit: Option<i64>) -> Result<Control
         }
     }
     let breakpoints = control.breakpoints()?;
+    let moved = moves::follow(workspace, control, &breakpoints);
+    let breakpoints = moved.unwrap_or(breakpoints);
     let mut lines = Vec::new();
     for one in &breakpoints {
         if let Some((_, base)) = control.region_base(one.id)? {
@@ -127,7 +134,8 @@ async fn look(
 ) -> Result<()> {
     let held: Vec<PauseId> = announced.held.keys().copied().collect();
     let hit = announced.hit;
-    let rows = handle.control(false, move |control| read(control, &held, hit));
+    let workspace = handle.workspace().clone();
+    let rows = handle.control(false, move |control| read(&workspace, control, &held, hit));
     let Some(rows) = rows.await? else {
         // the database was removed with the store
         *announced = Announced::default();

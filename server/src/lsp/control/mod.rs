@@ -6,7 +6,7 @@ mod decisions;
 mod follow;
 mod marks;
 
-pub use breakpoints::{add, breakpoints, clear, edit, enable, remove, toggle};
+pub use breakpoints::{add, breakpoints, clear, edit, enable, list, remove, toggle};
 pub use decisions::{
     back, deny, details, inject, inspect, pause, pauses, predict, resume, skip, step, stop,
 };

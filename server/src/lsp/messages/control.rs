@@ -56,6 +56,43 @@ pub fn offered(pause: &Pause) -> String {
     )
 }
 
+/// The breakpoints as a document.
+pub fn breakpoints(all: &[backstitch_protocol::Breakpoint]) -> String {
+    let mut text = "# Agent breakpoints\n\n".to_owned();
+    if all.is_empty() {
+        text.push_str("There are none. `backstitch.breakpoint.toggle` stops agents at lines.\n");
+    }
+    for one in all {
+        let summary = render::clean(&one.summary);
+        write!(text, "- {}: {} {summary}", one.id, one.kind).ok();
+        if one.action != "pause" {
+            write!(text, ", {}", one.action).ok();
+        }
+        if let Some(jq) = &one.when {
+            write!(text, ", when `{}`", render::clean(jq)).ok();
+        }
+        if let Some(hits) = &one.hits {
+            write!(text, ", hits {hits}").ok();
+        }
+        match &one.region {
+            Some(region) if region.state == "gone" => text.push_str(", its lines are gone"),
+            Some(region) => {
+                write!(text, ", now from line {}", region.start + 1).ok();
+            }
+            None => {}
+        }
+        if !one.enabled {
+            text.push_str(", disabled");
+        }
+        let hits = usize::try_from(one.hit_count).unwrap_or(0);
+        writeln!(text, ", {}", render::plural(hits, "hit", "hits")).ok();
+        if let Some(problem) = &one.problem {
+            writeln!(text, "  - {}", render::clean(problem)).ok();
+        }
+    }
+    text
+}
+
 /// Lens above the line that a held call changes.
 pub fn lens(pause: &Pause) -> String {
     format!(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CallFacts, CallLookup, TurnFacts, check, may_match};
+use super::{CallFacts, CallLookup, Trigger, TurnFacts, check, may_match};
 use crate::control::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
     ChangedLines, LineRange,
@@ -49,6 +49,10 @@ impl CallLookup for Texts<'_> {
         Ok(false)
     }
 
+    fn was_let_go(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
     fn condition(&mut self, jq: &str) -> Result<bool, String> {
         Err(jq.to_owned())
     }
@@ -56,6 +60,8 @@ impl CallLookup for Texts<'_> {
     fn count(&mut self, _: BreakpointId) -> Result<i64> {
         Ok(i64::MAX)
     }
+
+    fn passed_by(&mut self, _: &Trigger) {}
 
     fn problem(&mut self, _: BreakpointId, what: &str) {
         panic!("an accepted expression cannot be used: {what}");

@@ -19,6 +19,8 @@ struct Answers {
     predicted: Vec<ChangedLines>,
     region: Option<LineRange>,
     before: BTreeSet<BreakpointId>,
+    let_go: bool,
+    passed_by: Vec<BreakpointId>,
     conditions: BTreeMap<String, Result<bool, String>>,
     counts: BTreeMap<BreakpointId, i64>,
     problems: Vec<(BreakpointId, String)>,
@@ -61,6 +63,10 @@ impl CallLookup for Answers {
         Ok(self.before.contains(&breakpoint))
     }
 
+    fn was_let_go(&mut self) -> Result<bool> {
+        Ok(self.let_go)
+    }
+
     fn condition(&mut self, jq: &str) -> Result<bool, String> {
         self.asked.insert("condition");
         self.conditions.get(jq).cloned().unwrap_or(Ok(true))
@@ -70,6 +76,10 @@ impl CallLookup for Answers {
         let count = self.counts.entry(breakpoint).or_default();
         *count += 1;
         Ok(*count)
+    }
+
+    fn passed_by(&mut self, trigger: &Trigger) {
+        self.passed_by.push(trigger.breakpoint);
     }
 
     fn problem(&mut self, breakpoint: BreakpointId, what: &str) {

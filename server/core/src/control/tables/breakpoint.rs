@@ -142,6 +142,13 @@ pub(crate) fn update(conn: &Connection, changed: &Breakpoint) -> Result<bool> {
     Ok(changes > 0)
 }
 
+/// Replaces the kind and its parameters.
+pub(crate) fn set_spec(conn: &Connection, changed: &Breakpoint) -> Result<()> {
+    conn.prepare_cached("UPDATE breakpoint SET spec = ?2 WHERE id = ?1")?
+        .execute(params![changed.id.0, to_json(&changed.spec)?])?;
+    Ok(())
+}
+
 /// Raises the number of triggers by one. None: it is gone or disabled, so that it does not trigger.
 pub(crate) fn count(conn: &Connection, id: BreakpointId) -> Result<Option<i64>> {
     let mut update = conn.prepare_cached(

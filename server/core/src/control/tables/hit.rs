@@ -30,13 +30,18 @@ pub struct Hit {
     pub why: String,
     /// Text of a log point.
     pub text: Option<String>,
+    /// False: the condition on the number of hits let it pass.
+    pub acted: bool,
 }
+
+const COLUMNS: &str = "id, breakpoint, kind, action, pause, time, agent, session, subagent, turn, iteration, tool, call, \
+                       why, text";
 
 pub(crate) fn insert(conn: &Connection, hit: &Hit) -> Result<i64> {
     conn.prepare_cached(
         "INSERT INTO hit (breakpoint, kind, action, pause, time, agent, session, subagent, turn, iteration, tool, call,
-           why, text)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+           why, text, acted)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
     )?
     .execute(params![
         hit.breakpoint.0,
@@ -52,36 +57,55 @@ pub(crate) fn insert(conn: &Connection, hit: &Hit) -> Result<i64> {
         hit.tool,
         hit.call,
         hit.why,
-        hit.text
+        hit.text,
+        hit.acted
     ])?;
     Ok(conn.last_insert_rowid())
 }
 
-/// Returns the hits after a number, oldest first.
+/// Returns the hits after a number that acted, oldest first.
 pub(crate) fn after(conn: &Connection, id: i64, limit: usize) -> Result<Vec<Hit>> {
-    let mut select = conn.prepare_cached(
-        "SELECT id, breakpoint, kind, action, pause, time, agent, session, subagent, turn, iteration, tool, call, why,
-           text FROM hit WHERE id > ?1 ORDER BY id LIMIT ?2",
-    )?;
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM hit WHERE id > ?1 AND acted ORDER BY id LIMIT ?2"
+    ))?;
     let rows = select.query(params![id, i64::try_from(limit).unwrap_or(i64::MAX)])?;
-    read_all(conn, "hit", rows, |r: &Row<'_>| {
-        Ok(Hit {
-            id: r.get(0)?,
-            breakpoint: BreakpointId(r.get(1)?),
-            kind: r.get(2)?,
-            action: r.get(3)?,
-            pause: r.get(4)?,
-            time: r.get(5)?,
-            agent: r.get(6)?,
-            session: r.get(7)?,
-            subagent: r.get(8)?,
-            turn: r.get(9)?,
-            iteration: r.get(10)?,
-            tool: r.get(11)?,
-            call: r.get(12)?,
-            why: r.get(13)?,
-            text: r.get(14)?,
-        })
+    read_all(conn, "hit", rows, read)
+}
+
+/// Returns the newest hits that acted, oldest first.
+pub(crate) fn newest_of(
+    conn: &Connection,
+    breakpoint: Option<BreakpointId>,
+    limit: usize,
+) -> Result<Vec<Hit>> {
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM hit WHERE (?1 IS NULL OR breakpoint = ?1) AND acted ORDER BY id DESC LIMIT ?2"
+    ))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query(params![breakpoint.map(|id| id.0), limit])?;
+    let mut hits: Vec<Hit> = read_all(conn, "hit", rows, read)?;
+    hits.reverse();
+    Ok(hits)
+}
+
+fn read(r: &Row<'_>) -> rusqlite::Result<Hit> {
+    Ok(Hit {
+        id: r.get(0)?,
+        breakpoint: BreakpointId(r.get(1)?),
+        kind: r.get(2)?,
+        action: r.get(3)?,
+        pause: r.get(4)?,
+        time: r.get(5)?,
+        agent: r.get(6)?,
+        session: r.get(7)?,
+        subagent: r.get(8)?,
+        turn: r.get(9)?,
+        iteration: r.get(10)?,
+        tool: r.get(11)?,
+        call: r.get(12)?,
+        why: r.get(13)?,
+        text: r.get(14)?,
+        acted: true,
     })
 }
 

@@ -6,18 +6,53 @@ use crate::error::Result;
 use crate::store::now;
 use crate::store::tables::damage::read_all;
 
-/// Adds a text for a session; None: for the next session of the workspace that has an event.
+/// A text that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingMessage {
+    pub id: i64,
+    pub agent: Option<String>,
+    /// None: it goes with the next event of any session.
+    pub session: Option<String>,
+    pub text: String,
+    /// Microseconds since 1970.
+    pub made: i64,
+}
+
+/// Adds a text for a session; None: for the next session of the workspace that has an event. Returns its number.
 pub(crate) fn insert(
     conn: &Connection,
     agent: Option<&str>,
     session: Option<&str>,
     text: &str,
-) -> Result<()> {
+) -> Result<i64> {
     conn.prepare_cached(
         "INSERT INTO message (agent, session, text, made) VALUES (?1, ?2, ?3, ?4)",
     )?
     .execute(params![agent, session, text, now()])?;
-    Ok(())
+    Ok(conn.last_insert_rowid())
+}
+
+/// Returns the texts that wait, oldest first.
+pub(crate) fn waiting(conn: &Connection) -> Result<Vec<WaitingMessage>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, agent, session, text, made FROM message WHERE taken IS NULL ORDER BY id",
+    )?;
+    let rows = select.query([])?;
+    read_all(conn, "message", rows, |r| {
+        Ok(WaitingMessage {
+            id: r.get(0)?,
+            agent: r.get(1)?,
+            session: r.get(2)?,
+            text: r.get(3)?,
+            made: r.get(4)?,
+        })
+    })
+}
+
+/// Withdraws a text. Returns false if it does not wait.
+pub(crate) fn withdraw(conn: &Connection, id: i64) -> Result<bool> {
+    let changes = conn.execute("DELETE FROM message WHERE id = ?1 AND taken IS NULL", [id])?;
+    Ok(changes > 0)
 }
 
 pub(crate) fn any_waiting(conn: &Connection) -> Result<bool> {

@@ -262,6 +262,20 @@ pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause
     .transpose()
 }
 
+/// True if this call was held before it ran, and was let go on.
+pub(crate) fn was_let_go(
+    conn: &Connection,
+    (agent, session): (&str, &str),
+    call: &str,
+) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = 'before'
+               AND outcome IN ('continued','changed')",
+        )?
+        .exists(params![agent, session, call])?)
+}
+
 /// Finds the parked call that this one tries again.
 pub(crate) fn parked(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(

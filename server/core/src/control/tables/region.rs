@@ -24,6 +24,14 @@ pub(crate) fn set(conn: &Connection, id: BreakpointId, path: &RelPath, base: &[u
     Ok(())
 }
 
+pub(crate) fn set_path(conn: &Connection, id: BreakpointId, path: &RelPath) -> Result<()> {
+    conn.execute(
+        "UPDATE region SET path = ?2 WHERE breakpoint = ?1",
+        params![id.0, path],
+    )?;
+    Ok(())
+}
+
 /// Returns the path of a region, and the text in which it was set.
 pub(crate) fn get(conn: &Connection, id: BreakpointId) -> Result<Option<(RelPath, Vec<u8>)>> {
     let row: Option<(RelPath, Vec<u8>)> = conn

@@ -8,7 +8,7 @@ use super::query::{Table, execute};
 use crate::error::Result;
 use crate::model::{
     BranchId, CallId, Certainty, Change, ChangeId, ContentId, FileId, FileVersion, NodeId, Origin,
-    Role,
+    RelPath, Role,
 };
 use crate::store::row_checksums::{self, ChangeColumns, ChecksumInput};
 use crate::store::{SetHash, state_columns, state_from};
@@ -333,6 +333,13 @@ pub(crate) fn newest_restore(
     CHANGE.first(conn, sql, params![file, Role::Restore], |r| {
         Ok((r.get(0)?, r.get(1)?, r.get(2)?))
     })
+}
+
+/// Returns the file that was moved away from a path last.
+pub(crate) fn moved_from(conn: &Connection, path: &RelPath) -> Result<Option<FileId>> {
+    let sql = "SELECT file FROM change WHERE before_path = ?1 AND after_path IS NOT NULL
+           AND after_path <> before_path ORDER BY id DESC LIMIT 1";
+    CHANGE.first(conn, sql, [path], |r| r.get(0))
 }
 
 /// Passes all contents on, each at least once.

@@ -1,0 +1,2 @@
+-- A trigger that `hits_when` let pass has a row, too, so that it is not counted again after its call.
+ALTER TABLE hit ADD COLUMN acted INTEGER NOT NULL DEFAULT 1;
