@@ -83,3 +83,146 @@ test('closing decides nothing, a terminal is followed, and two calls stand besid
   expect(await first).toEqual({});
   await expect(agents.rows).toHaveCount(0);
 });
+
+// S2-095: everything by keys, found by the names that a screen reader speaks.
+test('by the accessibility tree and by keys alone', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+  agent.start();
+  agent.prompt('change both');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  const { page } = window;
+  await window.activity.open('Backstitch');
+  await window.tree('Agents').show();
+  const row = page.getByRole('treeitem', { name: /^held: Edit a\.txt, claude-code/ });
+  await expect(row).toBeVisible();
+  await row.focus();
+  await page.keyboard.press('Enter');
+  await window.diff.ready();
+  await expect(page.getByRole('button', { name: 'Continue the Held Call' }).first()).toBeVisible();
+  await look(page, 'held-by-keys');
+  // step over: this call goes on, and the next one is held
+  await window.diff.modified.focus();
+  await page.keyboard.press('F10');
+  expect(await first).toEqual({});
+  world.run('breakpoint', 'remove', 'b1');
+  const second = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
+  const next = page.getByRole('treeitem', { name: /^held: Edit b\.txt, claude-code, step over/ });
+  await expect(next).toBeVisible();
+  await next.focus();
+  await page.keyboard.press('Enter');
+  await window.diff.ready();
+  await window.diff.modified.focus();
+  await page.keyboard.press('F5');
+  expect(await second).toEqual({});
+  await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
+});
+
+// S2-005: the input as JSON, with the schema of its tool
+test('an input is edited with its schema', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('run the tests');
+  world.run('breakpoint', 'add', 'command', 'make');
+  const answered = agent.held('Bash', { command: 'make test', description: 'Run the tests' });
+  const window = await code.open('a.txt');
+  const { page } = window;
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  // nothing is predicted of a command: its input is shown
+  await agents.row(/^Bash make test/).click();
+  await expect(window.tab('Bash.held-input.json')).toBeVisible();
+  const write = async (text: string) => {
+    await window.editor.focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(text);
+  };
+  await write('{ "command": 7 }');
+  await expect(page.locator('.squiggly-warning')).toHaveCount(1);
+  await look(page, 'held-input');
+  await write('{ "command": "make check", "description": "Run the tests" }');
+  await expect(page.locator('.squiggly-warning')).toHaveCount(0);
+  await window.titleAction('Continue the Held Call').click();
+  expect((await answered).updatedInput?.['command']).toBe('make check');
+});
+
+test.describe(() => {
+  test.use({
+    vscode: { settings: { 'debug.allowBreakpointsEverywhere': true, 'backstitch.breakpoints.fromDebugger': true } },
+  });
+
+  test('agents stop at the breakpoints of the debugger', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.prompt('make it two');
+    const window = await code.open('a.txt');
+    const summaries = () =>
+      world.json('breakpoint', 'list').breakpoints.map((one: { summary: string; enabled: boolean }) => `${one.summary} ${one.enabled}`);
+    await window.editor.focus();
+    await window.editor.goto(2);
+    await window.run('Debug: Toggle Breakpoint');
+    await expect.poll(summaries).toEqual(['a.txt:2 true']);
+    const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+    await expect.poll(() => world.json('pauses').pauses.length).toBe(1);
+    world.run('skip');
+    expect((await answered).permissionDecision).toBe('deny');
+    await window.run('Debug: Disable All Breakpoints');
+    await expect.poll(summaries).toEqual(['a.txt:2 false']);
+    await window.run('Debug: Remove All Breakpoints');
+    await expect.poll(summaries).toEqual([]);
+  });
+});
+
+test.describe(() => {
+  test.use({ vscode: { trusted: false } });
+
+  test('without trust a call is continued or denied, and not changed', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.prompt('make it two');
+    world.run('breakpoint', 'add', 'tool', 'Edit');
+    const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+    const window = await code.open('a.txt');
+    const { page, quick } = window;
+    await expect(window.status.item('Restricted Mode')).toBeVisible();
+    await window.activity.open('Backstitch');
+    const agents = window.tree('Agents');
+    await agents.show();
+    await agents.row(/^Edit a\.txt/).click();
+    await window.diff.ready();
+    await window.diff.modified.goto(2);
+    await page.keyboard.type('X');
+    await page.keyboard.press('Control+S');
+    await expect(window.notifications.toast('A call can be changed once you trust the workspace')).toBeVisible();
+    expect(world.json('pauses').pauses[0].state).toBe('held');
+    await page.keyboard.press('Escape');
+    await agents.action(/^Edit a\.txt/, 'Deny the Held Call…');
+    await quick.type('no');
+    await page.keyboard.press('Enter');
+    expect((await answered).permissionDecisionReason).toBe('no');
+  });
+});
+
+test('a server that is killed, and a window that is opened again, show what is held', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('make it two');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('a.txt');
+  const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
+  const [server] = world.json('status').editors;
+  process.kill(server.pid, 'SIGKILL');
+  await expect.poll(() => world.json('status').editors[0]?.pid ?? server.pid, { timeout: 120_000 }).not.toBe(server.pid);
+  await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
+  await window.page.reload();
+  await agents.show();
+  await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
+  await agents.action(/^Edit a\.txt/, 'Continue the Held Call');
+  expect(await answered).toEqual({});
+});

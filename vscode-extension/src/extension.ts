@@ -18,6 +18,7 @@ import { Announcer } from "./control/announce.ts";
 import { Decisions } from "./control/decide.ts";
 import { HeldFiles } from "./control/files.ts";
 import { Held } from "./control/held.ts";
+import { Mirror } from "./control/mirror.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Badges } from "./timeline/badges.ts";
@@ -48,6 +49,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   ctx.register(new BreakpointsView(ctx, held));
   ctx.register(new Announcer(held));
   ctx.register(new StopMarks(ctx, held));
+  ctx.register(new Mirror(ctx));
   ctx.register(new Badges());
   ctx.register(new NotebookMarks(ctx));
   ctx.register(reportChangesOnDisk(ctx));

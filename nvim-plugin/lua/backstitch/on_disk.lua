@@ -174,6 +174,8 @@ function catch_up(buf, found, tries)
         tell_conflict(buf)
       elseif (tries or TRIES) > 1 then
         catch_up(buf, found, (tries or TRIES) - 1)
+      elseif vim.api.nvim_buf_is_loaded(buf) and reload.is_behind(buf) then
+        tell_conflict(buf)
       end
     end)
   end

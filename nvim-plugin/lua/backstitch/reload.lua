@@ -442,6 +442,14 @@ function M.enable()
       end
     end,
   })
+  -- Neovim numbers a text that it reads again from 0 on, or as the one before: an edit of the server for that one would be
+  -- applied to the new text. Its change tick only rises.
+  vim.api.nvim_create_autocmd('BufReadPre', {
+    group = group,
+    callback = function(event)
+      vim.lsp.util.buf_versions[event.buf] = vim.api.nvim_buf_get_changedtick(event.buf)
+    end,
+  })
   vim.api.nvim_create_autocmd({ 'BufUnload', 'BufFilePost' }, {
     group = group,
     callback = function(event)

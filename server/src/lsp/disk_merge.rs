@@ -2,6 +2,7 @@
 //! the document and the file shared. The file stays as it is; the document is edited, and still to be saved.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use backstitch_core::merge::{ConflictHunk, Favor, merge3};
 use backstitch_core::model::{ContentId, RelPath};
@@ -20,6 +21,10 @@ use super::targets;
 use crate::host::workspace::WorkspaceHandle;
 use crate::to_protocol;
 
+/// Age at which a file counts as written to its end.
+const SETTLED: Duration = Duration::from_millis(20);
+/// Time after which an empty file, or one that is written without end, counts as it is.
+const EMPTIED: Duration = Duration::from_secs(1);
 /// Number of attempts while the user types, or another program writes the file.
 const TRIES: usize = 3;
 
@@ -54,6 +59,26 @@ pub fn conflicts(document: &Document) -> usize {
 fn read_file(document: &Document) -> Option<Vec<u8>> {
     let place = document.place.as_ref()?;
     document::read(&place.handle.root().join(place.path.to_path()))
+}
+
+/// Reads a file that a program may be writing: many empty it first. One that was just written, or emptied, is read again.
+async fn read_settled(document: &Document) -> Option<Vec<u8>> {
+    let place = document.place.as_ref()?;
+    let path = place.handle.root().join(place.path.to_path());
+    let is_new = || {
+        let written = path.metadata().and_then(|file| file.modified()).ok();
+        let age = written.and_then(|at| at.elapsed().ok());
+        age.is_some_and(|age| age < SETTLED)
+    };
+    let begun = Instant::now();
+    loop {
+        let disk = read_file(document)?;
+        let is_emptied = disk.is_empty() && document.saved.len_bytes() > 0;
+        if !(is_emptied || is_new()) || begun.elapsed() > EMPTIED {
+            return Some(disk);
+        }
+        tokio::time::sleep(SETTLED).await;
+    }
 }
 
 /// Runs the command.
@@ -121,7 +146,7 @@ async fn merge(
         let alone = place.handle.merging.lock().await;
         let document = server.documents.get(uri).ok_or_else(not_open)?;
         name = place.path.display();
-        let Some(disk) = read_file(&document) else {
+        let Some(disk) = read_settled(&document).await else {
             let message = refusal::merge::no_file(&name);
             return Err(
                 Failure::new(FailureKind::Refused, message).hint(refusal::merge::NO_FILE_HINT)

@@ -783,3 +783,23 @@ fn a_rename_of_an_open_file_names_the_new_path() {
     client.leave();
     plain.leave();
 }
+
+/// S3-L2: many programs empty a file before they fill it. A merge that comes in between waits for the text.
+#[test]
+fn a_merge_waits_for_a_file_that_is_being_written() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    let mut client = Client::with(&world, Editor::Nvim, &client_options());
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    client.ok("backstitch/blame", json!({ "uri": uri }));
+    client.type_over("a.txt", "one", "mine");
+    world.write("a.txt", "");
+    let merge = json!({ "command": "backstitch.merge", "arguments": [{ "uri": uri }] });
+    let id = client.begin("workspace/executeCommand", merge);
+    // the request is answered only after the merge: it is under way now
+    client.ok("backstitch/timeline", json!({}));
+    world.write("a.txt", "one\ntwo\nTHREE\n");
+    assert_eq!(client.response(id)["result"]["merged"], true);
+    assert_eq!(client.text("a.txt"), "mine\ntwo\nTHREE\n");
+    client.leave();
+}

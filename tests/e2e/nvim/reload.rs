@@ -171,6 +171,32 @@ fn a_write_right_after_a_read_is_not_lost() {
     );
 }
 
+/// An edit of the server for the text before `:edit!` is for another version than the text after it, and is refused.
+#[test]
+fn a_text_that_is_read_again_has_another_version() {
+    let world = numbered(3);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-version", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let version = "vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()]";
+    let mut last = nvim.lua(version).as_u64().expect("a version");
+    for _ in 0..3 {
+        nvim.ex("edit!");
+        nvim.waits("#vim.lsp.get_clients({ bufnr = 0, name = \"backstitch\" }) > 0");
+        let now = nvim.lua(version).as_u64().expect("a version");
+        assert!(now > last, "{now} after {last}");
+        last = now;
+    }
+    // as a server that has not seen the text of now
+    let edit = format!(
+        "vim.lsp.config.backstitch.handlers[\"workspace/applyEdit\"](nil, {{ edit = {{ documentChanges = {{ {{ textDocument = {{ uri = vim.uri_from_bufnr(0), version = {} }}, edits = {{ {{ newText = \"X\", range = {{ start = {{ line = 0, character = 0 }}, [\"end\"] = {{ line = 0, character = 0 }} }} }} }} }} }} }} }}, {{ client_id = vim.lsp.get_clients({{ name = \"backstitch\" }})[1].id }})",
+        last - 1
+    );
+    assert_eq!(nvim.lua(&edit)["applied"], false);
+    assert_eq!(nvim.lua("vim.fn.getline(1)"), "one");
+}
+
 /// 500 keys of the user and edits of an agent, against a slow reference. A long run has more seeds, the last one of them new;
 /// `BACKSTITCH_SEED` runs one alone.
 #[test]

@@ -28,8 +28,7 @@ export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions) {
       stops.on(ctx, held, "backstitch.breakpoint.disable", argument),
     "backstitch.breakpoint.clear": async (argument: unknown) =>
       ctx.execute("backstitch.breakpoint.clear", await ctx.about(asArguments<Where>(argument))),
-    "backstitch.breakpoint.list": () =>
-      vscode.commands.executeCommand("backstitch.breakpoints.focus"),
+    "backstitch.breakpoint.list": () => vscode.commands.executeCommand("backstitch.breakpoints.focus"),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
       void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent is held"));

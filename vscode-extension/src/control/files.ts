@@ -19,6 +19,9 @@ type Call = {
   edition: number;
 };
 
+/** End of the name of an input. `jsonValidation` in `package.json` has the schemas of the tools before it. */
+const INPUT_SUFFIX = ".held-input.json";
+
 type Place = { key: string; kind: "now" | "then" | "input"; path: string };
 
 const encoder = new TextEncoder();
@@ -86,7 +89,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   inputOf(pause: Pause): vscode.Uri {
-    return uriOf(pause, "input", "input.json");
+    return uriOf(pause, "input", inputName(pause));
   }
 
   watch(): vscode.Disposable {
@@ -195,6 +198,10 @@ function json(text: string): unknown {
   }
 }
 
+function inputName({ tool }: Pause): string {
+  return `${tool.replaceAll(/[^\w-]/g, "_")}${INPUT_SUFFIX}`;
+}
+
 function keyOf(id: string, root: string): string {
   return `${id} ${root}`;
 }
@@ -211,7 +218,7 @@ function placeOf(uri: vscode.Uri): Place | undefined {
   if (uri.scheme !== HELD_SCHEME) return undefined;
   const [, id = "", kind = "", ...rest] = uri.path.split("/");
   const key = keyOf(id, uri.query);
-  if (kind === "input.json") return { key, kind: "input", path: kind };
+  if (kind.endsWith(INPUT_SUFFIX)) return { key, kind: "input", path: kind };
   return kind === "now" || kind === "then" ? { key, kind, path: rest.join("/") } : undefined;
 }
 

@@ -103,12 +103,17 @@ export async function edit(ctx: Ctx, held: Held, argument: unknown): Promise<unk
       key: "hits",
       prompt: say("Triggers that act: >= 3, == 2 or % 5; empty for all"),
     },
-    {
-      label: say("Message"),
-      description: breakpoint.message ?? "",
-      key: "message",
-      prompt: say("Text for the model, or of the log"),
-    },
+    // a breakpoint that pauses has none
+    ...(breakpoint.action === "pause"
+      ? []
+      : [
+          {
+            label: say("Message"),
+            description: breakpoint.message ?? "",
+            key: "message" as const,
+            prompt: say("Text for the model, or of the log"),
+          },
+        ]),
     { label: say("Action"), description: breakpoint.action, key: "action", prompt: "" },
   ] as const;
   const field = await vscode.window.showQuickPick(fields, {
