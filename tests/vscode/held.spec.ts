@@ -1,6 +1,7 @@
 // Held calls of agents, and breakpoints: announced, shown, changed, decided.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
+import { debuggerOf, json } from './rig/places.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
@@ -95,62 +96,66 @@ test('by the accessibility tree and by keys alone', async ({ world, agent, code 
   const { page } = window;
   await window.activity.open('Backstitch');
   await window.tree('Agents').show();
-  const row = page.getByRole('treeitem', { name: /^held: Edit a\.txt, claude-code/ });
-  await expect(row).toBeVisible();
-  await row.focus();
-  await page.keyboard.press('Enter');
+  const choose = async (name: RegExp) => {
+    await expect(page.getByRole('treeitem', { name })).toBeVisible();
+    await page.getByRole('tree', { name: 'Agents' }).focus();
+    await page.keyboard.press('Home');
+    await expect(page.getByRole('treeitem', { name })).toHaveClass(/focused/);
+    await page.keyboard.press('Enter');
+  };
+  await choose(/^held: Edit a\.txt, claude-code/);
   await window.diff.ready();
   await expect(page.getByRole('button', { name: 'Continue the Held Call' }).first()).toBeVisible();
   await look(page, 'held-by-keys');
   // step over: this call goes on, and the next one is held
-  await window.diff.modified.focus();
+  await page.keyboard.press('Control+1');
   await page.keyboard.press('F10');
   expect(await first).toEqual({});
   world.run('breakpoint', 'remove', 'b1');
   const second = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
-  const next = page.getByRole('treeitem', { name: /^held: Edit b\.txt, claude-code, step over/ });
-  await expect(next).toBeVisible();
-  await next.focus();
-  await page.keyboard.press('Enter');
+  await choose(/^held: Edit b\.txt, claude-code, step over/);
   await window.diff.ready();
-  await window.diff.modified.focus();
+  await page.keyboard.press('Control+1');
   await page.keyboard.press('F5');
   expect(await second).toEqual({});
   await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
 });
 
-// S2-005: the input as JSON, with the schema of its tool
-test('an input is edited with its schema', async ({ world, agent, code }) => {
-  world.commit({ 'a.txt': TEXT });
-  agent.start();
-  agent.prompt('run the tests');
-  world.run('breakpoint', 'add', 'command', 'make');
-  const answered = agent.held('Bash', { command: 'make test', description: 'Run the tests' });
-  const window = await code.open('a.txt');
-  const { page } = window;
-  await window.activity.open('Backstitch');
-  const agents = window.tree('Agents');
-  await agents.show();
-  // nothing is predicted of a command: its input is shown
-  await agents.row(/^Bash make test/).click();
-  await expect(window.tab('Bash.held-input.json')).toBeVisible();
-  const write = async (text: string) => {
-    await window.editor.focus();
-    await page.keyboard.press('Control+A');
-    await page.keyboard.insertText(text);
-  };
-  await write('{ "command": 7 }');
-  await expect(page.locator('.squiggly-warning')).toHaveCount(1);
-  await look(page, 'held-input');
-  await write('{ "command": "make check", "description": "Run the tests" }');
-  await expect(page.locator('.squiggly-warning')).toHaveCount(0);
-  await window.titleAction('Continue the Held Call').click();
-  expect((await answered).updatedInput?.['command']).toBe('make check');
-});
-
 test.describe(() => {
   test.use({
-    vscode: { settings: { 'debug.allowBreakpointsEverywhere': true, 'backstitch.breakpoints.fromDebugger': true } },
+    beside: [debuggerOf, json],
+    vscode: { settings: { 'backstitch.breakpoints.fromDebugger': true } },
+  });
+
+  // S2-005: the input as JSON, with the schema of its tool
+  test('an input is edited with its schema', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.prompt('run the tests');
+    world.run('breakpoint', 'add', 'command', 'make');
+    const answered = agent.held('Bash', { command: 'make test', description: 'Run the tests' });
+    const window = await code.open('a.txt');
+    const { page } = window;
+    await window.activity.open('Backstitch');
+    const agents = window.tree('Agents');
+    await agents.show();
+    // nothing is predicted of a command: its input is shown
+    await agents.row(/^Bash make test/).click();
+    await expect(window.tab('Bash.held-input.json')).toBeVisible();
+    const write = async (text: string) => {
+      await window.editor.focus();
+      await page.keyboard.press('Control+A');
+      // typed, brackets would be closed once more
+      await page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
+      await page.keyboard.press('Control+V');
+    };
+    await write('{ "command": 7 }');
+    await expect(page.locator('.squiggly-warning')).toHaveCount(1);
+    await look(page, 'held-input');
+    await write('{ "command": "make check", "description": "Run the tests" }');
+    await expect(page.locator('.squiggly-warning')).toHaveCount(0);
+    await window.titleAction('Continue the Held Call').click();
+    expect((await answered).updatedInput?.['command']).toBe('make check');
   });
 
   test('agents stop at the breakpoints of the debugger', async ({ world, agent, code }) => {
@@ -168,9 +173,9 @@ test.describe(() => {
     await expect.poll(() => world.json('pauses').pauses.length).toBe(1);
     world.run('skip');
     expect((await answered).permissionDecision).toBe('deny');
-    await window.run('Debug: Disable All Breakpoints');
-    await expect.poll(summaries).toEqual(['a.txt:2 false']);
-    await window.run('Debug: Remove All Breakpoints');
+    await window.editor.focus();
+    await window.editor.goto(2);
+    await window.run('Debug: Toggle Breakpoint');
     await expect.poll(summaries).toEqual([]);
   });
 });
@@ -197,11 +202,12 @@ test.describe(() => {
     await page.keyboard.press('Control+S');
     await expect(window.notifications.toast('A call can be changed once you trust the workspace')).toBeVisible();
     expect(world.json('pauses').pauses[0].state).toBe('held');
-    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+Z');
     await agents.action(/^Edit a\.txt/, 'Deny the Held Call…');
     await quick.type('no');
     await page.keyboard.press('Enter');
     expect((await answered).permissionDecisionReason).toBe('no');
+    await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
   });
 });
 

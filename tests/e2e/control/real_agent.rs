@@ -312,6 +312,47 @@ fn steps_go_over_and_back() {
     assert!(ended.model_saw("The user took your last 2 steps out"));
 }
 
+/// Steps: into a subagent, where its first call is held, and out of it, to the next call of the main thread.
+#[test]
+fn steps_go_into_a_subagent_and_out() {
+    let subagent = json!({"tool": "Agent", "args": {
+        "description": "edit a.txt", "prompt": "SUBTASK change two in a.txt", "subagent_type": "general-purpose",
+    }});
+    let parts = json!([{"contains": "SUBTASK", "steps": [
+        read("a.txt"), edit("a.txt", "two", "2"), bash("touch go"), {"text": "subagent done"},
+    ]}]);
+    // the main thread waits for it
+    let wait = bash("until [ -f go ]; do sleep 0.05; done");
+    let steps = json!([subagent, wait, bash("true"), {"text": "done"}]);
+    let test = "steps_go_into_a_subagent_and_out";
+    let Some(session) = Session::new(test, &steps, Some(parts)) else {
+        return;
+    };
+    session
+        .world
+        .ok(["breakpoint", "add", "tool", "Agent", "--once"]);
+    session.run(|world, watcher| {
+        let handed = watcher.until("held");
+        let main = |pause: &Value| pause["subagent"].is_null();
+        assert!(handed["tool"] == "Agent" && main(&handed), "{handed}");
+        world.ok(["step", "into"]);
+        let mut inside = watcher.until("held");
+        if main(&inside) {
+            world.ok(["step", "into"]);
+            inside = watcher.until("held");
+        }
+        assert!(inside["tool"] == "Read" && !main(&inside), "{inside}");
+        assert_eq!(world.read("a.txt"), MAIN);
+        world.ok(["step", "out"]);
+        let outside = watcher.until("held");
+        assert!(outside["tool"] == "Bash" && main(&outside), "{outside}");
+        // no call of the subagent was held
+        assert_eq!(world.read("a.txt"), MAIN.replace("two", "2"));
+        world.ok(["resume"]);
+        watcher.until("answered");
+    });
+}
+
 /// An agent does not free itself by accident: each deciding command is refused in its own shell, however it is started.
 #[test]
 fn an_agent_does_not_decide_on_its_own_calls() {

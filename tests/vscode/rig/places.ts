@@ -17,6 +17,10 @@ export const extension = from('BACKSTITCH_TEST_EXTENSION', path.join(tests, '../
 export const probe = path.join(import.meta.dirname, 'probe');
 /** Another extension that acts as an agent. */
 export const caller = path.join(import.meta.dirname, 'caller');
+/** Extension with a debugger, which runs nothing. */
+export const debuggerOf = path.join(import.meta.dirname, 'debugger');
+/** VS Code's own support of JSON, with schemas. */
+export const json = path.join(builtin, 'json-language-features');
 /** Extension that reports VS Code's measurements. */
 export const clock = path.join(import.meta.dirname, 'clock');
 /** The binary under test. */

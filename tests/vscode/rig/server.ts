@@ -217,7 +217,7 @@ function install(source: string, extensions: string): void {
   const target = path.join(extensions, `${publisher}.${name}-${version}`);
   fs.mkdirSync(target);
   for (const entry of fs.readdirSync(source)) {
-    if (!/^(dist|media|l10n|package.*\.json|README\.md|LICENSE.*|CHANGELOG\.md)$/.test(entry)) continue;
+    if (!/^(dist|client|server|media|l10n|package.*\.json|README\.md|LICENSE.*|CHANGELOG\.md)$/.test(entry)) continue;
     if (entry === 'package-lock.json') continue;
     fs.cpSync(path.join(source, entry), path.join(target, entry), { recursive: true });
   }
