@@ -407,7 +407,11 @@ impl Backend {
     /// Applies the edit in a task of its own, so that dropping the request does not stop it in the middle.
     async fn apply_edit(&self, params: ApplyEditParams) -> Result<Value> {
         let server = self.server.clone();
-        let applied = tokio::spawn(async move { editor_agents::apply_edit(&server, params).await });
+        // a held edit ends with its request
+        let cancellation = CANCELLATION.try_with(Arc::clone).unwrap_or_default();
+        let applied = tokio::spawn(CANCELLATION.scope(cancellation, async move {
+            editor_agents::apply_edit(&server, params).await
+        }));
         match applied.await {
             Ok(applied) => Ok(to_protocol::value(&applied?)),
             Err(error) => {

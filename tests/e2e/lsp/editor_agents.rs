@@ -630,5 +630,22 @@ fn an_edit_through_the_editor_is_held() {
             .as_array()
             .is_some_and(|runs| !runs.is_empty())
     );
+    let edit = replace(&client, "a.txt", 1, "zwei\n");
+    let id = client.begin(
+        "backstitch/applyEdit",
+        json!({ "label": "Edit", "edit": edit }),
+    );
+    client.until(|client| held(client) == 3);
+    let before = client.text("a.txt").to_owned();
+    client.notify("$/cancelRequest", json!({ "id": id }));
+    assert_eq!(client.response(id)["error"]["code"], -32800);
+    assert_eq!(client.text("a.txt"), before);
+    let all = world.json(["pauses", "--all"]);
+    let last = all["pauses"].as_array().and_then(|all| all.last());
+    let last = last.expect("a pause");
+    assert_eq!(
+        (&last["outcome"], &last["decidedBy"]),
+        (&json!("denied"), &json!("cancelled"))
+    );
     client.leave();
 }

@@ -6,10 +6,13 @@ use backstitch_core::Engine;
 use backstitch_core::capture::{
     AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
 };
+use backstitch_core::control::{
+    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited, Wake,
+};
 use backstitch_core::model::NodeId;
 
 use super::model::{Entry, Sure, Who, hides};
-use super::ops::Op;
+use super::ops::{Decided, Edit, Op};
 use super::world::{Call, Checked, RULES_FILE, World};
 
 impl World {
@@ -193,6 +196,12 @@ impl World {
                 };
                 self.close(&call, told, false)
             }
+            Op::Held {
+                who,
+                edit,
+                meanwhile,
+                decided,
+            } => self.held(*who, edit, meanwhile, decided),
             Op::Shell { who, edits } => {
                 let call = self.open(*who, None)?;
                 for edit in edits {
@@ -294,6 +303,71 @@ impl World {
             | Op::Collect { .. }
             | Op::Elsewhere { .. }
             | Op::Redo => self.restore_op(op),
+        }
+    }
+
+    /// Holds a call at a breakpoint. It is not open yet: the edits of the user are the user's, and a denied call leaves
+    /// nothing behind.
+    fn held(&mut self, who: Who, edit: &Edit, meanwhile: &[Edit], decided: &Decided) -> Checked {
+        let failed = |error: backstitch_core::Error| format!("the held call: {error}");
+        let control = Control::open(&self.workspace).map_err(failed)?;
+        self.counter += 1;
+        let held = HeldCall {
+            breakpoint: None,
+            why: "every edit".into(),
+            root: self.root.clone(),
+            agent: "generated".into(),
+            session: who.session().into(),
+            subagent: None,
+            turn: None,
+            prompt: None,
+            iteration: None,
+            tool: "Edit".into(),
+            call: format!("held-{}", self.counter),
+            moment: CallMoment::Before,
+            input: "{}".into(),
+            cwd: None,
+            files: Vec::new(),
+            can: vec![Ability::Continue, Ability::Change, Ability::Deny],
+            agent_process: None,
+            until: None,
+        };
+        let given = control.hold(&held, None, false).map_err(failed)?;
+        let Some(Given::Held(mut hold)) = given else {
+            return Err(format!("not held: {given:?}"));
+        };
+        for edit in meanwhile {
+            self.edit(edit, Who::User, None);
+        }
+        let (decision, runs) = match decided {
+            Decided::Continue => (PauseDecision::Continue, Some(edit)),
+            Decided::Change(other) => {
+                let input = serde_json::json!({});
+                (PauseDecision::Change { input }, Some(other))
+            }
+            Decided::Deny => {
+                let message = "no".to_owned();
+                (PauseDecision::Deny { message }, None)
+            }
+        };
+        control
+            .decide(hold.id, &decision, None, "oracle")
+            .map_err(failed)?;
+        let waited = hold.wait(&control, Wake { at: None }).map_err(failed)?;
+        if waited != Waited::Decided(decision.clone()) {
+            return Err(format!("{waited:?} instead of {decision:?}"));
+        }
+        let outcome = Some(decision.outcome());
+        control
+            .end_pause(hold.id, PauseState::Answered, outcome)
+            .map_err(failed)?;
+        match runs {
+            Some(edit) => self.run(&Op::Named {
+                who,
+                edit: edit.clone(),
+                told: true,
+            }),
+            None => Ok(()),
         }
     }
 

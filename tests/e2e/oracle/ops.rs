@@ -73,6 +73,15 @@ pub struct Ask {
     pub back: bool,
 }
 
+/// The decision on a held call.
+#[derive(Clone, Debug)]
+pub enum Decided {
+    Continue,
+    /// It runs with this edit instead.
+    Change(Edit),
+    Deny,
+}
+
 #[derive(Clone, Debug)]
 pub enum Op {
     User(Vec<Edit>),
@@ -86,6 +95,13 @@ pub enum Op {
     Shell {
         who: Who,
         edits: Vec<Edit>,
+    },
+    /// A call that is held while the user edits, and then goes on, runs with another edit, or is denied.
+    Held {
+        who: Who,
+        edit: Edit,
+        meanwhile: Vec<Edit>,
+        decided: Decided,
     },
     /// A call that stays open.
     Open {
@@ -377,6 +393,14 @@ fn ask(mix: Mix) -> BoxedStrategy<Ask> {
         .boxed()
 }
 
+fn decided(mix: Mix) -> BoxedStrategy<Decided> {
+    one_of(vec![
+        (2, Just(Decided::Continue).boxed()),
+        (1, named(mix).prop_map(Decided::Change).boxed()),
+        (1, Just(Decided::Deny).boxed()),
+    ])
+}
+
 fn op(mix: Mix) -> BoxedStrategy<Op> {
     let edits = move || vec(edit(mix), 1..4);
     let overlap = if mix.overlap { 2 } else { 0 };
@@ -395,6 +419,17 @@ fn op(mix: Mix) -> BoxedStrategy<Op> {
             5,
             (agent(mix), edits())
                 .prop_map(|(who, edits)| Op::Shell { who, edits })
+                .boxed(),
+        ),
+        (
+            if mix.user { 3 } else { 0 },
+            (agent(mix), named(mix), vec(edit(mix), 0..3), decided(mix))
+                .prop_map(|(who, edit, meanwhile, decided)| Op::Held {
+                    who,
+                    edit,
+                    meanwhile,
+                    decided,
+                })
                 .boxed(),
         ),
         (
