@@ -1,11 +1,12 @@
 //! Hooks where breakpoints are armed, next to the same hook where none is, and the way from a decision to the answer.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::client::Client;
 use crate::measure::{Times, alternating};
 use crate::place::Place;
 use crate::rows::Report;
@@ -13,6 +14,8 @@ use crate::table::{Goal, Row};
 
 /// Runs per median: a hook is quick.
 const RUNS: usize = 31;
+/// Time for which a hold is watched.
+const HOLD_TIME: Duration = Duration::from_secs(20);
 /// Held calls.
 const HOLDS: usize = 11;
 
@@ -42,7 +45,92 @@ pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str)
     let times = alternating(RUNS, || before(&asking), || before(&bare))?;
     let what = "hook before an edit, 10 conditions";
     report.times(name, what, limit, &times, Goal::Ratio(2.0));
-    decision(report, &bare, name, edited)
+    decision(report, &bare, name, edited)?;
+    notice(report, &bare, name, edited)?;
+    hold(report, &bare, name, edited)
+}
+
+/// Starts a hook that holds its call. The second value is the time at which it had the call.
+fn held(place: &Place<'_>, edited: &str) -> Result<(Child, Instant)> {
+    let call = place.edit(edited)?;
+    let mut hook = place
+        .held_hook()?
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut stdin = hook.stdin.take().context("a pipe")?;
+    let began = Instant::now();
+    stdin.write_all(call.payload().to_string().as_bytes())?;
+    Ok((hook, began))
+}
+
+/// Measures the time from a call until an editor is told that it is held.
+fn notice(report: &mut Report, place: &Place<'_>, name: &str, edited: &str) -> Result<()> {
+    let mut client = Client::start(place.server(), &place.root)?;
+    client.noop()?;
+    let mut times = Vec::new();
+    for _ in 0..HOLDS {
+        let (mut hook, began) = held(place, edited)?;
+        times.push(client.wait_for("backstitch/didPause")?.at - began);
+        place.run(&["skip"])?;
+        hook.wait()?;
+    }
+    report.add(Row {
+        tree: name.to_owned(),
+        operation: "a call until its pause is announced",
+        limit_is: "ms",
+        ours: Times::of(times).median(),
+        limit: 20.0,
+        goal: Goal::AtMost(20.0),
+        unit: "ms",
+    });
+    Ok(())
+}
+
+/// Measures the memory of a hook that waits, and its wake-ups.
+fn hold(report: &mut Report, place: &Place<'_>, name: &str, edited: &str) -> Result<()> {
+    let (mut hook, _) = held(place, edited)?;
+    while !place.said(&["pauses", "--json"])?.contains("\"held\"") {}
+    let pid = hook.id();
+    let field = |name: &str| -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let line = status.lines().find(|line| line.starts_with(name));
+        let number = line.and_then(|line| line.split_whitespace().nth(1));
+        number
+            .and_then(|number| number.parse().ok())
+            .with_context(|| format!("no {name}"))
+    };
+    let before = field("voluntary_ctxt_switches:")?;
+    std::thread::sleep(HOLD_TIME);
+    let woken = field("voluntary_ctxt_switches:")? - before;
+    let memory = field("RssAnon:")?;
+    place.run(&["skip"])?;
+    hook.wait()?;
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    let (woken, memory) = (
+        woken as f64 / HOLD_TIME.as_secs_f64(),
+        memory as f64 / 1024.0,
+    );
+    report.add(Row {
+        tree: name.to_owned(),
+        operation: "wake-ups of a hold",
+        limit_is: "a second",
+        ours: woken,
+        limit: 4.0,
+        // the timer of 250 ms, and what else falls into the time
+        goal: Goal::AtMost(5.0),
+        unit: "a second",
+    });
+    report.add(Row {
+        tree: name.to_owned(),
+        operation: "memory of a hold",
+        limit_is: "MB",
+        ours: memory,
+        limit: 10.0,
+        goal: Goal::AtMost(10.0),
+        unit: "MB",
+    });
+    Ok(())
 }
 
 fn workspace<'p>(place: &Place<'p>, edited: &str) -> Result<Place<'p>> {

@@ -231,6 +231,7 @@ impl Debugger<'_> {
         let input: Value = serde_json::from_str(&text)
             .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))?;
         self.changed = Some((pause.id, input));
+        self.control.touch(pause.id)?;
         Ok(())
     }
 }

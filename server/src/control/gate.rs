@@ -408,14 +408,15 @@ impl AtGate<'_> {
     }
 
     /// The time at which the call is answered, whatever happens.
-    fn deadline(&self, config: &Config) -> Instant {
+    /// `idle`: the time since a person last worked on the call.
+    fn deadline(&self, config: &Config, idle: Duration) -> Instant {
         let limit = self.limit.unwrap_or(OLD_LIMIT);
         let margin = MARGIN.min(limit.mul_f64(0.05).max(Duration::from_millis(200)));
         let margin = if limit >= MARGIN * 3 { MARGIN } else { margin };
         let by_agent = self.started + limit.saturating_sub(margin);
         let by_setting = config
             .pause_timeout()
-            .and_then(|timeout| Instant::now().checked_add(timeout));
+            .and_then(|timeout| Instant::now().checked_add(timeout.saturating_sub(idle)));
         by_setting.map_or(by_agent, |at| at.min(by_agent))
     }
 
@@ -435,7 +436,7 @@ impl AtGate<'_> {
     ) -> Passed {
         let config = Config::of(self.workspace);
         let began = Instant::now();
-        let deadline = self.deadline(&config);
+        let mut deadline = self.deadline(&config, Duration::ZERO);
         let failed =
             |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
         let seen_until = deadline.min(began + ACK_TIME);
@@ -454,10 +455,22 @@ impl AtGate<'_> {
             if !is_seen && let Some(decision) = unseen(policy, held) {
                 return self.decide_alone(control, hold.id, &decision, held, "nobody watches");
             }
-            waited = match hold.wait(control, Wake { at: Some(deadline) }) {
-                Ok(waited) => waited,
-                Err(error) => return failed(error),
-            };
+            loop {
+                waited = match hold.wait(control, Wake { at: Some(deadline) }) {
+                    Ok(waited) => waited,
+                    Err(error) => return failed(error),
+                };
+                let touched = control.touched(hold.id).ok().flatten();
+                let Some(touched) = touched.filter(|_| waited == Waited::Timeout) else {
+                    break;
+                };
+                let idle = Duration::from_micros((now() - touched).max(0).unsigned_abs());
+                let later = self.deadline(&config, idle);
+                if later <= Instant::now() {
+                    break;
+                }
+                deadline = later;
+            }
         }
         match waited {
             Waited::Decided(decision) => self.carry_out(hold.id, &decision, held),

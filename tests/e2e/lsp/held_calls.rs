@@ -16,6 +16,40 @@ fn began(world: &World) -> Agent<'_> {
     agent
 }
 
+/// `pause.timeout` begins anew with each edit of the call.
+#[test]
+fn an_edit_of_the_call_starts_its_time_anew() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    world.configure("[pause]\ntimeout = 2\n");
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it two");
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    let told =
+        |client: &Client<'_>, method: &str| client.notified.iter().any(|(name, _)| name == method);
+    client.until(|client| told(client, "backstitch/didPause"));
+    let began = std::time::Instant::now();
+    let mut state = json!("held");
+    while began.elapsed() < std::time::Duration::from_secs(4) && state == "held" {
+        client.ok(
+            "backstitch/predict",
+            json!({ "pause": "p1", "input": input }),
+        );
+        state = client.ok("backstitch/pause", json!({ "pause": "p1" }))["pause"]["state"].clone();
+    }
+    assert_eq!(state, "held");
+    // nobody edits any more
+    client.until(|client| told(client, "backstitch/didResume"));
+    assert!(reason(&hook.answer()).contains("nobody answered"));
+    assert!(began.elapsed() >= std::time::Duration::from_secs(5));
+    client.leave();
+}
+
 /// S2-013, U-10: the user is asked, and the answer is the decision. The call is unattended until they have answered once.
 #[test]
 fn a_plain_editor_asks() {

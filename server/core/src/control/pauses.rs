@@ -205,6 +205,16 @@ impl Control {
         self.write(|conn| ack::insert(conn, id, face))
     }
 
+    /// Notes that a person works on a held call: its time limit begins anew.
+    pub fn touch(&self, id: PauseId) -> Result<()> {
+        self.write(|conn| pause::touch(conn, id))
+    }
+
+    /// Returns the time at which a person last worked on a held call, in microseconds since 1970.
+    pub fn touched(&self, id: PauseId) -> Result<Option<i64>> {
+        pause::touched(&self.conn, id)
+    }
+
     /// True if a face has shown the pause.
     pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
         ack::any(&self.conn, id)

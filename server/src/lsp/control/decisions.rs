@@ -94,6 +94,13 @@ async fn of(handle: &WorkspaceHandle, pause: Pause, seq: i64) -> Reply<PauseDeta
 pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<PredictResult> {
     let handle = targets::workspace_handle(server, &params.place())?;
     let (pause, _) = find(&handle, &params.pause).await?;
+    let id = pause.id;
+    if let Err(error) = handle
+        .control(false, move |control| control.touch(id))
+        .await
+    {
+        tracing::info!("{id}: {error}");
+    }
     if let Some(input) = params.input {
         return Ok(details::predicted(&pause, input, &read_disk));
     }

@@ -224,6 +224,22 @@ pub enum PauseFilter {
     All,
 }
 
+/// Notes that a person works on a held call.
+pub(crate) fn touch(conn: &Connection, id: PauseId) -> Result<()> {
+    conn.prepare_cached("UPDATE pause SET touched = ?2 WHERE id = ?1 AND state = 'held'")?
+        .execute(params![id.0, now()])?;
+    Ok(())
+}
+
+/// Returns the time at which a person last worked on a held call.
+pub(crate) fn touched(conn: &Connection, id: PauseId) -> Result<Option<i64>> {
+    conn.prepare_cached("SELECT touched FROM pause WHERE id = ?1")?
+        .query_row([id.0], |r| r.get(0))
+        .optional()
+        .in_row(conn, || format!("row {} of table pause", id.0))
+        .map(Option::flatten)
+}
+
 /// Returns pauses, oldest first.
 pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>> {
     let which = match filter {
