@@ -2,7 +2,7 @@
 //! and in the model's next request.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -425,10 +425,76 @@ fn a_killed_hook_denies() {
     assert!(ended.model_saw("its hook was killed while it held this call"));
 }
 
+/// The hook is killed together with its shell, so that nothing answers the agent. It runs the call then, which is reported;
+/// with `setup --strict` it blocks the call.
+#[test]
+fn a_killed_shell_is_reported_or_blocked() {
+    for strict in [false, true] {
+        let test = "a_killed_shell_is_reported_or_blocked";
+        let Some(session) = Session::new(test, &one_edit(), None) else {
+            return;
+        };
+        if strict {
+            session
+                .world
+                .ok(["setup", "claude-code", "--scope", "user", "--strict"]);
+        }
+        session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+        session.run(|world, watcher| {
+            watcher.until("held");
+            kill_hook_and_shell(world);
+            watcher.until(if strict { "lost" } else { "slipped" });
+        });
+        let text = session.world.read("a.txt");
+        let pauses = session.world.run(["pauses"]);
+        let is_told = pauses.stderr.contains("p1 ran unasked");
+        if strict {
+            assert!(text == MAIN && !is_told, "{text}\n{pauses}");
+        } else {
+            assert!(
+                text == MAIN.replace("two", "2") && is_told,
+                "{text}\n{pauses}"
+            );
+            let all = session.world.json(["pauses", "--all"]);
+            assert_eq!(all["pauses"][0]["state"], "slipped");
+            let examined = session.world.run(["doctor"]);
+            assert!(
+                examined.stdout.contains("p1 ran although it was held"),
+                "{examined}"
+            );
+        }
+    }
+}
+
+fn kill(pids: &[&str]) {
+    let ended = std::process::Command::new("kill")
+        .arg("-9")
+        .args(pids)
+        .status();
+    assert!(ended.expect("kill").success(), "{pids:?}");
+}
+
 /// Kills the hook that holds a call of this world.
 fn kill_hook(world: &World) {
+    kill(&[&hook_of(world)]);
+}
+
+fn kill_hook_and_shell(world: &World) {
+    let hook = hook_of(world);
+    let status = fs::read_to_string(format!("/proc/{hook}/status")).expect("a process");
+    let shell = status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))
+        .expect("a parent")
+        .trim();
+    // the shell first: it would say that its hook was killed
+    kill(&[shell, &hook]);
+}
+
+/// Process number of the hook that holds a call of this world.
+fn hook_of(world: &World) -> String {
     let home = format!("HOME={}\0", world.home.display());
-    let mut killed = 0;
+    let mut found = Vec::new();
     for process in fs::read_dir("/proc").expect("processes").flatten() {
         let read = |name: &str| fs::read(process.path().join(name)).unwrap_or_default();
         let command = String::from_utf8_lossy(&read("cmdline")).into_owned();
@@ -438,18 +504,9 @@ fn kill_hook(world: &World) {
             .is_some_and(|program| program.ends_with("/backstitch"))
             && command.contains("\0hook\0");
         if is_hook && String::from_utf8_lossy(&read("environ")).contains(&home) {
-            let pid = process.file_name();
-            let ended = std::process::Command::new("kill")
-                .arg("-9")
-                .arg(&pid)
-                .status();
-            assert!(
-                ended.expect("kill").success(),
-                "{}",
-                Path::new(&pid).display()
-            );
-            killed += 1;
+            found.push(process.file_name().to_string_lossy().into_owned());
         }
     }
-    assert_eq!(killed, 1, "one hook holds");
+    assert_eq!(found.len(), 1, "one hook holds");
+    found.remove(0)
 }
