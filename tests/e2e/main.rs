@@ -35,6 +35,7 @@ mod oracle;
 mod paging;
 mod payloads;
 mod real_claude;
+mod repl;
 mod revert;
 mod review;
 mod review_walk;

@@ -51,6 +51,17 @@ pub enum Error {
         outcome: String,
         by: String,
     },
+    #[error("there is no pause `{0}`")]
+    UnknownPause(String),
+    #[error("there is no REPL session `{0}`")]
+    UnknownSession(String),
+    #[error("the REPL session {session} is closed: {reason}")]
+    SessionClosed { session: String, reason: String },
+    /// The paused program did not answer in time.
+    #[error("no answer within {ms} ms")]
+    EvalTimeout { ms: i64 },
+    #[error("`{0}` is missing, or empty")]
+    MissingField(&'static str),
     #[error("{0}")]
     Usage(String),
     /// A name that several things have.
@@ -77,15 +88,22 @@ impl Error {
         match self {
             Self::Refused { .. }
             | Self::Resumed { .. }
+            | Self::SessionClosed { .. }
+            | Self::EvalTimeout { .. }
             | Self::Conflicts { .. }
             | Self::CalledOff => ErrorKind::Refused,
-            Self::Usage(_) | Self::Ambiguous { .. } | Self::Whole { .. } => ErrorKind::Usage,
+            Self::Usage(_)
+            | Self::MissingField(_)
+            | Self::Ambiguous { .. }
+            | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)
             | Self::Squashed(_)
             | Self::NotFound { .. }
             | Self::NoFile { .. }
-            | Self::NoPath(_) => ErrorKind::NotFound,
+            | Self::NoPath(_)
+            | Self::UnknownPause(_)
+            | Self::UnknownSession(_) => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
             Self::Sqlite(source) if is_damage(source) => ErrorKind::Store,
             Self::Sqlite(source) => match source.sqlite_error_code() {

@@ -9,18 +9,21 @@ use serde_json::{Value, from_value, to_value};
 use crate::arguments::{ArgumentError, Field, Params as _, Rule};
 use crate::{
     AddBreakpointParams, ApplyEditParams, ApplyEditResult, BackParams, BlameResult,
-    BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, ChangedOnDisk,
-    Checkpoint, CheckpointParams, CheckpointResult, CommandFailed, ContentParams, ContentResult,
-    DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause, DidResume, DidRewind, DidSwitch,
-    DiffParams, DiffResult, DocumentParams, EditBreakpointParams, FailureData, ForkParams,
-    ForkResult, HeldParams, InjectParams, InjectResult, MergeParams, MergeResult,
-    NewCheckpointParams, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
-    PinParams, PinResult, PlanParams, PlanResult, PredictParams, PredictResult, RedoParams,
-    RefuseParams, RemovedResult, RestoreResult, ResumeParams, RevertParams, ReviewParams,
-    ReviewResult, RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams,
-    ShowTimelineResult, Status, StepParams, SwitchParams, TagParams, TagResult, TimelineChanged,
-    TimelineParams, TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams,
-    TurnEndParams, TurnResult, UndoParams, Where,
+    BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, CallsParams,
+    CallsResult, ChangedOnDisk, Checkpoint, CheckpointParams, CheckpointResult, CommandFailed,
+    ContentParams, ContentResult, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause,
+    DidResume, DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, EditBreakpointParams,
+    FailureData, ForkParams, ForkResult, HeldParams, InjectParams, InjectResult, MergeParams,
+    MergeResult, NewCheckpointParams, ObjectParams, ObjectResult, PauseDetails, PauseDetailsParams,
+    PauseParams, PausesParams, PausesResult, PinParams, PinResult, PlanParams, PlanResult,
+    PredictParams, PredictResult, RedoParams, RefuseParams, RemovedResult, ReplChanged,
+    ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult, ReplOutput,
+    ReplShowParams, ReplShowResult, ReplStartParams, ReplStartResult, RestoreResult, ResumeParams,
+    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
+    ShowTimelineParams, ShowTimelineResult, StackParams, StackResult, Status, StepParams,
+    SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult,
+    ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams, TurnResult, UndoParams,
+    Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -247,6 +250,14 @@ requests! {
     Pauses(PausesParams) -> PausesResult = Reads "backstitch/pauses";
     Pause(PauseDetailsParams) -> PauseDetails = Reads "backstitch/pause";
     Predict(PredictParams) -> PredictResult = Reads "backstitch/predict";
+    ReplStart(ReplStartParams) -> ReplStartResult = Changes "backstitch/repl/start";
+    ReplEval(ReplEvalParams) -> ReplEvalResult = Changes "backstitch/repl/eval";
+    ReplClose(ReplCloseParams) -> ReplStartResult = Changes "backstitch/repl/close";
+    ReplShow(ReplShowParams) -> ReplShowResult = Reads "backstitch/repl/show";
+    ReplList(ReplListParams) -> ReplListResult = Reads "backstitch/repl/list";
+    ReplObject(ObjectParams) -> ObjectResult = Reads "backstitch/repl/object";
+    Stack(StackParams) -> StackResult = Reads "backstitch/stack";
+    Calls(CallsParams) -> CallsResult = Reads "backstitch/calls";
 }
 
 commands! {
@@ -280,6 +291,10 @@ commands! {
     Inject(InjectParams) -> InjectResult = "backstitch.inject", "Tell the Agent…";
     Back(BackParams) -> DecisionResult = "backstitch.back", "Take the Agent's Last Steps Back…";
     Inspect(HeldParams) -> PauseDetails = "backstitch.inspect", "Show the Held Call";
+    ReplStart(ReplStartParams) -> ReplStartResult = "backstitch.repl.start", "Open a REPL at the Held Call";
+    ReplEval(ReplEvalParams) -> ReplEvalResult = "backstitch.repl.eval", "Evaluate in the REPL";
+    ReplClose(ReplCloseParams) -> ReplStartResult = "backstitch.repl.close", "Close the REPL";
+    ReplList(ReplListParams) -> ReplListResult = "backstitch.repl.list", "List REPL Sessions";
 }
 
 /// Notifications from the server.
@@ -295,4 +310,6 @@ pub const NOTIFICATIONS: &[Notification] = &[
     notification::<DidResume>("backstitch/didResume"),
     notification::<BreakpointsChanged>("backstitch/breakpointsChanged"),
     notification::<DidHit>("backstitch/didHit"),
+    notification::<ReplOutput>("backstitch/replOutput"),
+    notification::<ReplChanged>("backstitch/replChanged"),
 ];

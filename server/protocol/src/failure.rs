@@ -53,5 +53,13 @@ names! {
         AlreadyResumed,
         /// The state changed since it was shown.
         Stale,
+        /// A required field is missing, or empty.
+        MissingField,
+        UnknownPause,
+        /// There is no REPL session with this id.
+        UnknownSession,
+        SessionClosed,
+        /// The paused program did not answer in time.
+        EvalTimeout,
     }
 }

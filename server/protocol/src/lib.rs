@@ -14,6 +14,7 @@ mod editing;
 mod failure;
 mod history;
 mod params;
+mod repl;
 mod restore;
 
 pub use arguments::*;
@@ -26,6 +27,7 @@ pub use editing::*;
 pub use failure::*;
 pub use history::*;
 pub use params::*;
+pub use repl::*;
 pub use restore::*;
 
 /// Declares a type that goes over the wire; two values are equal if all their fields are.

@@ -485,6 +485,61 @@ params! {
         pub message: Option<String>,
     }
 
+    pub struct ReplStartParams in workspace [] {
+        /// For example `p7`. The default is the only held call.
+        pub pause: Option<Name>,
+    }
+
+    pub struct ReplEvalParams in workspace [] {
+        pub session: Name,
+        /// As it was typed.
+        pub input: String,
+    }
+
+    pub struct ReplCloseParams in workspace [] {
+        pub session: Name,
+    }
+
+    pub struct ReplShowParams in workspace [] {
+        pub session: Name,
+        /// Only entries after this number.
+        pub after: Option<usize>,
+    }
+
+    /// Conditions hold together.
+    pub struct ReplListParams in workspace [] {
+        /// Text in the function, or in the transcript.
+        pub search: Option<String>,
+        /// `active` or `closed`.
+        pub status: Option<Name>,
+        /// Start of the session, as RFC 3339 has times.
+        pub from: Option<Name>,
+        pub to: Option<Name>,
+        /// For example `p7`.
+        pub pause: Option<Name>,
+        /// Number of a program's call.
+        pub call: Option<usize>,
+        /// The default is 50.
+        pub limit: Option<usize>,
+        /// The last session of the page before.
+        pub before: Option<Name>,
+    }
+
+    pub struct ObjectParams in workspace [] {
+        /// Content id: `sha256:<hash>`.
+        pub cid: Name,
+    }
+
+    pub struct StackParams in workspace [] {
+        /// For example `p7`.
+        pub pause: Name,
+    }
+
+    pub struct CallsParams in workspace [] {
+        /// Number of a program. The default is all.
+        pub process: Option<usize>,
+    }
+
     pub struct InjectParams in workspace [] {
         /// Text for the model. It goes with the next event that can carry it.
         pub text: Name,

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::complete;
 use super::control_args::{
     BackArgs, BreakpointArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs,
-    ResumeArgs, StepArgs, StopArgs,
+    ReplArgs, ResumeArgs, StepArgs, StopArgs,
 };
 
 const REVISIONS: &str = "\
@@ -364,6 +364,12 @@ pub enum CliCommand {
             x stop, r show again, q quit."
     )]
     Debug(DebugArgs),
+    /// Evaluate at a held call or a paused program; list what was asked
+    #[command(
+        after_help = "Examples:\n  backstitch repl\n  backstitch repl p7\n  backstitch repl p7 -e '.call.input' -e '!git diff'\n  \
+            backstitch repl list --search database\n  backstitch repl show 4711-1764093600.123456"
+    )]
+    Repl(ReplArgs),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {

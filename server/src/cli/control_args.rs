@@ -363,3 +363,65 @@ pub struct DebugArgs {
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
 }
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct ReplArgs {
+    #[command(subcommand)]
+    pub command: Option<ReplCommand>,
+    /// Held call, or paused program: p7 [default: the only one]
+    #[arg(value_name = "PAUSE")]
+    pub pause: Option<String>,
+    /// Evaluate this and leave; may be given several times
+    #[arg(short, long, value_name = "INPUT")]
+    pub eval: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ReplCommand {
+    /// List sessions, the newest first
+    List(ReplListArgs),
+    /// Show the transcript of a session
+    Show {
+        /// Session: <pid>-<time>
+        session: String,
+    },
+    /// Show a value that an evaluation gave
+    Object {
+        /// Its content id: sha256:…
+        cid: String,
+        /// Write its bytes to this file
+        #[arg(long, value_name = "FILE")]
+        save: Option<std::path::PathBuf>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReplStatus {
+    Active,
+    Closed,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplListArgs {
+    /// Only with this text in the function or in the transcript
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
+    #[arg(long)]
+    pub status: Option<ReplStatus>,
+    /// Only started since then: 2026-11-25, `2 hours ago`
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// Only started until then
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<String>,
+    /// Only at this pause
+    #[arg(long, value_name = "PAUSE")]
+    pub pause: Option<String>,
+    /// Maximum number
+    #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 50)]
+    pub limit: usize,
+    /// The page after this session
+    #[arg(long, value_name = "SESSION")]
+    pub before: Option<String>,
+}

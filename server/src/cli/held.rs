@@ -22,6 +22,7 @@ use super::error::{CliError, CliResult};
 use super::held_text;
 use super::line::TextLine;
 use super::out::{self, Out};
+use super::repl;
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view, words};
@@ -56,6 +57,7 @@ pub fn run(
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
         CliCommand::Back(options) => with(&|context| back(context, &options)),
         CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
+        CliCommand::Repl(options) => with(&|context| repl::run(context, &options)),
         CliCommand::Debug(options) => with(&|context| debug::run(context, &options)),
         other => return Err(Box::new(other)),
     })

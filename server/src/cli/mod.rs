@@ -26,6 +26,7 @@ pub mod out;
 mod pager;
 mod plan;
 
+mod repl;
 mod restore;
 mod review;
 mod settings;
@@ -210,6 +211,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Back(_)
         | CliCommand::Inspect(_)
         | CliCommand::Debug(_)
+        | CliCommand::Repl(_)
         | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)

@@ -33,6 +33,8 @@ const MAX_TEXT: usize = 4096;
 /// Characters of a value in a log text, and of a value in an error.
 const MAX_SHOWN: usize = 2000;
 const MAX_IN_ERROR: usize = 200;
+/// Characters of an output that a person asked for.
+const MAX_OUTPUT: usize = 100_000;
 
 /// The document that conditions and log texts see.
 #[derive(Clone, Debug, Serialize)]
@@ -190,6 +192,20 @@ impl LogText {
             rendered
         })
     }
+}
+
+/// Evaluates jq on any document, and returns its outputs as JSON texts. Err: the mistake, for the user.
+pub fn outputs(jq: &str, document: &Value, time: Duration) -> Result<Vec<String>, String> {
+    let filter = compile(jq)?;
+    let document = document.clone();
+    limits::limited(time, move || {
+        let context = Ctx::<Metered>::new(Terms(&filter.lut), Vars::new([]));
+        let mut texts = Vec::new();
+        for output in filter.id.run((context, Val::from(&document))) {
+            texts.push(shown(&output.map_err(reason)?, MAX_OUTPUT));
+        }
+        Ok(texts)
+    })
 }
 
 /// Fills in the text of a log point. Err: the mistake in it.

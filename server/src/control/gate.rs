@@ -15,12 +15,15 @@ use backstitch_core::control::{
 };
 use serde_json::Value;
 
+use super::evaluate::Evaluation;
 use super::lookup::{CallAt, Lookup, clean, relative, resolved};
 use super::{answers, input, moves, words};
 use crate::agents::{Answer, Gated};
 
 /// Time in which a face has to show a pause, else it counts as unattended.
 const ACK_TIME: Duration = Duration::from_millis(500);
+/// Interval at which a running evaluation is looked at.
+const EVALUATION_TICK: Duration = Duration::from_millis(5);
 /// Time that an agent waits for a hook whose entry does not say so.
 const OLD_LIMIT: Duration = Duration::from_mins(1);
 /// Time before the agent's own limit at which a call is answered.
@@ -440,12 +443,9 @@ impl AtGate<'_> {
         let failed =
             |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
         let seen_until = deadline.min(began + ACK_TIME);
-        let mut waited = match hold.wait(
-            control,
-            Wake {
-                at: Some(seen_until),
-            },
-        ) {
+        hold.evaluates = true;
+        let mut running = None;
+        let mut waited = match self.wait_evaluating(control, &mut hold, &mut running, seen_until) {
             Ok(waited) => waited,
             Err(error) => return failed(error),
         };
@@ -456,7 +456,7 @@ impl AtGate<'_> {
                 return self.decide_alone(control, hold.id, &decision, held, "nobody watches");
             }
             loop {
-                waited = match hold.wait(control, Wake { at: Some(deadline) }) {
+                waited = match self.wait_evaluating(control, &mut hold, &mut running, deadline) {
                     Ok(waited) => waited,
                     Err(error) => return failed(error),
                 };
@@ -482,8 +482,42 @@ impl AtGate<'_> {
                     ..Passed::default()
                 }
             }
-            Waited::Ended(_) => self.refused(&words::cannot_hold("its pause was ended")),
+            Waited::Ended(_) | Waited::Eval => {
+                self.refused(&words::cannot_hold("its pause was ended"))
+            }
             Waited::Timeout => self.time_out(control, hold.id, held, &config, began.elapsed()),
+        }
+    }
+
+    /// Waits, and has inputs of REPLs evaluated meanwhile. A decision ends an evaluation that is under way.
+    fn wait_evaluating(
+        &self,
+        control: &Control,
+        hold: &mut Hold,
+        running: &mut Option<Evaluation>,
+        until: Instant,
+    ) -> backstitch_core::Result<Waited> {
+        loop {
+            let at = if running.is_some() {
+                until.min(Instant::now() + EVALUATION_TICK)
+            } else {
+                until
+            };
+            let waited = hold.wait(control, Wake { at: Some(at) })?;
+            *running = running.take().and_then(|one| one.go_on(control));
+            match waited {
+                Waited::Eval => {
+                    if let Some(request) = control.take_eval(hold.id)? {
+                        let pause = control.pause(hold.id)?;
+                        let asked = pause.map(|pause| {
+                            Evaluation::start(self.workspace, control, &pause, request)
+                        });
+                        *running = asked.flatten();
+                    }
+                }
+                Waited::Timeout if Instant::now() < until => {}
+                other => return Ok(other),
+            }
         }
     }
 

@@ -5,6 +5,7 @@ pub mod acts;
 mod answers;
 pub mod condition;
 pub mod details;
+pub mod evaluate;
 pub mod gate;
 pub mod guard;
 pub mod input;

@@ -58,7 +58,7 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
     let call = &pause.call;
     protocol::Pause {
         id: pause.id.to_string(),
-        by: "call".to_owned(),
+        by: if pause.is_program { "program" } else { "call" }.to_owned(),
         at: moment(call.moment).to_owned(),
         breakpoint: call.breakpoint.map(|id| id.to_string()),
         why: call.why.clone(),
@@ -78,6 +78,41 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
         outcome: pause.outcome.map(PauseOutcome::name).map(str::to_owned),
         decided_by: pause.decided_by.clone(),
         can: call.can.iter().map(|can| can.name().to_owned()).collect(),
+    }
+}
+
+pub fn session(session: &backstitch_core::control::ReplSession) -> protocol::ReplSession {
+    protocol::ReplSession {
+        id: session.id.clone(),
+        pause: session.pause.to_string(),
+        pid: session.pid,
+        process: session.process,
+        function: session.function.clone(),
+        call: session.call,
+        language: session.language.clone(),
+        started: to_protocol::time(session.started),
+        closed: session.closed.map(to_protocol::time),
+        reason: session.reason.clone(),
+        status: match session.closed {
+            None => "active",
+            Some(_) => "closed",
+        }
+        .to_owned(),
+        entries: session.entries,
+    }
+}
+
+pub fn entry(entry: &backstitch_core::control::ReplEntry) -> protocol::ReplEntry {
+    protocol::ReplEntry {
+        index: entry.number,
+        input: entry.input.clone(),
+        output: entry.output.clone(),
+        stdout: entry.stdout.clone(),
+        is_error: entry.is_error,
+        cid: entry.cid.clone(),
+        time: to_protocol::time(entry.time),
+        ms: entry.ms,
+        shows: entry.shows().to_owned(),
     }
 }
 

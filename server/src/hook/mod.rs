@@ -17,6 +17,7 @@ use backstitch_core::control::Armed;
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace, record_gap};
 
 use crate::agents::{self, Agent, Answer, HookOutput};
+use crate::control::evaluate;
 use crate::control::gate::{AtGate, Passed};
 use binding::Binding;
 
@@ -47,6 +48,10 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
+    let mut args = args.peekable();
+    if args.peek().is_some_and(|word| word == evaluate::WORD) {
+        return evaluate::child();
+    }
     let invocation = Invocation::read(args);
     // no agent has done this, so nothing is missing in the history
     if invocation.agent.is_none() || std::io::stdin().is_terminal() {

@@ -393,6 +393,33 @@ impl Backend {
                 CustomRequest::Predict(params) => self
                     .outgoing
                     .answer(&control::predict(server, params).await?),
+                CustomRequest::ReplStart(params) => {
+                    let handle = super::targets::workspace_handle(server, &params.place())?;
+                    to_protocol::value(&control::repl::start(server, &handle, params).await?)
+                }
+                CustomRequest::ReplEval(params) => {
+                    let handle = super::targets::workspace_handle(server, &params.place())?;
+                    to_protocol::value(&control::repl::eval(&handle, params).await?)
+                }
+                CustomRequest::ReplClose(params) => {
+                    let handle = super::targets::workspace_handle(server, &params.place())?;
+                    to_protocol::value(&control::repl::close(server, &handle, params).await?)
+                }
+                CustomRequest::ReplShow(params) => self
+                    .outgoing
+                    .answer(&control::repl::show(server, params).await?),
+                CustomRequest::ReplList(params) => self
+                    .outgoing
+                    .answer(&control::repl::list(server, params).await?),
+                CustomRequest::ReplObject(params) => self
+                    .outgoing
+                    .answer(&control::repl::object(server, params).await?),
+                CustomRequest::Stack(params) => self
+                    .outgoing
+                    .answer(&control::repl::stack(server, params).await?),
+                CustomRequest::Calls(params) => self
+                    .outgoing
+                    .answer(&control::repl::calls(server, params).await?),
                 CustomRequest::TurnBegin(params) => {
                     to_protocol::value(&editor_agents::turn_begin(server, params).await?)
                 }

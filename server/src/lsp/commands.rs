@@ -111,6 +111,10 @@ async fn control_command(
         Command::Stop(typed) => value(&control::stop(server, handle, typed).await?),
         Command::Inject(typed) => value(&control::inject(server, handle, typed).await?),
         Command::Back(typed) => value(&control::back(server, handle, typed).await?),
+        Command::ReplStart(typed) => value(&control::repl::start(server, handle, typed).await?),
+        Command::ReplEval(typed) => value(&control::repl::eval(handle, typed).await?),
+        Command::ReplClose(typed) => value(&control::repl::close(server, handle, typed).await?),
+        Command::ReplList(typed) => value(&control::repl::list(server, typed).await?),
         Command::Inspect(typed) => value(&control::inspect(server, handle, typed).await?),
         _ => return Err(Failure::cancelled()),
     })

@@ -81,6 +81,21 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Refused if matches!(error, backstitch_core::Error::Resumed { .. }) => {
                 FailureKind::AlreadyResumed
             }
+            _ if matches!(error, backstitch_core::Error::MissingField(_)) => {
+                FailureKind::MissingField
+            }
+            _ if matches!(error, backstitch_core::Error::UnknownPause(_)) => {
+                FailureKind::UnknownPause
+            }
+            _ if matches!(error, backstitch_core::Error::UnknownSession(_)) => {
+                FailureKind::UnknownSession
+            }
+            _ if matches!(error, backstitch_core::Error::SessionClosed { .. }) => {
+                FailureKind::SessionClosed
+            }
+            _ if matches!(error, backstitch_core::Error::EvalTimeout { .. }) => {
+                FailureKind::EvalTimeout
+            }
             ErrorKind::Refused => FailureKind::Refused,
             ErrorKind::Usage => FailureKind::Usage,
             ErrorKind::NotFound => FailureKind::NotFound,
@@ -97,7 +112,11 @@ impl From<backstitch_core::Error> for Box<Failure> {
 impl From<Box<Failure>> for Error {
     fn from(failure: Box<Failure>) -> Self {
         let code = match failure.kind {
-            FailureKind::Usage | FailureKind::NotFound => ErrorCode::InvalidParams,
+            FailureKind::Usage
+            | FailureKind::NotFound
+            | FailureKind::MissingField
+            | FailureKind::UnknownPause
+            | FailureKind::UnknownSession => ErrorCode::InvalidParams,
             FailureKind::Cancelled => ErrorCode::RequestCancelled,
             // LSP's `RequestFailed`: the request was valid and could not be carried out
             _ => ErrorCode::ServerError(-32803),

@@ -10,7 +10,7 @@ use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
 use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{
     BreakpointsChanged, ChangedOnDisk, DidCheckpoint, DidFork, DidHit, DidPause, DidResume,
-    DidRewind, DidSwitch, Recorder, Status, TimelineChanged,
+    DidRewind, DidSwitch, Recorder, ReplChanged, ReplOutput, Status, TimelineChanged,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -498,3 +498,9 @@ notification!(
     "backstitch/breakpointsChanged"
 );
 notification!(HitNotification, DidHit, "backstitch/didHit");
+notification!(ReplOutputNotification, ReplOutput, "backstitch/replOutput");
+notification!(
+    ReplChangedNotification,
+    ReplChanged,
+    "backstitch/replChanged"
+);

@@ -117,13 +117,13 @@ impl HeldHook {
 }
 
 /// `backstitch pauses --watch --json`: a person at a terminal.
-struct Watcher {
+pub struct Watcher {
     child: Child,
     lines: BufReader<ChildStdout>,
 }
 
 impl Watcher {
-    fn start(world: &World) -> Self {
+    pub fn start(world: &World) -> Self {
         let mut command = world.backstitch();
         command.args(["pauses", "--watch", "--json"]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a watcher");
@@ -139,7 +139,7 @@ impl Watcher {
     }
 
     /// The next pause in this state.
-    fn until(&mut self, state: &str) -> Value {
+    pub fn until(&mut self, state: &str) -> Value {
         loop {
             let pause = self.next();
             if pause["state"] == state {
@@ -157,7 +157,7 @@ impl Drop for Watcher {
 }
 
 /// A workspace with one file, and an agent in its first turn.
-fn began(world: &World) -> Agent<'_> {
+pub fn began(world: &World) -> Agent<'_> {
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("change one to two");

@@ -17,6 +17,9 @@ pub(crate) const MOST: u64 = 256 << 20;
 /// Default of `store.keepDays`.
 const KEEP_DAYS: u64 = 30;
 const MOST_DAYS: u64 = 36_500;
+/// Default of `repl.evalTimeout` in seconds, and its maximum.
+const EVAL_TIMEOUT: u64 = 30;
+const MOST_EVAL: u64 = 86_400;
 /// Default of `store.maxBytes`.
 const MAX_BYTES: u64 = 5 << 30;
 const LEAST_BYTES: u64 = 1 << 20;
@@ -37,6 +40,8 @@ pub enum Key {
     PauseOnTimeout,
     PauseUnattended,
     AllowControl,
+    EvalTimeout,
+    Shell,
 }
 
 /// Value of a key.
@@ -60,6 +65,7 @@ pub enum Setting {
     Seconds(u64),
     OnTimeout(OnTimeout),
     Unattended(Unattended),
+    Program(String),
 }
 
 /// Scope of code lenses above agents' lines.
@@ -143,7 +149,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -158,6 +164,8 @@ impl Key {
         Self::PauseOnTimeout,
         Self::PauseUnattended,
         Self::AllowControl,
+        Self::EvalTimeout,
+        Self::Shell,
     ];
 
     pub fn name(self) -> &'static str {
@@ -176,6 +184,8 @@ impl Key {
             Self::PauseOnTimeout => "pause.onTimeout",
             Self::PauseUnattended => "pause.unattended",
             Self::AllowControl => "agents.allowControl",
+            Self::EvalTimeout => "repl.evalTimeout",
+            Self::Shell => "repl.shell",
         }
     }
 
@@ -212,6 +222,8 @@ impl Key {
             Self::PauseOnTimeout => Setting::OnTimeout(OnTimeout::default()),
             Self::PauseUnattended => Setting::Unattended(Unattended::Ask),
             Self::AllowControl => Setting::Flag(false),
+            Self::EvalTimeout => Setting::Seconds(EVAL_TIMEOUT),
+            Self::Shell => Setting::Program("sh".to_owned()),
             Self::StoreDir => return None,
         })
     }
@@ -251,6 +263,8 @@ impl Key {
                 strictness(said) >= strictness(own)
             }
             (Self::AllowControl, _, said) => *said == Setting::Flag(false),
+            // evaluations have the rights of their program, so a clone does not set them up
+            (Self::EvalTimeout | Self::Shell, ..) => false,
             // 0 is no limit
             (
                 _,
@@ -285,6 +299,9 @@ impl Key {
             Self::AllowControl => {
                 "a file in a workspace cannot let agents decide on their own calls; set it in your own config.toml"
             }
+            Self::EvalTimeout | Self::Shell => {
+                "a file in a workspace cannot set up evaluations; set it in your own config.toml"
+            }
             Self::MaxFileSize | Self::Automatic => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
             }
@@ -316,6 +333,20 @@ impl Key {
                 Some(seconds) => Ok(Setting::Seconds(seconds)),
                 None => Err(format!(
                     "{shown} is not a number of seconds; 0 is as long as the agent waits"
+                )),
+            },
+            Self::EvalTimeout => match value.as_u64() {
+                Some(seconds) if (1..=MOST_EVAL).contains(&seconds) => {
+                    Ok(Setting::Seconds(seconds))
+                }
+                _ => Err(format!(
+                    "{shown} is not a number of seconds from 1 to {MOST_EVAL}"
+                )),
+            },
+            Self::Shell => match value.as_str().map(str::trim) {
+                Some(program) if !program.is_empty() => Ok(Setting::Program(program.to_owned())),
+                _ => Err(format!(
+                    "{shown} is not the name of a shell, such as \"bash\""
                 )),
             },
             Self::PauseOnTimeout => {
@@ -460,6 +491,7 @@ impl Setting {
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
             Self::Restoring(how) => Value::from(how.name()),
+            Self::Program(name) => Value::from(name.clone()),
         }
     }
 }
@@ -476,6 +508,7 @@ impl fmt::Display for Setting {
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),
             Self::Restoring(how) => write!(f, "{}", how.name()),
+            Self::Program(name) => write!(f, "{name}"),
         }
     }
 }

@@ -277,6 +277,22 @@ impl Config {
         }
     }
 
+    /// Time that an evaluation may take.
+    pub fn eval_timeout(&self) -> std::time::Duration {
+        match self.setting(Key::EvalTimeout) {
+            Some(Setting::Seconds(seconds)) => std::time::Duration::from_secs(seconds),
+            _ => std::time::Duration::from_secs(30),
+        }
+    }
+
+    /// The shell of `!command` in REPLs.
+    pub fn shell(&self) -> String {
+        match self.setting(Key::Shell) {
+            Some(Setting::Program(program)) => program,
+            _ => "sh".to_owned(),
+        }
+    }
+
     /// True if agents may decide on their own calls, and rewind.
     pub fn agents_may_control(&self) -> bool {
         self.setting(Key::AllowControl) == Some(Setting::Flag(true))

@@ -100,6 +100,8 @@ impl Sources {
                     Key::PauseTimeout,
                     Key::PauseOnTimeout,
                     Key::PauseUnattended,
+                    Key::EvalTimeout,
+                    Key::Shell,
                 ];
                 for key in own {
                     layer.said.remove(key);

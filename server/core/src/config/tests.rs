@@ -80,7 +80,8 @@ default = [
     );
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl";
+                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, \
+                repl.evalTimeout, repl.shell";
     assert_eq!(
         wrong,
         [

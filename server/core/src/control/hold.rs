@@ -20,6 +20,8 @@ const TICK_UNWATCHED: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Hold {
     pub id: PauseId,
+    /// True if this process evaluates what is asked at the pause.
+    pub evaluates: bool,
     /// Taken while this process is the holder. The kernel frees it when the process dies.
     lock: Option<Lock>,
 }
@@ -35,6 +37,8 @@ pub struct Wake {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waited {
     Decided(PauseDecision),
+    /// An input waits for its evaluation.
+    Eval,
     /// The time is up.
     Timeout,
     /// The agent reads the answer no more.
@@ -45,7 +49,11 @@ pub enum Waited {
 
 impl Hold {
     pub(super) fn new(id: PauseId, lock: Option<Lock>) -> Self {
-        Self { id, lock }
+        Self {
+            id,
+            evaluates: false,
+            lock,
+        }
     }
 
     /// Waits for the decision. No transaction is open meanwhile, and nothing is written.
@@ -63,7 +71,11 @@ impl Hold {
                         PauseState::Held | PauseState::Decided | PauseState::Answered,
                         Some(decision),
                     ) => return Ok(Waited::Decided(decision)),
-                    (PauseState::Held | PauseState::Decided, None) => {}
+                    (PauseState::Held | PauseState::Decided, None) => {
+                        if self.evaluates && self.lock.is_some() && control.has_eval(self.id)? {
+                            return Ok(Waited::Eval);
+                        }
+                    }
                     (state, _) => return Ok(Waited::Ended(state)),
                 },
             }

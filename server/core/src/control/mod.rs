@@ -10,7 +10,9 @@ pub(crate) mod matching;
 mod pause;
 mod pauses;
 mod process;
+mod programs;
 mod regions;
+mod repl;
 mod retention;
 mod tables;
 
@@ -33,7 +35,14 @@ pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, ma
 pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
 pub use process::{ProcessId, ancestors, starter};
+pub use programs::{
+    FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
+};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
+pub use repl::{
+    EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, PAGE, ReplEntry, ReplFilter,
+    ReplSession, StoredObject,
+};
 pub use retention::Problem;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;
@@ -54,6 +63,7 @@ const SCHEMA: Schema = Schema {
     steps: &[
         include_str!("schema/001.sql"),
         include_str!("schema/002.sql"),
+        include_str!("schema/003.sql"),
     ],
     name: "a database of breakpoints and pauses",
     lock: "migrate-control.lock",

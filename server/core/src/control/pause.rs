@@ -35,6 +35,8 @@ pub struct Pause {
     pub decided: Option<i64>,
     pub outcome: Option<PauseOutcome>,
     pub ended: Option<i64>,
+    /// True: a program stands still, not a tool call.
+    pub is_program: bool,
 }
 
 /// The call of a pause.

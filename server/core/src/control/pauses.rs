@@ -15,7 +15,7 @@ use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::message::WaitingMessage;
 use super::tables::pause::{PARKED, PauseFilter};
-use super::tables::{ack, breakpoint, hit, message, pause};
+use super::tables::{ack, breakpoint, hit, message, pause, repl};
 use crate::error::{Error, Result};
 use crate::store::{self, Lock};
 
@@ -43,7 +43,7 @@ impl Control {
     /// its parked one. `hit`: the trigger, stored with it. `once`: the breakpoint is for one hit, and goes with it. None: it
     /// has held another call meanwhile.
     pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Option<Given>> {
-        store::make_private_dir(&self.dir.join(HOLDS))?;
+        self.make_holds_dir()?;
         self.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
                 return Ok(Some(given));
@@ -112,6 +112,10 @@ impl Control {
             ..parked.call
         };
         Ok(Some((given, held)))
+    }
+
+    pub(super) fn make_holds_dir(&self) -> Result<()> {
+        store::make_private_dir(&self.dir.join(HOLDS))
     }
 
     fn lock_path(&self, id: PauseId) -> PathBuf {
@@ -189,6 +193,7 @@ impl Control {
                     });
                     if is_open {
                         pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
+                        repl::close_all(conn, open.id, "its program is gone")?;
                     }
                     Ok(is_open)
                 })?;
@@ -244,6 +249,13 @@ impl Control {
                 "the message for the model is empty".to_owned(),
             ));
         }
+        let draft = match decision {
+            PauseDecision::Continue => self.draft(id)?,
+            _ => None,
+        };
+        // a changed input is continued with
+        let changed = draft.map(|input| PauseDecision::Change { input });
+        let decision = changed.as_ref().unwrap_or(decision);
         self.write_armed(|conn| {
             if !pause::decide(conn, id, decision, face)? {
                 let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
@@ -254,6 +266,7 @@ impl Control {
                 breakpoint::delete_steps(conn, &there.call.session)?;
                 insert_step(conn, &new)?;
             }
+            repl::close_all(conn, id, "its pause was decided")?;
             let args = json!({ "decision": decision, "step": step });
             let command = NewCommand {
                 face,
@@ -279,7 +292,11 @@ impl Control {
         state: PauseState,
         outcome: Option<PauseOutcome>,
     ) -> Result<bool> {
-        let ended = self.write_armed(|conn| pause::end(conn, id, state, outcome))?;
+        let ended = self.write_armed(|conn| {
+            let ended = pause::end(conn, id, state, outcome)?;
+            repl::close_all(conn, id, "its pause is over")?;
+            Ok(ended)
+        })?;
         if !matches!(state, PauseState::Parked) {
             std::fs::remove_file(self.lock_path(id)).ok();
         }
@@ -413,7 +430,7 @@ fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
 }
 
 /// The error of a decision on a pause that is over.
-fn already(pause: &Pause) -> Error {
+pub(super) fn already(pause: &Pause) -> Error {
     let how = match (&pause.outcome, &pause.decision) {
         // a parked call may be decided before it is tried again
         (None | Some(PauseOutcome::Parked), Some(decision)) => decision.outcome().name().to_owned(),

@@ -2,7 +2,7 @@
 
 use super::armed::Armed;
 use super::tables::pause::{PARKED, PauseFilter};
-use super::tables::{breakpoint, command, hit, message, pause};
+use super::tables::{breakpoint, command, hit, message, object, pause, program, repl};
 use super::{Control, PauseState};
 use crate::error::Result;
 use crate::store;
@@ -25,6 +25,9 @@ impl Control {
             removed += hit::delete_before(conn, before)?;
             removed += command::delete_before(conn, before)?;
             removed += message::delete_before(conn, before)?;
+            removed += repl::delete_before(conn, before)?;
+            removed += program::delete_before(conn, before)?;
+            removed += object::delete_unnamed(conn)?;
             Ok(removed)
         })
     }
@@ -45,6 +48,9 @@ impl Control {
             pause::delete_before(conn, i64::MAX)?;
             hit::delete_before(conn, i64::MAX)?;
             command::delete_before(conn, i64::MAX)?;
+            repl::delete_before(conn, i64::MAX)?;
+            program::delete_before(conn, i64::MAX)?;
+            object::delete_unnamed(conn)?;
             message::delete_all(conn)
         })
     }

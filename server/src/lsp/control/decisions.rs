@@ -112,7 +112,7 @@ pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<Predi
 }
 
 /// Finds the held call of a command: the named one, the only one, or the one that the user chooses.
-async fn chosen(
+pub(super) async fn chosen(
     server: &ServerState,
     handle: &WorkspaceHandle,
     named: Option<&str>,

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use backstitch_core::control::{
     Breakpoint, Control, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseOutcome, PauseState,
-    StepUntil,
+    ReplEntry, ReplFilter, ReplSession, StepUntil,
 };
 use backstitch_core::{Error, Result, Workspace};
 use backstitch_protocol as protocol;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::{decisions, face};
@@ -24,7 +25,8 @@ use crate::lsp::ask::ask;
 use crate::lsp::control_state::{HeldHere, Shown};
 use crate::lsp::messages::control as messages;
 use crate::lsp::notifications::{
-    BreakpointsNotification, HitNotification, PauseNotification, ResumeNotification,
+    BreakpointsNotification, HitNotification, PauseNotification, ReplChangedNotification,
+    ReplOutputNotification, ResumeNotification,
 };
 use crate::lsp::session::ServerState;
 use crate::to_protocol;
@@ -40,6 +42,10 @@ struct Announced {
     held: BTreeMap<PauseId, PauseState>,
     breakpoints: Vec<Breakpoint>,
     hit: Option<i64>,
+    /// Row of the newest entry of a transcript.
+    entry: Option<i64>,
+    /// REPLs that were open.
+    open: Vec<String>,
 }
 
 /// The rows of a workspace now.
@@ -53,6 +59,12 @@ struct ControlRows {
     lines: Vec<(Breakpoint, Vec<u8>)>,
     hits: Vec<Hit>,
     newest_hit: i64,
+    /// New entries of transcripts, each with its session.
+    entries: Vec<(ReplSession, ReplEntry)>,
+    newest_entry: i64,
+    /// REPLs that were opened or closed.
+    repls: Vec<ReplSession>,
+    open_repls: Vec<String>,
 }
 
 /// Handles the news about held calls of all workspaces. Runs until the server ends.
@@ -92,6 +104,7 @@ fn read(
     control: &Control,
     held: &[PauseId],
     hit: Option<i64>,
+    (entry, open_before): (Option<i64>, &[String]),
 ) -> Result<ControlRows> {
     control.notice_lost()?;
     let open = control.pauses(PauseFilter::Open)?;
@@ -115,7 +128,29 @@ fn read(
         Some(hit) if newest_hit > hit => control.hits_after(hit, MAX_HITS)?,
         _ => Vec::new(),
     };
+    let newest_entry = control.newest_entry()?;
+    let mut entries = Vec::new();
+    if let Some(entry) = entry.filter(|entry| newest_entry > *entry) {
+        for (_, id, entry) in control.entries_after(entry, MAX_HITS)? {
+            entries.push((control.known_repl(&id)?, entry));
+        }
+    }
+    let filter = ReplFilter {
+        active: Some(true),
+        limit: MAX_HITS,
+        ..ReplFilter::default()
+    };
+    let mut repls = control.repls(&filter)?.0;
+    let open_repls: Vec<String> = repls.iter().map(|session| session.id.clone()).collect();
+    repls.retain(|session| !open_before.contains(&session.id));
+    for id in open_before.iter().filter(|id| !open_repls.contains(id)) {
+        repls.extend(control.repl(id)?);
+    }
     Ok(ControlRows {
+        entries,
+        newest_entry,
+        repls,
+        open_repls,
         seq: control.seq()?,
         open,
         over,
@@ -134,8 +169,11 @@ async fn look(
 ) -> Result<()> {
     let held: Vec<PauseId> = announced.held.keys().copied().collect();
     let hit = announced.hit;
+    let (entry, repls) = (announced.entry, announced.open.clone());
     let workspace = handle.workspace().clone();
-    let rows = handle.control(false, move |control| read(&workspace, control, &held, hit));
+    let rows = handle.control(false, move |control| {
+        read(&workspace, control, &held, hit, (entry, &repls))
+    });
     let Some(rows) = rows.await? else {
         // the database was removed with the store
         *announced = Announced::default();
@@ -165,6 +203,8 @@ async fn look(
     let has_changed = announced.breakpoints != rows.breakpoints;
     announced.breakpoints.clone_from(&rows.breakpoints);
     announced.hit = Some(rows.newest_hit);
+    announced.entry = Some(rows.newest_entry);
+    announced.open.clone_from(&rows.open_repls);
     if has_changed || !new.is_empty() || !over.is_empty() {
         keep(server, handle, &rows);
         server.refresh_lenses();
@@ -240,6 +280,9 @@ async fn tell(
             .send_notification::<BreakpointsNotification>(changed)
             .await;
     }
+    if own.notifications {
+        tell_repls(client, &workspace, rows).await;
+    }
     let logged = rows.hits.iter().filter(|hit| hit.text.is_some());
     for hit in logged.filter(|_| own.notifications) {
         let hit = protocol::DidHit {
@@ -248,6 +291,31 @@ async fn tell(
             hit: view::hit(hit),
         };
         client.send_notification::<HitNotification>(hit).await;
+    }
+}
+
+/// Sends what was asked in REPLs, and those that were opened or closed.
+async fn tell_repls(client: &Client, workspace: &protocol::Text, rows: &ControlRows) {
+    for (session, entry) in &rows.entries {
+        let output = protocol::ReplOutput {
+            workspace: workspace.clone(),
+            seq: rows.seq,
+            session: view::session(session),
+            entry: view::entry(entry),
+        };
+        client
+            .send_notification::<ReplOutputNotification>(output)
+            .await;
+    }
+    for session in &rows.repls {
+        let changed = protocol::ReplChanged {
+            workspace: workspace.clone(),
+            seq: rows.seq,
+            session: view::session(session),
+        };
+        client
+            .send_notification::<ReplChangedNotification>(changed)
+            .await;
     }
 }
 

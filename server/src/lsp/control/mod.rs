@@ -5,6 +5,7 @@ mod breakpoints;
 mod decisions;
 mod follow;
 mod marks;
+pub mod repl;
 
 pub use breakpoints::{add, breakpoints, clear, edit, enable, list, remove, toggle};
 pub use decisions::{

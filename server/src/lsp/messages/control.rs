@@ -20,6 +20,7 @@ pub const NO_BREAKPOINTS: &str = "there are no breakpoints";
 pub const STALE: &str = "the files or the input changed since this prediction was shown";
 pub const STALE_HINT: &str =
     "look at the call again; without `fingerprint` it goes on as it is now";
+pub const EVAL_FAILED: &str = "the evaluation failed";
 pub const GATE_FAILED: &str = "the breakpoints could not be checked; nothing was changed";
 pub const LENS_STOPS: &str = "⏸ agents stop here";
 
@@ -141,6 +142,14 @@ pub fn wrong_spec(kind: &str, error: &str) -> String {
 
 pub fn not_one_of(argument: &str, value: &str, all: &[&str]) -> String {
     format!("`{argument}` is `{value}`, not one of {}", all.join(", "))
+}
+
+pub fn no_time(typed: &str) -> String {
+    format!("`{typed}` is not a time, such as 2026-11-25T09:30:00Z")
+}
+
+pub fn no_object(cid: &str) -> String {
+    format!("there is no value `{cid}`")
 }
 
 pub fn condition(jq: &str, reason: &str) -> String {

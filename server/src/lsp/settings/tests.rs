@@ -37,7 +37,8 @@ fn errors_are_reported() {
     let wrong = |sent: Value| ClientSettings::default().update(&sent);
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl";
+                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, \
+                repl.evalTimeout, repl.shell";
     for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),

@@ -6,8 +6,11 @@ pub(crate) mod command;
 pub(crate) mod hit;
 pub(crate) mod message;
 pub(crate) mod meta;
+pub(crate) mod object;
 pub(crate) mod pause;
+pub(crate) mod program;
 pub(crate) mod region;
+pub(crate) mod repl;
 
 use serde::de::DeserializeOwned;
 

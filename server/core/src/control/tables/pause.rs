@@ -8,6 +8,7 @@ use crate::control::pause::{
     Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
 use crate::control::process::ProcessId;
+use crate::control::programs::{ProgramPause, StackFrame};
 use crate::error::{Error, Result};
 use crate::model::{bytes_path, os_bytes};
 use crate::store::tables::damage::{InRow, read_all, stored_as};
@@ -50,7 +51,7 @@ const MAX_INPUT: usize = 256 << 20;
 
 const COLUMNS: &str = "id, breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment, \
                        input, cwd, files, can, holder, agent_process, until, made, state, decision, decided_by, \
-                       decided, outcome, ended";
+                       decided, outcome, ended, by";
 
 /// A row whose texts are not parsed yet.
 struct StoredPause {
@@ -81,6 +82,7 @@ struct StoredPause {
     decided: Option<i64>,
     outcome: Option<PauseOutcome>,
     ended: Option<i64>,
+    by: String,
 }
 
 fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
@@ -112,6 +114,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
         decided: r.get(24)?,
         outcome: r.get(25)?,
         ended: r.get(26)?,
+        by: r.get(27)?,
     })
 }
 
@@ -166,6 +169,7 @@ fn parse(row: StoredPause) -> Result<Pause> {
         decided: row.decided,
         outcome: row.outcome,
         ended: row.ended,
+        is_program: row.by == "program",
     })
 }
 
@@ -222,6 +226,56 @@ pub enum PauseFilter {
     /// Held, decided or parked.
     Open,
     All,
+}
+
+/// Returns the numbers of the program and of its call. None: it is a pause of an agent's call.
+pub(crate) fn program(conn: &Connection, id: PauseId) -> Result<(Option<i64>, Option<i64>)> {
+    let found = conn
+        .prepare_cached("SELECT process, function_call FROM pause WHERE id = ?1")?
+        .query_row([id.0], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()
+        .in_row(conn, || format!("row {} of table pause", id.0))?;
+    Ok(found.unwrap_or_default())
+}
+
+pub(crate) fn set_program(conn: &Connection, id: PauseId, at: &ProgramPause<'_>) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE pause SET by = 'program', process = ?2, function_call = ?3, stack = ?4 WHERE id = ?1",
+    )?
+    .execute(params![id.0, at.process, at.call, to_json(&at.stack)?])?;
+    Ok(())
+}
+
+/// Returns the stack of a program's pause.
+pub(crate) fn stack(conn: &Connection, id: PauseId) -> Result<Vec<StackFrame>> {
+    let text: Option<String> = conn
+        .prepare_cached("SELECT stack FROM pause WHERE id = ?1")?
+        .query_row([id.0], |r| r.get(0))
+        .optional()
+        .in_row(conn, || format!("row {} of table pause", id.0))?
+        .flatten();
+    text.map_or_else(|| Ok(Vec::new()), |text| from_json(&text, "pause", id.0))
+}
+
+/// Returns the input as a user changed it.
+pub(crate) fn draft(conn: &Connection, id: PauseId) -> Result<Option<serde_json::Value>> {
+    let text: Option<String> = conn
+        .prepare_cached("SELECT draft FROM pause WHERE id = ?1")?
+        .query_row([id.0], |r| r.get(0))
+        .optional()
+        .in_row(conn, || format!("row {} of table pause", id.0))?
+        .flatten();
+    text.map(|text| from_json(&text, "pause", id.0)).transpose()
+}
+
+pub(crate) fn set_draft(
+    conn: &Connection,
+    id: PauseId,
+    input: Option<&serde_json::Value>,
+) -> Result<()> {
+    conn.prepare_cached("UPDATE pause SET draft = ?2 WHERE id = ?1 AND state = 'held'")?
+        .execute(params![id.0, input.map(to_json).transpose()?])?;
+    Ok(())
 }
 
 /// Notes that a person works on a held call.

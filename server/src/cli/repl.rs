@@ -1,0 +1,283 @@
+//! `repl`: evaluates inputs at a pause, and lists earlier sessions with their transcripts.
+
+use backstitch_core::config::Config;
+use backstitch_core::control::{
+    Control, Pause, PauseId, PauseState, ReplEntry, ReplFilter, ReplSession,
+};
+use rustyline::DefaultEditor;
+use rustyline::error::ReadlineError;
+use serde_json::json;
+
+use super::control_args::{ReplArgs, ReplCommand, ReplListArgs, ReplStatus};
+use super::control_context::{ControlContext, FACE};
+use super::error::{CliError, CliResult};
+use super::line::TextLine;
+use super::out;
+use super::when::{self, End};
+use crate::control::{view, words};
+use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
+
+/// Entries that are read at once.
+const ALL: usize = 100_000;
+
+pub fn run(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
+    match &options.command {
+        Some(ReplCommand::List(options)) => list(context, options),
+        Some(ReplCommand::Show { session }) => show(context, session),
+        Some(ReplCommand::Object { cid, save }) => object(context, cid, save.as_deref()),
+        None => talk(context, options),
+    }
+}
+
+fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
+    context.guard()?;
+    let control = context.required()?;
+    let pause = control.open_pause(options.pause.as_deref(), None)?;
+    if pause.state != PauseState::Held {
+        return Err(CliError::refused(format!("{} is not held", pause.id))
+            .hint("`backstitch repl list` has what was asked before"));
+    }
+    let face = format!("{FACE} {}", std::process::id());
+    control.acknowledge(pause.id, &face)?;
+    let session = control.start_repl(pause.id, FACE)?;
+    let talk = Talk {
+        context,
+        control: &control,
+        session: &session,
+    };
+    if options.eval.is_empty() {
+        let outcome = talk.converse(&pause);
+        control.close_repl(&session.id, "its terminal left", FACE)?;
+        return outcome;
+    }
+    for input in &options.eval {
+        talk.ask(input)?;
+    }
+    control.close_repl(&session.id, "its terminal left", FACE)?;
+    Ok(())
+}
+
+struct Talk<'a> {
+    context: &'a ControlContext<'a>,
+    control: &'a Control,
+    session: &'a ReplSession,
+}
+
+impl Talk<'_> {
+    fn converse(&self, pause: &Pause) -> CliResult<()> {
+        let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
+        let mut editor = DefaultEditor::new().map_err(failed)?;
+        let out = self.context.out;
+        let what = words::summary(pause);
+        out.remark(&out.paint.on(
+            DIM,
+            &format!(
+                "{} at {}: {what}. A line that ends with \\ goes on in the next. Ctrl-D leaves.\n",
+                self.session.language, pause.id
+            ),
+        ))?;
+        let prompt = format!("{}> ", pause.id);
+        loop {
+            let mut input = String::new();
+            loop {
+                let shown = if input.is_empty() { &*prompt } else { "... " };
+                match editor.readline(shown) {
+                    Ok(line) => match line.strip_suffix('\\') {
+                        Some(line) => {
+                            input.push_str(line);
+                            input.push('\n');
+                        }
+                        None => {
+                            input.push_str(&line);
+                            break;
+                        }
+                    },
+                    Err(ReadlineError::Interrupted) => input.clear(),
+                    Err(ReadlineError::Eof) => return Ok(()),
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            if input.trim().is_empty() {
+                continue;
+            }
+            editor.add_history_entry(input.as_str()).ok();
+            match self.ask(&input) {
+                Ok(()) => {}
+                Err(error) => {
+                    let now = self.control.known_repl(&self.session.id)?;
+                    if now.closed.is_some() {
+                        return Err(error);
+                    }
+                    out.note("error", &error.message);
+                }
+            }
+        }
+    }
+
+    fn ask(&self, input: &str) -> CliResult<()> {
+        let timeout = Config::of(&self.context.workspace).eval_timeout();
+        let id = self.control.ask(&self.session.id, input, timeout)?;
+        let entry = self.control.answer_to(id, &|| false)?;
+        if self.context.out.json {
+            let session = &self.session.id;
+            return out::answer(json!({ "session": session, "entry": view::entry(&entry) }));
+        }
+        self.context.out.text(&output(self.context, &entry))
+    }
+}
+
+/// The output of an entry, as it is shown.
+fn output(context: &ControlContext, entry: &ReplEntry) -> String {
+    let paint = &context.out.paint;
+    let lines = |text: &str| {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        text.lines()
+            .map(|line| render::visible(line) + "\n")
+            .collect::<String>()
+    };
+    let mut text = String::new();
+    if matches!(entry.shows(), "both" | "stdout") || entry.is_error && !entry.stdout.is_empty() {
+        text.push_str(&lines(&entry.stdout));
+    }
+    if entry.is_error {
+        text.push_str(&paint.on(RED, lines(&entry.output).trim_end()));
+        text.push('\n');
+    } else if !entry.output.is_empty() {
+        text.push_str(&lines(&entry.output));
+    }
+    text
+}
+
+fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
+    let pause = options.pause.as_deref().map(pause_number).transpose()?;
+    let filter = ReplFilter {
+        search: options.search.clone(),
+        active: options.status.map(|status| status == ReplStatus::Active),
+        from: time(options.from.as_deref(), End::First)?,
+        to: time(options.to.as_deref(), End::Last)?,
+        pause,
+        limit: options.limit,
+        before: options.before.clone(),
+        ..ReplFilter::default()
+    };
+    let (sessions, more) = match context.existing()? {
+        Some(control) => control.repls(&filter)?,
+        None => (Vec::new(), false),
+    };
+    if context.out.json {
+        let sessions: Vec<_> = sessions.iter().map(view::session).collect();
+        return out::answer(json!({ "sessions": sessions, "more": more }));
+    }
+    if sessions.is_empty() {
+        return context
+            .out
+            .text("No sessions. `backstitch repl` starts one at a held call.\n");
+    }
+    let mut text = String::new();
+    for session in &sessions {
+        let is_open = session.closed.is_none();
+        let entries = usize::try_from(session.entries).unwrap_or(0);
+        let line = TextLine::new()
+            .column(BOLD, &session.id, 26)
+            .column(
+                if is_open { GREEN } else { DIM },
+                if is_open { "active" } else { "closed" },
+                7,
+            )
+            .column(DIM, &session.pause.to_string(), 5)
+            .add(PLAIN, render::clean(&session.function))
+            .add(
+                DIM,
+                format!("  {}", render::plural(entries, "line", "lines")),
+            )
+            .right(context.out.paint.ago(session.started));
+        text.push_str(&line.draw(context.out.paint));
+    }
+    context.out.text(&text)?;
+    if more {
+        let last = sessions.last().map_or("", |session| &session.id);
+        context.out.remark(&format!(
+            "There are more: `backstitch repl list --before {last}`\n"
+        ))?;
+    }
+    Ok(())
+}
+
+fn time(typed: Option<&str>, end: End) -> CliResult<Option<i64>> {
+    let now = backstitch_core::control::now();
+    let zone = jiff::tz::TimeZone::system();
+    typed
+        .map(|typed| when::read(typed, end, now, &zone))
+        .transpose()
+}
+
+fn pause_number(typed: &str) -> CliResult<PauseId> {
+    let number = typed.strip_prefix('p').unwrap_or(typed).parse();
+    number
+        .map(PauseId)
+        .map_err(|_| CliError::usage(format!("`{typed}` is not a pause")).hint("write p7, or 7"))
+}
+
+fn show(context: &ControlContext, id: &str) -> CliResult<()> {
+    let unknown = || {
+        CliError::not_found(format!("there is no REPL session `{}`", render::clean(id)))
+            .hint("`backstitch repl list` has them")
+    };
+    let control = context.existing()?.ok_or_else(unknown)?;
+    let session = control.repl(id)?.ok_or_else(unknown)?;
+    let entries = control.transcript(id, 0, ALL)?;
+    if context.out.json {
+        let entries: Vec<_> = entries.iter().map(view::entry).collect();
+        let session = view::session(&session);
+        return out::answer(json!({ "session": session, "entries": entries }));
+    }
+    let paint = &context.out.paint;
+    let state = match (&session.closed, &session.reason) {
+        (None, _) => "active".to_owned(),
+        (Some(_), Some(reason)) => format!("closed: {reason}"),
+        (Some(_), None) => "closed".to_owned(),
+    };
+    let head = format!(
+        "{} at {} of {}, {} ({state})\n",
+        session.language,
+        session.pause,
+        render::clean(&session.function),
+        paint.ago(session.started)
+    );
+    let mut text = paint.on(DIM, &head);
+    for entry in &entries {
+        for (at, line) in entry.input.lines().enumerate() {
+            let mark = if at == 0 { "> " } else { "  " };
+            text.push_str(&paint.on(BLUE, mark));
+            text.push_str(&paint.on(BOLD, &render::visible(line)));
+            text.push('\n');
+        }
+        text.push_str(&output(context, entry));
+    }
+    context.out.text(&text)
+}
+
+/// Shows a stored value, or writes its bytes to a file.
+fn object(context: &ControlContext, cid: &str, save: Option<&std::path::Path>) -> CliResult<()> {
+    let unknown = || CliError::not_found(format!("there is no value `{}`", render::clean(cid)));
+    let control = context.existing()?.ok_or_else(unknown)?;
+    let object = control.object(cid)?.ok_or_else(unknown)?;
+    if let Some(path) = save {
+        std::fs::write(path, &object.bytes)
+            .map_err(|error| CliError::failed(format!("{}: {error}", path.display())))?;
+        return context.out.remark(&format!(
+            "Wrote {} bytes. Nobody has read them: unpickling runs code.\n",
+            object.size
+        ));
+    }
+    let view: serde_json::Value = serde_json::from_str(&object.view).unwrap_or_default();
+    if context.out.json {
+        return out::answer(json!({ "cid": cid, "size": object.size, "view": view }));
+    }
+    let shown = serde_json::to_string_pretty(&view).unwrap_or_default();
+    let shown: String = shown
+        .lines()
+        .map(|line| render::visible(line) + "\n")
+        .collect();
+    context.out.text(&shown)
+}

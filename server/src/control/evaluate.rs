@@ -1,0 +1,465 @@
+//! Evaluation of inputs at a held call: jq on the call, shell commands, and changes of its input. It runs in a child of the
+//! hook, which can be killed without harm to the hold.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use backstitch_core::config::Config;
+use backstitch_core::control::{Control, EvalAnswer, EvalRequest, Pause, PauseId};
+use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::condition;
+use super::details::{self, Around};
+use super::predict::read_disk;
+use crate::to_protocol;
+
+/// The argument of `backstitch hook` that starts the child.
+pub const WORD: &str = "eval";
+/// Address space of an evaluation in bytes. A thread reserves a stack of 512 MiB.
+const MEMORY: u64 = 2 << 30;
+/// Bytes of the output of a command that are kept.
+const MAX_PRINTED: usize = 1 << 20;
+/// Number of checkpoints that an expression sees.
+const RECENT: usize = 20;
+
+const HELP: &str = "\
+jq            on the call: .call.input, .predicted, .turn, .session, .recent, .cwd
+!command      in the shell, in the directory of the call, with the agent's environment
+:input        the input as it is now            :set PATH VALUE   changes it: :set .command \"make\"
+:diff         the change that it would make     :reset            takes the changes back
+`resume` lets the call go on with the changed input.";
+
+/// An input with everything that its evaluation needs.
+#[derive(Debug, Serialize, Deserialize)]
+struct Job {
+    expression: String,
+    document: Value,
+    /// The input of the call, with the user's changes.
+    input: Value,
+    shell: String,
+    cwd: PathBuf,
+    /// In milliseconds.
+    time: u64,
+}
+
+/// The child's answer.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Done {
+    result: String,
+    stdout: String,
+    error: Option<String>,
+    /// The input was changed: to this, or back to the agent's.
+    changed: Option<Changed>,
+    /// The parent has to show the difference.
+    shows_difference: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Changed {
+    input: Option<Value>,
+}
+
+/// An evaluation that is under way. The child is killed with it.
+#[derive(Debug)]
+pub struct Evaluation {
+    request: EvalRequest,
+    child: Child,
+    answer: std::sync::mpsc::Receiver<Vec<u8>>,
+    until: Instant,
+}
+
+impl Evaluation {
+    /// Starts an evaluation. None: it is answered already.
+    pub fn start(
+        workspace: &Workspace,
+        control: &Control,
+        pause: &Pause,
+        request: EvalRequest,
+    ) -> Option<Self> {
+        let time = Duration::from_millis(u64::try_from(request.timeout).unwrap_or(0));
+        let job = job(workspace, control, pause, &request, time);
+        match spawn(&job) {
+            Ok((child, answer)) => Some(Self {
+                request,
+                child,
+                answer,
+                until: Instant::now() + time,
+            }),
+            Err(error) => {
+                let answer = failed(format!("the evaluation could not be started: {error}"));
+                let _ = control.answer_eval(request.id, &answer);
+                None
+            }
+        }
+    }
+
+    /// Looks at the child. None: the evaluation is over, and answered.
+    pub fn go_on(mut self, control: &Control) -> Option<Self> {
+        if let Ok(bytes) = self.answer.try_recv() {
+            let answer = self.read(control, &bytes);
+            let _ = control.answer_eval(self.request.id, &answer);
+            return None;
+        }
+        if Instant::now() >= self.until {
+            self.end();
+            let seconds = self.request.timeout / 1000;
+            let answer = failed(format!(
+                "it did not end within {seconds} s, and was stopped"
+            ));
+            let _ = control.answer_eval(self.request.id, &answer);
+            return None;
+        }
+        // closed, or nobody waits any more
+        if !control.is_eval_wanted(self.request.id).unwrap_or(true) {
+            return None;
+        }
+        Some(self)
+    }
+
+    fn read(&mut self, control: &Control, bytes: &[u8]) -> EvalAnswer {
+        let Ok(done) = serde_json::from_slice::<Done>(bytes) else {
+            let how = self.child.wait().map(|status| status.to_string());
+            let how = how.unwrap_or_else(|error| error.to_string());
+            return failed(format!("the evaluation ended without an answer ({how})"));
+        };
+        let pause = self.request.pause;
+        if let Some(changed) = &done.changed
+            && let Err(error) = control.set_draft(pause, changed.input.as_ref())
+        {
+            return failed(format!("the input could not be changed: {error}"));
+        }
+        let mut result = done.result;
+        if done.changed.is_some() || done.shows_difference {
+            let shown = difference(control, pause);
+            result = [result, shown]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("\n");
+        }
+        EvalAnswer {
+            result,
+            stdout: done.stdout,
+            error: done.error,
+            value: None,
+        }
+    }
+
+    /// Kills the child and everything that it has started.
+    fn end(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Evaluation {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn failed(error: String) -> EvalAnswer {
+    EvalAnswer {
+        error: Some(error),
+        ..EvalAnswer::default()
+    }
+}
+
+/// The change that a held call would make with its input as it is now.
+fn difference(control: &Control, id: PauseId) -> String {
+    let Ok(Some(pause)) = control.pause(id) else {
+        return String::new();
+    };
+    let draft = control.draft(id).ok().flatten();
+    let input = draft.unwrap_or_else(|| details::input(&pause));
+    let shown = details::predicted(&pause, input, &read_disk);
+    if let Some(unpredicted) = &shown.unpredicted {
+        return format!("nothing is predicted: {}", unpredicted.reason);
+    }
+    differences(&shown.predicted)
+}
+
+/// The files as a unified diff.
+fn differences(files: &[backstitch_protocol::PredictedFile]) -> String {
+    let one = |file: &backstitch_protocol::PredictedFile| {
+        let path = backstitch_protocol::Text::plain(&file.path).unwrap_or("?");
+        let (now, then) = (file.now.as_deref(), file.then.as_deref());
+        let (now, then) = (now.unwrap_or_default(), then.unwrap_or_default());
+        let diff = similar::TextDiff::from_lines(now, then);
+        let text = diff.unified_diff().context_radius(3).to_string();
+        let why = file.why.as_deref().map_or_else(String::new, |why| {
+            let word = if file.fails { "will fail" } else { "not sure" };
+            format!("{word}: {why}\n")
+        });
+        format!("{} {path}\n{why}{text}", file.letter)
+    };
+    let text: String = files.iter().map(one).collect();
+    text.trim_end().to_owned()
+}
+
+fn job(
+    workspace: &Workspace,
+    control: &Control,
+    pause: &Pause,
+    request: &EvalRequest,
+    time: Duration,
+) -> Job {
+    let call = &pause.call;
+    let draft = control.draft(pause.id).ok().flatten();
+    let input = draft.unwrap_or_else(|| details::input(pause));
+    let recent = recent(workspace, &call.session);
+    let around = Around {
+        recent,
+        ..Around::default()
+    };
+    let shown = details::details(pause, around, &read_disk);
+    let predicted = details::predicted(pause, input.clone(), &read_disk).predicted;
+    let cwd = call.cwd.clone().unwrap_or_else(|| call.root.clone());
+    let document = json!({
+        "call": {
+            "tool": call.tool,
+            "input": input,
+            "at": to_protocol::value(&shown.pause.at),
+            "agent": call.agent,
+            "subagent": call.subagent,
+            "iteration": call.iteration,
+            "files": call.files,
+            "why": call.why,
+            "id": call.call,
+        },
+        "predicted": to_protocol::value(&predicted),
+        "turn": { "number": call.turn, "prompt": call.prompt },
+        "session": call.session,
+        "recent": to_protocol::value(&shown.recent),
+        "stack": to_protocol::value(&shown.stack),
+        "cwd": cwd,
+    });
+    Job {
+        expression: request.expression.clone(),
+        document,
+        input,
+        shell: Config::of(workspace).shell(),
+        cwd,
+        time: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn recent(workspace: &Workspace, session: &str) -> Vec<backstitch_protocol::Checkpoint> {
+    let Ok(engine) = Engine::open_with(workspace, OpenOptions::HOOK.existing()) else {
+        return Vec::new();
+    };
+    let entries = engine.history().log(&LogFilter {
+        session: Some(session.to_owned()),
+        limit: Some(RECENT),
+        ..LogFilter::default()
+    });
+    entries.map_or_else(
+        |_| Vec::new(),
+        |entries| entries.iter().map(to_protocol::checkpoint).collect(),
+    )
+}
+
+type Started = (Child, std::sync::mpsc::Receiver<Vec<u8>>);
+
+fn spawn(job: &Job) -> std::io::Result<Started> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["hook", WORD])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    let text = serde_json::to_vec(job).map_err(std::io::Error::other)?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        if let Some(mut stdin) = stdin {
+            let _ = stdin.write_all(&text);
+        }
+        let mut bytes = Vec::new();
+        if let Some(mut stdout) = stdout {
+            let _ = stdout.read_to_end(&mut bytes);
+        }
+        let _ = sender.send(bytes);
+    });
+    Ok((child, receiver))
+}
+
+/// The child: reads an input, and prints its answer.
+pub fn child() -> ExitCode {
+    let mut text = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut text);
+    let job = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| serde_json::from_slice::<Job>(&text).map_err(|error| error.to_string()));
+    let done = match job {
+        Ok(job) => job.run(),
+        Err(error) => Done {
+            error: Some(error),
+            ..Done::default()
+        },
+    };
+    let text = serde_json::to_vec(&done).unwrap_or_default();
+    let printed = std::io::stdout().write_all(&text);
+    ExitCode::from(u8::from(printed.is_err()))
+}
+
+impl Job {
+    fn run(&self) -> Done {
+        let typed = self.expression.trim();
+        if let Some(command) = typed.strip_prefix('!') {
+            return self.command(command.trim());
+        }
+        if let Some(rest) = typed.strip_prefix(':') {
+            let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            return self.own(word, rest.trim());
+        }
+        self.jq(&self.expression, &self.document)
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_millis(self.time)
+    }
+
+    fn jq(&self, expression: &str, document: &Value) -> Done {
+        let limit = Rlimit {
+            current: Some(MEMORY),
+            maximum: Some(MEMORY),
+        };
+        // an evaluation without the limit is better than none: jq counts its memory itself
+        let _ = setrlimit(Resource::As, limit);
+        match condition::outputs(expression, document, self.time()) {
+            Ok(outputs) => Done {
+                result: outputs.join("\n"),
+                ..Done::default()
+            },
+            Err(error) => Done {
+                error: Some(error),
+                ..Done::default()
+            },
+        }
+    }
+
+    fn command(&self, command: &str) -> Done {
+        if command.is_empty() {
+            return Done {
+                error: Some("write a command after the `!`".to_owned()),
+                ..Done::default()
+            };
+        }
+        let output = run_in_shell(&self.shell, command, &self.cwd);
+        match output {
+            Ok((stdout, status)) => Done {
+                result: match status.code() {
+                    Some(0) => String::new(),
+                    _ => status.to_string(),
+                },
+                stdout,
+                ..Done::default()
+            },
+            Err(error) => Done {
+                error: Some(format!("{}: {error}", self.shell)),
+                ..Done::default()
+            },
+        }
+    }
+
+    fn own(&self, word: &str, rest: &str) -> Done {
+        let say = |result: String| Done {
+            result,
+            ..Done::default()
+        };
+        match word {
+            "help" | "h" | "?" => say(HELP.to_owned()),
+            "input" => say(serde_json::to_string_pretty(&self.input).unwrap_or_default()),
+            "diff" => Done {
+                shows_difference: true,
+                ..Done::default()
+            },
+            "reset" => Done {
+                changed: Some(Changed { input: None }),
+                ..Done::default()
+            },
+            "set" => self.set(rest),
+            _ => Done {
+                error: Some(format!(
+                    "there is no `:{word}`; `:help` lists what there is"
+                )),
+                ..Done::default()
+            },
+        }
+    }
+
+    /// Changes a field of the input: `.command "make"`. A value that is no JSON is taken as a text.
+    fn set(&self, typed: &str) -> Done {
+        let error = |text: String| Done {
+            error: Some(text),
+            ..Done::default()
+        };
+        let Some((path, value)) = typed.split_once(char::is_whitespace) else {
+            return error("write a path and a value: :set .command \"make\"".to_owned());
+        };
+        let value = value.trim();
+        let value: Value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        let jq = format!("({path}) = {value}");
+        let mut outputs = match condition::outputs(&jq, &self.input, self.time()) {
+            Ok(outputs) => outputs,
+            Err(reason) => return error(reason),
+        };
+        let input = match (outputs.pop(), outputs.pop()) {
+            (Some(one), None) => serde_json::from_str::<Value>(&one),
+            _ => return error(format!("`{path}` is not one place")),
+        };
+        match input {
+            Ok(input) if input.is_object() => Done {
+                changed: Some(Changed { input: Some(input) }),
+                ..Done::default()
+            },
+            Ok(_) => error("the input of a tool is a JSON object".to_owned()),
+            Err(_) => error("the changed input is too long".to_owned()),
+        }
+    }
+}
+
+/// Runs a command. Returns what it printed, both streams in one, and its end.
+fn run_in_shell(
+    shell: &str,
+    command: &str,
+    cwd: &Path,
+) -> std::io::Result<(String, std::process::ExitStatus)> {
+    let (mut reader, writer) = std::io::pipe()?;
+    let mut started = Command::new(shell)
+        .args(["-c", command])
+        .current_dir(cwd)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .spawn()?;
+    let mut printed = Vec::new();
+    let mut chunk = [0; 8192];
+    let mut left_out = 0;
+    loop {
+        let count = reader.read(&mut chunk)?;
+        if count == 0 {
+            break;
+        }
+        let room = MAX_PRINTED.saturating_sub(printed.len()).min(count);
+        printed.extend_from_slice(&chunk[..room]);
+        left_out += count - room;
+    }
+    let status = started.wait()?;
+    let mut text = String::from_utf8_lossy(&printed).into_owned();
+    if left_out > 0 {
+        text.push_str(&format!("\n… {left_out} bytes more\n"));
+    }
+    Ok((text, status))
+}

@@ -1,0 +1,234 @@
+//! The REPL of a held tool call: jq, shell commands, and changes of its input.
+
+use serde_json::{Value, json};
+
+use crate::control::{HeldHook, Watcher, before, began, edit};
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\n";
+
+/// A held call: its world, its hook and a person who watches.
+fn held<'w>(world: &'w World, tool: &str, input: &Value) -> (HeldHook, Watcher) {
+    let agent = began(world);
+    world.ok(["breakpoint", "add", "tool", tool]);
+    let mut watcher = Watcher::start(world);
+    let hook = HeldHook::start(world, &before(&agent, "c1", tool, input), 600);
+    watcher.until("held");
+    (hook, watcher)
+}
+
+/// The entry that an evaluation adds.
+fn asked(world: &World, input: &str) -> Value {
+    world.json(["repl", "p1", "-e", input])["entry"].clone()
+}
+
+/// S5-001, S5-002, S5-010, S5-011, S5-072: any number of inputs are evaluated at a held call, which goes on being held.
+#[test]
+fn jq_on_the_call() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let (hook, _watcher) = held(&world, "Edit", &input);
+    let output = |input: &str| {
+        asked(&world, input)["output"]
+            .as_str()
+            .expect("text")
+            .to_owned()
+    };
+    assert_eq!(output(".call.tool"), "\"Edit\"");
+    assert_eq!(output(".call.input.new_string"), "\"2\"");
+    assert_eq!(output(".predicted[0].then"), "\"one\\n2\\nthree\\n\"");
+    assert_eq!(output(".turn.prompt"), "\"change one to two\"");
+    assert_eq!(output("1, 2"), "1\n2");
+    assert_eq!(output("empty"), "");
+    let wrong = asked(&world, ".call | foo");
+    assert_eq!(
+        (&wrong["isError"], &wrong["shows"]),
+        (&json!(true), &json!("error"))
+    );
+    assert!(
+        wrong["output"].as_str().expect("text").contains("foo"),
+        "{wrong}"
+    );
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    world.ok(["resume"]);
+    assert_eq!(hook.answer(), Value::Null);
+}
+
+/// S5-100, S5-101, S5-102: a command runs in the directory of the call; both of its streams are in the transcript.
+#[test]
+fn shell_commands() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    world.write("a.txt", "one\ntwo\n3\n");
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    let diff = asked(&world, "!git diff --no-color");
+    assert!(
+        diff["stdout"].as_str().expect("text").contains("+3"),
+        "{diff}"
+    );
+    assert_eq!(
+        (&diff["shows"], &diff["isError"]),
+        (&json!("stdout"), &json!(false))
+    );
+    let both = asked(&world, "!echo out; echo err >&2; exit 3");
+    assert_eq!(both["stdout"], "out\nerr\n");
+    assert_eq!(
+        (both["output"].as_str(), both["shows"].as_str()),
+        (Some("exit status: 3"), Some("both"))
+    );
+    let none = asked(&world, "!");
+    assert_eq!(none["isError"], true);
+    world.ok(["resume"]);
+    hook.answer();
+}
+
+/// S5-032: the input is changed, shown, and the call goes on with it; the session closes with the pause.
+#[test]
+fn the_input_is_changed() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let (hook, _watcher) = held(&world, "Edit", &input);
+    let set = asked(&world, ":set .new_string \"zwei\"");
+    assert!(
+        set["output"].as_str().expect("text").contains("+zwei"),
+        "{set}"
+    );
+    assert_eq!(
+        asked(&world, ".call.input.new_string")["output"],
+        "\"zwei\""
+    );
+    assert!(
+        asked(&world, ":diff")["output"]
+            .as_str()
+            .expect("text")
+            .contains("-two")
+    );
+    assert!(
+        asked(&world, ":input")["output"]
+            .as_str()
+            .expect("text")
+            .contains("zwei")
+    );
+    asked(&world, ":reset");
+    assert_eq!(asked(&world, ".call.input.new_string")["output"], "\"2\"");
+    for wrong in [
+        ":set",
+        ":set .new_string",
+        ":set .. 3",
+        ":nothing",
+        ":set .a[ 3",
+    ] {
+        assert_eq!(asked(&world, wrong)["isError"], true, "{wrong}");
+    }
+    asked(&world, ":set .new_string drei");
+    world.ok(["resume"]);
+    let answer = hook.answer();
+    assert_eq!(
+        answer["hookSpecificOutput"]["updatedInput"]["new_string"],
+        "drei"
+    );
+    let list = world.json(["repl", "list"]);
+    let all = list["sessions"].as_array().expect("sessions");
+    assert!(
+        all.iter().all(|session| session["status"] == "closed"),
+        "{list}"
+    );
+    let found = world.json(["repl", "list", "--search", "drei"]);
+    assert_eq!(
+        found["sessions"].as_array().map(Vec::len),
+        Some(1),
+        "{found}"
+    );
+}
+
+/// S5-109…113, S5-118: an evaluation without end is stopped, with everything that it has started. The hold goes on, and so
+/// does the session.
+#[test]
+fn an_evaluation_without_end() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    world.configure("[repl]\nevalTimeout = 1\n");
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    for endless in [
+        "!sleep 300",
+        "!while :; do :; done",
+        "def f: f; f",
+        "[range(1e18)] | length",
+    ] {
+        let entry = asked(&world, endless);
+        assert_eq!(entry["isError"], true, "{entry}");
+    }
+    assert_eq!(asked(&world, "1 + 1")["output"], "2");
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    world.ok(["skip"]);
+    hook.answer();
+}
+
+/// S5-120…122: a decision in the midst of an evaluation closes the session at once, and the late result is dropped.
+#[test]
+fn a_decision_in_the_midst_of_an_evaluation() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    let mut asks = world.backstitch();
+    asks.args(["repl", "p1", "-e", "!touch begun; sleep 300"]);
+    let asks = asks
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("a terminal");
+    while !world.path("begun").exists() {
+        std::thread::yield_now();
+    }
+    world.ok(["resume"]);
+    hook.answer();
+    let output = asks.wait_with_output().expect("an end");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("is closed: its pause was decided"),
+        "{said}"
+    );
+    let list = world.json(["repl", "list"]);
+    assert_eq!(list["sessions"][0]["entries"], 0);
+}
+
+/// S5-024, S5-050, S5-055, S5-056: the errors of a session that cannot be had.
+#[test]
+fn sessions_that_cannot_be_had() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let (hook, _watcher) = held(&world, "Edit", &input);
+    let failed = world.run(["repl", "p7", "-e", "1"]);
+    assert!(failed.stderr.contains("p7"), "{failed}");
+    let failed = world.run(["repl", "p1", "-e", " "]);
+    assert!(
+        failed.stderr.contains("`expression` is missing, or empty"),
+        "{failed}"
+    );
+    world.ok(["resume"]);
+    hook.answer();
+    let failed = world.run(["repl", "p1", "-e", "1"]);
+    assert!(failed.stderr.contains("p1 is not held"), "{failed}");
+    let failed = world.run(["repl", "show", "1-1.000000"]);
+    assert!(
+        failed.stderr.contains("there is no REPL session"),
+        "{failed}"
+    );
+}
+
+/// An agent does not evaluate on its own behalf.
+#[test]
+fn an_agent_is_refused() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let (hook, _watcher) = held(&world, "Edit", &input);
+    let mut command = world.backstitch();
+    command
+        .env("CLAUDECODE", "1")
+        .args(["repl", "p1", "-e", "1"]);
+    let output = command.output().expect("run");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("may not decide on its own calls"), "{said}");
+    world.ok(["resume"]);
+    hook.answer();
+}

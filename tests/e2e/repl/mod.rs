@@ -1,0 +1,4 @@
+//! REPLs at pauses, over the real binary.
+
+mod held_call;
+mod sessions;

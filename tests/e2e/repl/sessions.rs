@@ -1,0 +1,365 @@
+//! Sessions and transcripts: ids, order, search, pages.
+
+use backstitch_core::control::{
+    Ability, CallMoment, Control, EvalAnswer, Given, HeldCall, Hold, ObjectValue, PauseDecision,
+    PauseId, ReplFilter,
+};
+use backstitch_core::{Error, Workspace};
+use std::time::Duration;
+
+use crate::support::World;
+
+const TIME: Duration = Duration::from_secs(30);
+
+/// A held call in a database of its own. The hold is kept: a pause whose holder is gone is over.
+fn held(world: &World, name: &str) -> (Control, Hold) {
+    let control = open(world);
+    let call = HeldCall {
+        breakpoint: None,
+        why: "a test".into(),
+        root: world.root.clone(),
+        agent: "claude-code".into(),
+        session: "s1".into(),
+        subagent: None,
+        turn: None,
+        prompt: None,
+        iteration: None,
+        tool: name.into(),
+        call: name.into(),
+        moment: CallMoment::Before,
+        input: "{}".into(),
+        cwd: None,
+        files: Vec::new(),
+        can: vec![Ability::Continue],
+        agent_process: None,
+        until: None,
+    };
+    match control.hold(&call, None, false) {
+        Ok(Some(Given::Held(hold))) => (control, hold),
+        other => panic!("not held: {other:?}"),
+    }
+}
+
+fn open(world: &World) -> Control {
+    world.ok(["checkpoint"]);
+    let workspace = Workspace {
+        root: world.root.clone(),
+        store_dir: world.store(),
+        shared: false,
+    };
+    Control::open(&workspace).expect("a database")
+}
+
+fn answer(result: &str) -> EvalAnswer {
+    EvalAnswer {
+        result: result.to_owned(),
+        ..EvalAnswer::default()
+    }
+}
+
+/// Asks and answers, as a person and a program do.
+fn exchange(control: &Control, session: &str, pause: PauseId, input: &str, result: &str) {
+    let id = control.ask(session, input, TIME).expect("asked");
+    let taken = control.take_eval(pause).expect("taken").expect("a request");
+    assert_eq!(taken.expression, input);
+    control
+        .answer_eval(taken.id, &answer(result))
+        .expect("answered");
+    let entry = control.answer_to(id, &|| false).expect("an entry");
+    assert_eq!(entry.output, result);
+}
+
+/// S5-003…006, S5-015…023, S5-025…031: a session's fields and its end.
+#[test]
+fn a_session_and_its_end() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let first = control.start_repl(hold.id, "cli").expect("started");
+    let second = control.start_repl(hold.id, "cli").expect("started");
+    assert_ne!(first.id, second.id);
+    let (pid, time) = first.id.split_once('-').expect("two parts");
+    assert_eq!(pid.parse(), Ok(first.pid));
+    let (seconds, micros) = time.split_once('.').expect("a time");
+    assert_eq!(micros.len(), 6);
+    assert!(seconds.parse::<i64>().is_ok());
+    assert_eq!((first.function.as_str(), first.closed), ("Edit", None));
+    exchange(&control, &first.id, hold.id, "1", "one");
+    exchange(&control, &first.id, hold.id, "2", "two");
+    exchange(&control, &second.id, hold.id, "3", "three");
+    let transcript = control.transcript(&first.id, 0, 10).expect("entries");
+    let shown: Vec<_> = transcript
+        .iter()
+        .map(|entry| (entry.number, entry.input.as_str(), entry.output.as_str()))
+        .collect();
+    assert_eq!(shown, [(1, "1", "one"), (2, "2", "two")]);
+    let by_pause = ReplFilter {
+        pause: Some(hold.id),
+        ..ReplFilter::default()
+    };
+    assert_eq!(control.repls(&by_pause).expect("sessions").0.len(), 2);
+    assert_eq!(control.repl("7-7.000007").expect("asked"), None);
+    assert!(matches!(
+        control.ask("7-7.000007", "1", TIME),
+        Err(Error::UnknownSession(_))
+    ));
+    assert!(matches!(
+        control.close_repl("7-7.000007", "x", "cli"),
+        Err(Error::UnknownSession(_))
+    ));
+    assert!(matches!(
+        control.start_repl(PauseId(99), "cli"),
+        Err(Error::UnknownPause(_))
+    ));
+    let closed = control
+        .close_repl(&first.id, "it was closed", "cli")
+        .expect("closed");
+    let again = control
+        .close_repl(&first.id, "again", "cli")
+        .expect("closed");
+    assert_eq!(closed, again);
+    assert!(matches!(
+        control.ask(&first.id, "1", TIME),
+        Err(Error::SessionClosed { .. })
+    ));
+    // the other one goes on, until the pause is over
+    exchange(&control, &second.id, hold.id, "4", "four");
+    control
+        .decide(hold.id, &PauseDecision::Continue, None, "cli")
+        .expect("decided");
+    let second = control.repl(&second.id).expect("asked").expect("a session");
+    assert!(second.closed.is_some());
+    assert_eq!(
+        control
+            .transcript(&second.id, 0, 10)
+            .expect("entries")
+            .len(),
+        2
+    );
+    assert!(matches!(
+        control.start_repl(hold.id, "cli"),
+        Err(Error::Resumed { .. })
+    ));
+}
+
+/// S5-007…009, S5-116, S5-117: one evaluation at a time for each pause, in the order of their submission, whatever the session.
+#[test]
+fn evaluations_queue() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let sessions: Vec<_> = (0..4)
+        .map(|_| control.start_repl(hold.id, "cli").expect("started").id)
+        .collect();
+    let asked: Vec<_> = (0..100)
+        .map(|n| {
+            control
+                .ask(&sessions[n % 4], &format!("{n}"), TIME)
+                .expect("asked")
+        })
+        .collect();
+    for n in 0..100 {
+        let taken = control
+            .take_eval(hold.id)
+            .expect("taken")
+            .expect("a request");
+        assert_eq!(
+            (taken.id, taken.expression.clone()),
+            (asked[n], n.to_string())
+        );
+        assert_eq!(control.take_eval(hold.id).expect("asked"), None);
+        control
+            .answer_eval(taken.id, &answer(&taken.expression))
+            .expect("answered");
+    }
+    for (at, session) in sessions.iter().enumerate() {
+        let entries = control.transcript(session, 0, 1000).expect("entries");
+        let own: Vec<String> = (0..100)
+            .filter(|n| n % 4 == at)
+            .map(|n| n.to_string())
+            .collect();
+        assert_eq!(
+            entries
+                .iter()
+                .map(|entry| entry.output.clone())
+                .collect::<Vec<_>>(),
+            own
+        );
+    }
+}
+
+/// S5-065, S5-115, S5-121…123: what comes after the end is dropped, and whoever waits is told at once.
+#[test]
+fn late_results_are_dropped() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let id = control.ask(&session, "slow", TIME).expect("asked");
+    let taken = control
+        .take_eval(hold.id)
+        .expect("taken")
+        .expect("a request");
+    control
+        .close_repl(&session, "it was closed", "cli")
+        .expect("closed");
+    assert!(matches!(
+        control.answer_to(id, &|| false),
+        Err(Error::SessionClosed { .. })
+    ));
+    assert!(matches!(
+        control.answer_eval(taken.id, &answer("late")),
+        Err(Error::SessionClosed { .. })
+    ));
+    assert_eq!(
+        control.transcript(&session, 0, 10).expect("entries").len(),
+        0
+    );
+    // an answer that comes twice
+    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let id = control.ask(&session, "1", TIME).expect("asked");
+    control.take_eval(hold.id).expect("taken");
+    assert!(
+        control
+            .answer_eval(id, &answer("first"))
+            .expect("answered")
+            .is_some()
+    );
+    assert!(
+        control
+            .answer_eval(id, &answer("second"))
+            .expect("dropped")
+            .is_none()
+    );
+    assert_eq!(
+        control.transcript(&session, 0, 10).expect("entries").len(),
+        1
+    );
+}
+
+/// S5-057, S5-D1: an evaluating side that does not answer: the waiting one says so, in the transcript, too.
+#[test]
+fn nobody_answers() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let id = control
+        .ask(&session, "1", Duration::from_millis(1))
+        .expect("asked");
+    assert!(matches!(
+        control.answer_to(id, &|| false),
+        Err(Error::EvalTimeout { ms: 1 })
+    ));
+    let entries = control.transcript(&session, 0, 10).expect("entries");
+    assert!(
+        entries[0].is_error && entries[0].output.contains("no answer within"),
+        "{entries:?}"
+    );
+    // the session can be used on
+    exchange(&control, &session, hold.id, "2", "two");
+}
+
+/// S5-037…046: lists by search, status, dates, pages; S5-045: an empty one.
+#[test]
+fn lists() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let control = open(&world);
+    assert_eq!(
+        control.repls(&ReplFilter::default()).expect("a list"),
+        (Vec::new(), false)
+    );
+    drop(control);
+    let (control, hold) = held(&world, "plan_route");
+    let mut ids = Vec::new();
+    for n in 0..120 {
+        let session = control.start_repl(hold.id, "cli").expect("started");
+        exchange(
+            &control,
+            &session.id,
+            hold.id,
+            &format!("x{n} = 'äpfel {n}'"),
+            &format!("value {n}"),
+        );
+        if n % 2 == 0 {
+            control
+                .close_repl(&session.id, "done", "cli")
+                .expect("closed");
+        }
+        ids.push(session.id);
+    }
+    ids.reverse();
+    let list = |filter: ReplFilter| {
+        let (sessions, more) = control.repls(&filter).expect("a list");
+        (
+            sessions
+                .into_iter()
+                .map(|session| session.id)
+                .collect::<Vec<_>>(),
+            more,
+        )
+    };
+    let (page, more) = list(ReplFilter::default());
+    assert_eq!((page.as_slice(), more), (&ids[..50], true));
+    let next = ReplFilter {
+        before: page.last().cloned(),
+        ..ReplFilter::default()
+    };
+    assert_eq!(list(next).0, ids[50..100]);
+    let search = |text: &str| ReplFilter {
+        search: Some(text.to_owned()),
+        limit: 1000,
+        ..ReplFilter::default()
+    };
+    assert_eq!(list(search("äpfel 77")).0.len(), 1);
+    assert_eq!(list(search("value 7")).0.len(), 11);
+    assert_eq!(list(search("x5")).0.len(), 11);
+    assert_eq!(list(search("plan_rou")).0.len(), 120);
+    assert_eq!(list(search("100% \"quoted\" OR")).0.len(), 0);
+    let both = ReplFilter {
+        active: Some(true),
+        ..search("value 7")
+    };
+    assert_eq!(list(both).0.len(), 6);
+    let started = |id: &str| control.repl(id).expect("asked").expect("a session").started;
+    let between = ReplFilter {
+        from: Some(started(&ids[20])),
+        to: Some(started(&ids[10])),
+        limit: 1000,
+        ..ReplFilter::default()
+    };
+    assert_eq!(list(between).0, ids[10..=20]);
+}
+
+/// S5-124…129: a value is stored under the hash of its bytes, which is checked. An error has none.
+#[test]
+fn values_by_their_hash() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let value = ObjectValue {
+        cid: "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
+        bytes: b"abc".to_vec(),
+        view: "{\"type\":\"str\"}".to_owned(),
+    };
+    let id = control.ask(&session, "'abc'", TIME).expect("asked");
+    let with = |value: ObjectValue, error: Option<&str>| EvalAnswer {
+        value: Some(value),
+        error: error.map(str::to_owned),
+        ..answer("'abc'")
+    };
+    let forged = ObjectValue {
+        bytes: b"abd".to_vec(),
+        ..value.clone()
+    };
+    assert!(control.answer_eval(id, &with(forged, None)).is_err());
+    let entry = control
+        .answer_eval(id, &with(value.clone(), None))
+        .expect("answered")
+        .expect("an entry");
+    assert_eq!(entry.cid.as_ref(), Some(&value.cid));
+    let stored = control.object(&value.cid).expect("asked").expect("a value");
+    assert_eq!((stored.bytes, stored.size), (b"abc".to_vec(), 3));
+    let id = control.ask(&session, "fails", TIME).expect("asked");
+    let entry = control
+        .answer_eval(id, &with(value, Some("no")))
+        .expect("answered")
+        .expect("an entry");
+    assert_eq!((entry.cid, entry.output.as_str()), (None, "no"));
+}
