@@ -3,6 +3,7 @@
 //! otherwise.
 
 mod agents;
+mod bridge;
 mod cli;
 pub mod control;
 mod demo;

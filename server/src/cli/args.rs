@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::complete;
 use super::control_args::{
     BackArgs, BreakpointArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs,
-    ReplArgs, ResumeArgs, StepArgs, StopArgs,
+    ReplArgs, ResumeArgs, SkipArgs, StepArgs, StopArgs,
 };
 
 const REVISIONS: &str = "\
@@ -339,7 +339,7 @@ pub enum CliCommand {
     Step(StepArgs),
     /// Keep a held call from running; the agent goes on without it
     #[command(after_help = "Examples:\n  backstitch skip\n  backstitch skip p7")]
-    Skip(HeldArgs),
+    Skip(SkipArgs),
     /// Refuse a held call, with a reason for the model
     #[command(after_help = "Examples:\n  backstitch deny -m \"use the helper in util.rs\"")]
     Deny(DenyArgs),
@@ -370,6 +370,12 @@ pub enum CliCommand {
             backstitch repl list --search database\n  backstitch repl show 4711-1764093600.123456"
     )]
     Repl(ReplArgs),
+    /// Serve a program that pauses, on stdin and stdout (clients of its language call this)
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  backstitch bridge\n\nserver/docs/bridge.md has the protocol."
+    )]
+    Bridge,
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {

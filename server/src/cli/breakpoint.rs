@@ -274,6 +274,9 @@ fn spec(
             })?;
             (BreakpointSpec::Turn { number }, None, options)
         }
+        BreakpointKind::Function { name, options } => {
+            (BreakpointSpec::Function { name }, None, options)
+        }
         BreakpointKind::Error { tool, options } => (BreakpointSpec::Error { tool }, None, options),
         BreakpointKind::Budget { of, limit, options } => {
             let of = match of {

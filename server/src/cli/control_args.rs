@@ -132,6 +132,13 @@ pub enum BreakpointKind {
         #[command(flatten)]
         options: BreakpointOptions,
     },
+    /// Calls of a function that a program watches
+    Function {
+        /// `module.function`, `function`, or a glob
+        name: String,
+        #[command(flatten)]
+        options: BreakpointOptions,
+    },
     /// Calls that failed, before the model hears of it
     Error {
         /// Only of this tool; a name, or a glob
@@ -314,6 +321,15 @@ pub struct DenyArgs {
     /// Reason for the model
     #[arg(short, long, value_name = "TEXT")]
     pub message: String,
+}
+
+#[derive(Debug, Args)]
+pub struct SkipArgs {
+    #[command(flatten)]
+    pub held: HeldArgs,
+    /// Value that the call of a paused program returns instead: an expression in its language
+    #[arg(long, value_name = "EXPR")]
+    pub value: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -49,9 +49,15 @@ pub fn run(
         CliCommand::Pause(options) => with(&|context| pause(context, &options)),
         CliCommand::Resume(options) => with(&|context| resume(context, &options)),
         CliCommand::Step(options) => with(&|context| step(context, &options)),
-        CliCommand::Skip(options) => {
-            with(&|context| decide(context, &options, &PauseDecision::Skip))
-        }
+        CliCommand::Skip(options) => with(&|context| {
+            let decision = match &options.value {
+                Some(value) => PauseDecision::Replace {
+                    value: value.clone(),
+                },
+                None => PauseDecision::Skip,
+            };
+            decide(context, &options.held, &decision)
+        }),
         CliCommand::Deny(options) => with(&|context| deny(context, &options)),
         CliCommand::Stop(options) => with(&|context| stop(context, &options)),
         CliCommand::Inject(options) => with(&|context| inject(context, &options)),
@@ -227,6 +233,7 @@ fn carry_out(
         PauseDecision::Change { .. } => "goes on with the changed input",
         PauseDecision::Deny { .. } => "was denied",
         PauseDecision::Skip => "was skipped",
+        PauseDecision::Replace { .. } => "returns this value",
         PauseDecision::Stop { .. } => "was stopped, and its turn ends",
         PauseDecision::Back { .. } => "was sent back",
         PauseDecision::Ask => "is left to the agent's own question",

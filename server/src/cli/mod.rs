@@ -215,6 +215,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Demo(_)
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)
+        | CliCommand::Bridge
         | CliCommand::Status
         | CliCommand::Doctor
         | CliCommand::Init { .. }

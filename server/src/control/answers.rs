@@ -84,7 +84,7 @@ pub fn answer(
                 ..Answer::default()
             }
         }
-        (PauseDecision::Skip, _) => denied(words::skipped()),
+        (PauseDecision::Skip | PauseDecision::Replace { .. }, _) => denied(words::skipped()),
     }
 }
 
@@ -95,6 +95,7 @@ pub fn prevents(decision: &PauseDecision, moment: CallMoment) -> bool {
             decision,
             PauseDecision::Deny { .. }
                 | PauseDecision::Skip
+                | PauseDecision::Replace { .. }
                 | PauseDecision::Stop { .. }
                 | PauseDecision::Back { .. }
         )

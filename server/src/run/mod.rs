@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::out::{self, Out};
-use crate::{cli, demo, hook, lsp};
+use crate::{bridge, cli, demo, hook, lsp};
 
 /// Runs the command in the arguments of this process.
 pub fn main() -> ExitCode {
@@ -38,6 +38,7 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
             Ok(())
         }
         CliCommand::Lsp(options) => serve(options, global),
+        CliCommand::Bridge => bridge::run(global),
         CliCommand::Doctor => doctor::run(global, out),
         command => cli::run(command, global, out),
     }

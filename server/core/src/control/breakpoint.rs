@@ -100,6 +100,8 @@ pub enum BreakpointSpec {
     },
     /// Each call of a turn that has used up something.
     Budget { of: BudgetOf, limit: u64 },
+    /// Calls of a function that a program watches. `name`: `module.function`, `function`, or a glob.
+    Function { name: String },
     /// The next call. `pause` and the steps set it.
     Any,
     /// The next call that a step stops at.
@@ -288,6 +290,7 @@ impl BreakpointSpec {
             Self::Turn { .. } => "turn",
             Self::Error { .. } => "error",
             Self::Budget { .. } => "budget",
+            Self::Function { .. } => "function",
             Self::Any => "any",
             Self::Step { .. } => "step",
         }
@@ -311,7 +314,7 @@ impl BreakpointSpec {
                     .as_deref()
                     .map_or(Ok(()), |text| regex(text, Case::Ignored).map(drop))
             }
-            Self::Path { glob: text } => glob(text).map(drop),
+            Self::Path { glob: text } | Self::Function { name: text } => glob(text).map(drop),
             Self::Line { path, start, count } => {
                 if RelPath::new(path.as_bytes()).is_none() {
                     return usage(format!("`{path}` is not a path below the workspace"));
@@ -365,6 +368,7 @@ impl BreakpointSpec {
                 condition: Some(regex),
             } => format!("{name} /{regex}/"),
             Self::Path { glob } => glob.clone(),
+            Self::Function { name } => name.clone(),
             Self::Line { path, start, count } => match count {
                 1 => format!("{path}:{start}"),
                 count => format!("{path}:{start}-{}", start.saturating_add(count - 1)),

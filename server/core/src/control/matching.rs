@@ -163,6 +163,55 @@ pub fn check(
     Ok(checked)
 }
 
+/// A call of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionFacts<'a> {
+    /// The language, and the program's name in scopes: `<pid>-<start>`.
+    pub agent: &'a str,
+    pub session: &'a str,
+    pub thread: &'a str,
+    /// `module.function`.
+    pub function: &'a str,
+    pub moment: CallMoment,
+    /// True: the program asks to be paused, whatever is armed.
+    pub failed: bool,
+}
+
+/// Returns the reason why a breakpoint stops a program's call. None: it does not. Conditions and counts are the
+/// caller's.
+pub fn stops_function(breakpoint: &Breakpoint, facts: &FunctionFacts<'_>) -> Option<String> {
+    let is_candidate = breakpoint.enabled
+        && breakpoint.scope.has(facts.agent, facts.session, None)
+        && (breakpoint.moment == facts.moment
+            || matches!(breakpoint.spec, BreakpointSpec::Error { .. }));
+    if !is_candidate {
+        return None;
+    }
+    let is_before = facts.moment == CallMoment::Before;
+    match &breakpoint.spec {
+        BreakpointSpec::Function { name } => {
+            let short = facts.function.rsplit('.').next().unwrap_or_default();
+            (is_tool(name, facts.function) || is_tool(name, short))
+                .then(|| format!("calls {}", facts.function))
+        }
+        BreakpointSpec::Error { tool } => {
+            let is_it = tool
+                .as_deref()
+                .is_none_or(|name| is_tool(name, facts.function));
+            (!is_before && facts.failed && is_it).then(|| format!("{} failed", facts.function))
+        }
+        BreakpointSpec::Any => is_before.then(|| "the next call".to_owned()),
+        BreakpointSpec::Step { how } => {
+            let is_end = match how {
+                StepUntil::Over { thread } => thread.as_deref().is_none_or(|it| it == facts.thread),
+                _ => true,
+            };
+            (is_before && is_end).then(|| format!("step {}", how.name()))
+        }
+        _ => None,
+    }
+}
+
 /// True if one of these breakpoints may match the call. Compares tools, scopes, kinds and named paths, and no
 /// expression.
 pub fn may_match(breakpoints: &[Breakpoint], facts: &CallFacts<'_>) -> bool {
@@ -218,6 +267,8 @@ fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
             facts.failed && tool.as_deref().is_none_or(|tool| is_tool(tool, facts.tool))
         }
         BreakpointSpec::Step { how } => may_end_step(how, facts),
+        // programs ask about their own calls
+        BreakpointSpec::Function { .. } => false,
         BreakpointSpec::Pattern { .. }
         | BreakpointSpec::Iteration { .. }
         | BreakpointSpec::Turn { .. }
@@ -279,6 +330,7 @@ fn compare(
                 format!("the turn has used {used} of {limit} {}", of.name())
             })
         }
+        BreakpointSpec::Function { .. } => Match::No,
         BreakpointSpec::Any => Match::Yes("the next call".to_owned()),
         BreakpointSpec::Step { how } => yes_if(ends_step(how, facts, lookup)?, || {
             format!("step {}", how.name())

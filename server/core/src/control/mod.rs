@@ -31,7 +31,10 @@ pub use breakpoint::{
 pub use breakpoints::NewBreakpoint;
 pub use command_words::named_paths;
 pub use hold::{Hold, Waited, Wake};
-pub use matching::{CallFacts, CallLookup, Checked, Trigger, TurnFacts, check, may_match};
+pub use matching::{
+    CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
+    stops_function,
+};
 pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
 pub use process::{ProcessId, ancestors, starter};

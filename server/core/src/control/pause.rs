@@ -93,6 +93,7 @@ pub enum Ability {
     Continue,
     Deny,
     Skip,
+    Replace,
     Change,
     Stop,
     Inject,
@@ -106,6 +107,7 @@ impl Ability {
             Self::Continue => "continue",
             Self::Deny => "deny",
             Self::Skip => "skip",
+            Self::Replace => "replace",
             Self::Change => "change",
             Self::Stop => "stop",
             Self::Inject => "inject",
@@ -160,6 +162,11 @@ pub enum PauseDecision {
         message: String,
     },
     Skip,
+    /// Only for programs: the call does not run and returns this value; after a call, its result is replaced. `value`: an
+    /// expression in the program's language.
+    Replace {
+        value: String,
+    },
     /// It does not run, and the turn ends.
     Stop {
         message: Option<String>,
@@ -178,7 +185,11 @@ impl PauseDecision {
         match self {
             Self::Deny { message } | Self::Back { message } => Some(message),
             Self::Stop { message } => message.as_deref(),
-            Self::Continue | Self::Change { .. } | Self::Skip | Self::Ask => None,
+            Self::Continue
+            | Self::Change { .. }
+            | Self::Skip
+            | Self::Replace { .. }
+            | Self::Ask => None,
         }
     }
 
@@ -189,6 +200,7 @@ impl PauseDecision {
             Self::Change { .. } => Ability::Change,
             Self::Deny { .. } => Ability::Deny,
             Self::Skip => Ability::Skip,
+            Self::Replace { .. } => Ability::Replace,
             Self::Stop { .. } => Ability::Stop,
             Self::Back { .. } => Ability::Back,
             Self::Ask => Ability::Ask,
@@ -202,6 +214,7 @@ impl PauseDecision {
             Self::Change { .. } => PauseOutcome::Changed,
             Self::Deny { .. } => PauseOutcome::Denied,
             Self::Skip => PauseOutcome::Skipped,
+            Self::Replace { .. } => PauseOutcome::Changed,
             Self::Stop { .. } => PauseOutcome::Stopped,
             Self::Back { .. } => PauseOutcome::Back,
             Self::Ask => PauseOutcome::Asked,

@@ -497,6 +497,7 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
             };
             is_moment && used.is_some_and(|used| used >= *limit)
         }
+        BreakpointSpec::Function { .. } => false,
         BreakpointSpec::Any => is_moment,
         BreakpointSpec::Step { how } => {
             let turn = answers.turn.number;

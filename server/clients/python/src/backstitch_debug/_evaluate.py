@@ -1,0 +1,159 @@
+"""Evaluation of inputs at a paused frame. Each session has one dictionary, which is globals and locals."""
+
+from __future__ import annotations
+
+import codeop
+import threading
+import traceback
+import types
+from typing import Any, Dict, Optional, Set
+
+from . import _streams, _values
+
+FILE = "<repl>"
+
+
+class Namespace:
+    """The names of one session: those of the frame, and above them those that the session has assigned."""
+
+    def __init__(self) -> None:
+        self.names: Dict[str, Any] = {}
+        self.assigned: Set[str] = set()
+        self._filled: Dict[str, Any] = {}
+
+    def fill(self, frame: types.FrameType, extra: Dict[str, Any]) -> None:
+        there = dict(frame.f_globals)
+        there.update(frame.f_locals)
+        there.update(extra)
+        for name in list(self._filled):
+            if name not in there and name not in self.assigned:
+                self.names.pop(name, None)
+        for name, value in there.items():
+            if name not in self.assigned:
+                self.names[name] = value
+        self.names.setdefault("__builtins__", __builtins__)
+        self._filled = there
+
+    def settle(self) -> None:
+        """Notes what an input has assigned and deleted."""
+        for name, value in self.names.items():
+            if name not in self._filled or self._filled[name] is not value:
+                self.assigned.add(name)
+        for name in list(self.assigned):
+            if name not in self.names:
+                self.assigned.discard(name)
+
+
+class Answer:
+    def __init__(self) -> None:
+        self.result = ""
+        self.error: Optional[str] = None
+        self.value: Any = None
+        self.has_value = False
+
+
+def evaluate(source: str, names: Namespace, frame: types.FrameType, extra: Dict[str, Any]) -> Answer:
+    """Evaluates an expression, or executes statements. `extra`: names beside those of the frame, such as arguments."""
+    answer = Answer()
+    try:
+        code, is_expression = _compile(source)
+    except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
+        answer.error = "".join(traceback.format_exception_only(type(error), error)).rstrip("\n")
+        return answer
+    names.fill(frame, extra)
+    try:
+        if is_expression:
+            answer.value = eval(code, names.names)  # noqa: S307 - that is what a REPL is for
+            answer.has_value = True
+            answer.result = _values.shown(answer.value)
+        else:
+            exec(code, names.names)  # noqa: S102
+    except BaseException as error:  # noqa: B902 - sys.exit, too
+        answer.error = _trace(error)
+        answer.has_value = False
+        answer.value = None
+    finally:
+        names.settle()
+    return answer
+
+
+def _compile(source: str) -> Any:
+    if codeop.compile_command(source, FILE, "exec") is None:
+        raise SyntaxError("incomplete input", (FILE, max(source.count("\n") + 1, 1), 1, None))
+    try:
+        return compile(source.strip(" \t\n"), FILE, "eval"), True
+    except SyntaxError:
+        return compile(source + "\n", FILE, "exec"), False
+
+
+def _trace(error: BaseException) -> str:
+    """The traceback from the input on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != FILE:
+        trace = trace.tb_next
+    try:
+        lines = traceback.format_exception(type(error), error, trace)
+    except BaseException:  # noqa: B902 - an exception may fail to be shown
+        lines = [f"{type(error).__name__}: <unprintable>"]
+    text = "".join(lines).rstrip("\n")
+    limit = _values.MAX_REPR
+    return text if len(text) <= limit else text[:limit] + "…"
+
+
+class Evaluation(threading.Thread):
+    """An input on a thread of its own."""
+
+    def __init__(
+        self, source: str, names: Namespace, frame: types.FrameType, extra: Dict[str, Any], mark_busy: Any
+    ) -> None:
+        super().__init__(name="backstitch evaluation", daemon=True)
+        self.source, self.names, self.frame, self.extra = source, names, frame, extra
+        self.buffer = _streams.Buffer()
+        self.answer: Optional[Answer] = None
+        self.data: Any = (None, None)
+        self.view: Any = None
+        self.is_over = threading.Event()
+        self._mark_busy = mark_busy
+
+    def run(self) -> None:
+        # the client's own code, and what it calls, is not paused again
+        self._mark_busy()
+        _streams.capture(self.buffer)
+        try:
+            answer = evaluate(self.source, self.names, self.frame, self.extra)
+            if answer.has_value and answer.value is not None:
+                self.data = _values.stored(answer.value)
+                self.view = _values.view(answer.value)
+            self.answer = answer
+        finally:
+            _streams.release()
+            self.is_over.set()
+
+    def abandon(self) -> None:
+        self.buffer.is_abandoned = True
+
+
+def stack(frame: Optional[types.FrameType], own: str) -> list:
+    """The frames from the outermost to this one, without those of this package."""
+    import linecache
+
+    frames = []
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(own):
+            frames.append(frame)
+        frame = frame.f_back
+    frames.reverse()
+    made = []
+    for at, each in enumerate(frames):
+        path, line = each.f_code.co_filename, each.f_lineno
+        context, first = [], 0
+        if len(frames) - at <= 200:
+            first = max(line - 2, 1)
+            context = [linecache.getline(path, n).rstrip("\n") for n in range(first, line + 3)]
+            while context and context[-1] == "":
+                context.pop()
+        name = getattr(each.f_code, "co_qualname", each.f_code.co_name)
+        made.append({"name": name, "path": path, "line": line, "context": context, "first": first})
+    return made
+
+

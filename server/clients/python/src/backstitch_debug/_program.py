@@ -1,0 +1,432 @@
+"""A program that is watched: its calls, its pauses, and the wait for what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import sys
+import threading
+import time
+import types
+import warnings
+from typing import Any, Awaitable, Callable, Dict, List, Optional
+
+from . import _values
+from ._bridge import Bridge, BridgeError, BridgeLost, find
+from ._evaluate import Evaluation, Namespace, evaluate, stack
+
+#: Milliseconds of a poll. A shorter one only costs messages.
+WAIT_MS = 20_000
+#: Attempts to start another bridge.
+TRIES = 3
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class Raised(RuntimeError):
+    """Somebody had a paused call raise this."""
+
+
+class _Thread(threading.local):
+    is_busy = False
+    parent: Optional[int] = None
+
+
+class Program:
+    def __init__(self, binary: Optional[str], lost: str) -> None:
+        self.binary, self.lost = find(binary), lost
+        self.timeout = 30.0
+        self.thread = _Thread()
+        self.started = time.time_ns() // 1000
+        self._lock = threading.RLock()
+        self._bridge: Optional[Bridge] = None
+        self._is_over = False
+        #: Names of sessions, by their ids.
+        self.sessions: Dict[str, Namespace] = {}
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+        self.bridge()
+
+    # ---- the bridge ------------------------------------------------------------------------------------------------
+
+    def bridge(self) -> Bridge:
+        """The bridge; another one if it has died."""
+        with self._lock:
+            there = self._bridge
+            if there is not None and not there.lost.is_set():
+                return there
+            failure: Optional[BaseException] = None
+            for attempt in range(TRIES):
+                if attempt > 0:
+                    time.sleep(0.05 * attempt)
+                try:
+                    made = Bridge(self.binary, self._notified)
+                    said = made.ask(
+                        "hello",
+                        {
+                            "pid": os.getpid(),
+                            "started": self.started,
+                            "argv": [str(each) for each in getattr(sys, "argv", [])],
+                            "language": "python",
+                            "cwd": os.getcwd(),
+                        },
+                    )
+                    self.timeout = said.get("evalTimeoutMs", 30_000) / 1000
+                    self._bridge = made
+                    return made
+                except (BridgeLost, BridgeError) as error:
+                    failure = error
+            raise BridgeLost(f"{self.binary} bridge cannot be started: {failure}") from failure
+
+    def ask(self, method: str, params: Any) -> Any:
+        """Asks the bridge, and another one if it dies meanwhile. None: it is lost, and the program goes on."""
+        for _ in range(TRIES):
+            try:
+                return self.bridge().ask(method, params)
+            except BridgeLost:
+                if self._is_over:
+                    return None
+        return self._give_up("the bridge dies again and again")
+
+    def _give_up(self, why: str) -> None:
+        if self.lost == "raise":
+            raise BridgeLost(why)
+        warnings.warn(f"backstitch: {why}; the program goes on unwatched", RuntimeWarning, stacklevel=3)
+
+    def _notified(self, method: str, params: Any) -> None:
+        if method == "repl/closed" and isinstance(params, dict):
+            self.sessions.pop(params.get("session", ""), None)
+
+    def _forked(self) -> None:
+        bridge, self._bridge = self._bridge, None
+        self._lock = threading.RLock()
+        self.thread = _Thread()
+        self.sessions = {}
+        self.started = time.time_ns() // 1000
+        if bridge is not None:
+            bridge.forget()
+
+    def end(self) -> None:
+        self._is_over = True
+        with self._lock:
+            bridge, self._bridge = self._bridge, None
+        if bridge is not None:
+            bridge.close()
+
+    # ---- calls -----------------------------------------------------------------------------------------------------
+
+    def is_busy(self) -> bool:
+        """True while the client's own code runs on this thread: it is not paused again."""
+        return self.thread.is_busy
+
+    def mark_busy(self) -> None:
+        self.thread.is_busy = True
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        kind: str,
+        frame: types.FrameType,
+        name: Optional[str] = None,
+    ) -> Any:
+        watched = _Watched(self, function, args, kwargs, kind, frame, name)
+        if watched.begin():
+            return watched.result
+        outer, self.thread.parent = self.thread.parent, watched.call
+        try:
+            result = function(*watched.args, **watched.kwargs)
+        except BaseException as error:
+            self.thread.parent = outer
+            return watched.fails(error)
+        self.thread.parent = outer
+        return watched.returns(result)
+
+    def acall(self, function: Callable[..., Any], args: Any, kwargs: Any, frame: types.FrameType) -> Awaitable[Any]:
+        watched = _Watched(self, function, args, kwargs, "inline", frame, None)
+        # the stack is whole only now
+        watched.stack = stack(frame, _HERE)
+        return self._acall(watched)
+
+    async def _acall(self, watched: "_Watched") -> Any:
+        loop = asyncio.get_running_loop()
+        if await loop.run_in_executor(None, watched.begin):
+            return watched.result
+        try:
+            result = watched.function(*watched.args, **watched.kwargs)
+            if hasattr(result, "__await__"):
+                result = await result
+        except BaseException as error:
+            failure = error
+        else:
+            return await loop.run_in_executor(None, watched.returns, result)
+        return await loop.run_in_executor(None, watched.fails, failure)
+
+    def pause(self, label: str, frame: types.FrameType) -> None:
+        opened = self.ask(
+            "pause/open",
+            {
+                "label": label,
+                "stack": stack(frame, _HERE),
+                "thread": _thread(),
+                "call": self.thread.parent,
+            },
+        )
+        if opened is None or opened.get("pause") is None:
+            return
+        action = self.wait(opened["pause"], frame, {})
+        if action.get("kind") == "raise":
+            raise Raised(action.get("error") or "raised at a pause")
+
+    # ---- waiting ---------------------------------------------------------------------------------------------------
+
+    def wait(self, pause: str, frame: types.FrameType, extra: Dict[str, Any]) -> Dict[str, Any]:
+        """Stands still until there is an action, and evaluates what is asked meanwhile."""
+        news: "queue.Queue[Any]" = queue.Queue()
+        self.thread.is_busy = True
+        try:
+            while True:
+                try:
+                    return self._wait_on(self.bridge(), pause, (frame, extra), news)
+                except BridgeLost:
+                    if self._is_over:
+                        return {"kind": "continue"}
+                    try:
+                        self.bridge().ask("pause/take", {"pause": pause})
+                    except BridgeError:
+                        # it was decided while no bridge was there
+                        continue
+                    except BridgeLost as error:
+                        self._give_up(str(error))
+                        return {"kind": "continue"}
+        finally:
+            self.thread.is_busy = False
+
+    def _wait_on(self, bridge: Bridge, pause: str, at: Any, news: Any) -> Dict[str, Any]:
+        params = {"pause": pause, "waitMs": WAIT_MS}
+
+        def poll(method: str) -> None:
+            bridge.send(method, params, lambda reply: news.put((bridge, method, reply)))
+
+        poll("pause/poll")
+        poll("repl/poll")
+        while True:
+            source, method, reply = news.get()
+            if source is not bridge:
+                continue
+            if isinstance(reply.error, BridgeLost):
+                raise reply.error
+            if method == "pause/poll":
+                if reply.error is not None:
+                    # the pause is gone, and nobody can end it any more
+                    return {"kind": "continue"}
+                action = reply.result.get("action")
+                if action is not None:
+                    return action
+                poll("pause/poll")
+            else:
+                asked = reply.result if reply.error is None else None
+                if asked and asked.get("evalId") is not None:
+                    threading.Thread(
+                        target=self._evaluate, args=(bridge, asked, *at), name="backstitch wait", daemon=True
+                    ).start()
+                poll("repl/poll")
+
+    def _evaluate(
+        self, bridge: Bridge, asked: Dict[str, Any], frame: types.FrameType, extra: Dict[str, Any]
+    ) -> None:
+        self.thread.is_busy = True
+        names = self.sessions.setdefault(asked["session"], Namespace())
+        running = Evaluation(asked["expression"], names, frame, extra, self.mark_busy)
+        running.start()
+        seconds = asked.get("timeoutMs", 30_000) / 1000
+        answer: Dict[str, Any] = {"evalId": asked["evalId"], "pause": asked["pause"], "session": asked["session"]}
+        if running.is_over.wait(seconds) and running.answer is not None:
+            cid, data = running.data
+            answer.update(
+                result=running.answer.result,
+                stdout=running.buffer.text(),
+                error=running.answer.error,
+                cid=cid,
+                data=data,
+                view=running.view,
+            )
+        elif running.is_over.is_set():
+            answer.update(stdout=running.buffer.text(), error="the evaluation ended without an answer")
+        else:
+            answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it goes on by itself")
+            running.abandon()
+            # what it assigns later is nobody's
+            self.sessions[asked["session"]] = _copy(names)
+        try:
+            bridge.ask("repl/result", answer)
+        except (BridgeError, BridgeLost):
+            # its session is closed: the result is nobody's
+            pass
+
+
+def _copy(names: Namespace) -> Namespace:
+    made = Namespace()
+    made.names.update(names.names)
+    made.assigned = set(names.assigned)
+    return made
+
+
+def _thread() -> str:
+    return threading.current_thread().name
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if module else str(name)
+
+
+class _Watched:
+    """One watched call."""
+
+    def __init__(
+        self,
+        program: Program,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        kind: str,
+        frame: types.FrameType,
+        name: Optional[str],
+    ) -> None:
+        self.program, self.function, self.frame, self.kind = program, function, frame, kind
+        self.args, self.kwargs = list(args), dict(kwargs)
+        self.name = name or _name_of(function)
+        self.call: Optional[int] = None
+        self.stack: Optional[List[Any]] = None
+        self.result: Any = None
+
+    def _quietly(self, act: Callable[[], Any]) -> Any:
+        thread = self.program.thread
+        before, thread.is_busy = thread.is_busy, True
+        try:
+            return act()
+        finally:
+            thread.is_busy = before
+
+    def begin(self) -> bool:
+        """True: the call does not run, and has this result."""
+        views = self._quietly(lambda: _values.arguments(self.args, self.kwargs))
+        began = self.program.ask(
+            "call/begin",
+            {
+                "function": self.name,
+                "kind": self.kind,
+                "args": views,
+                "thread": _thread(),
+                "parent": self.program.thread.parent,
+                "stack": self.stack if self.stack is not None else stack(self.frame, _HERE),
+            },
+        )
+        if began is None:
+            return False
+        self.call = began.get("call")
+        pause = began.get("pause")
+        if pause is None:
+            return False
+        action = self.program.wait(pause, self.frame, self._bound())
+        kind = action.get("kind")
+        if kind == "skip":
+            self._end("skipped", None)
+            return True
+        if kind == "replace":
+            self.result = self._value(action.get("value", "None"))
+            self._end("skipped", self.result)
+            return True
+        if kind == "raise":
+            self._end("raised", None)
+            raise Raised(action.get("error") or "raised at a pause")
+        if kind == "modify":
+            self._modify(action.get("args") or {})
+        return False
+
+    def _bound(self) -> Dict[str, Any]:
+        """The arguments by the names of the function's parameters."""
+        import inspect
+
+        try:
+            return dict(inspect.signature(self.function).bind_partial(*self.args, **self.kwargs).arguments)
+        except (ValueError, TypeError):
+            return dict(self.kwargs)
+
+    def _value(self, source: Any, result: Any = None) -> Any:
+        """The value of an expression at the call. What is no text is itself."""
+        if not isinstance(source, str):
+            return source
+        extra = {**self._bound(), "result": result}
+        answer = self._quietly(lambda: evaluate(source, Namespace(), self.frame, extra))
+        if answer.error is not None:
+            raise Raised(answer.error)
+        return answer.value
+
+    def _modify(self, changes: Any) -> None:
+        changes = changes.get("args", changes) if isinstance(changes, dict) else {}
+        for name, source in changes.items():
+            value = self._value(source)
+            if name.isdigit() and int(name) < len(self.args):
+                self.args[int(name)] = value
+            elif name in self.kwargs:
+                self.kwargs[name] = value
+            else:
+                at = self._position(name)
+                if at is None or at >= len(self.args):
+                    self.kwargs[name] = value
+                else:
+                    self.args[at] = value
+
+    def _position(self, name: str) -> Optional[int]:
+        import inspect
+
+        try:
+            return list(inspect.signature(self.function).parameters).index(name)
+        except (ValueError, TypeError):
+            return None
+
+    def _end(self, outcome: str, result: Any) -> Optional[str]:
+        if self.call is None:
+            return None
+        shown = self._quietly(lambda: _values.shown(result, 200))
+        ended = self.program.ask(
+            "call/end",
+            {
+                "call": self.call,
+                "function": self.name,
+                "outcome": outcome,
+                "result": shown,
+                "thread": _thread(),
+                "stack": self.stack if self.stack is not None else stack(self.frame, _HERE),
+            },
+        )
+        return None if ended is None or outcome == "skipped" else ended.get("pause")
+
+    def returns(self, result: Any) -> Any:
+        pause = self._end("returned", result)
+        if pause is None:
+            return result
+        action = self.program.wait(pause, self.frame, {**self._bound(), "result": result})
+        kind = action.get("kind")
+        if kind == "replace":
+            return self._value(action.get("value", "None"), result)
+        if kind == "raise":
+            raise Raised(action.get("error") or "raised at a pause")
+        return result
+
+    def fails(self, error: BaseException) -> Any:
+        pause = self._end("raised", error)
+        if pause is not None:
+            action = self.program.wait(pause, self.frame, {**self._bound(), "error": error})
+            if action.get("kind") == "replace":
+                return self._value(action.get("value", "None"))
+            if action.get("kind") == "raise":
+                raise Raised(action.get("error") or "raised at a pause") from error
+        raise error
+
+

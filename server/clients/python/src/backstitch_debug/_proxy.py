@@ -1,0 +1,115 @@
+"""Watched functions and objects. A proxy behaves as its object does, and fails as it does."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any, Callable, Optional
+
+_FUNCTIONS = (
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    functools.partial,
+)
+
+
+def watched(target: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
+    if isinstance(target, _FUNCTIONS):
+        return _function(target, name, current)
+    return Proxy(target, name, current)
+
+
+def _function(function: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        program = current()
+        if program is None or program.is_busy():
+            return function(*args, **kwargs)
+        return program.call(function, args, kwargs, "proxy", sys._getframe(1), name)
+
+    try:
+        return functools.wraps(function)(wrapper)
+    except AttributeError:
+        return wrapper
+
+
+def _target(proxy: Any) -> Any:
+    return object.__getattribute__(proxy, "_backstitch_target")
+
+
+class Proxy:
+    """Stands for an object: the calls of its methods are watched."""
+
+    __slots__ = ("_backstitch_target", "_backstitch_name", "_backstitch_current", "__weakref__")
+
+    def __init__(self, target: Any, name: Optional[str], current: Callable[[], Any]) -> None:
+        object.__setattr__(self, "_backstitch_target", target)
+        object.__setattr__(self, "_backstitch_name", name or type(target).__qualname__)
+        object.__setattr__(self, "_backstitch_current", current)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__dict__", "__doc__", "__module__"):
+            return getattr(_target(self), name)
+        found = getattr(_target(self), name)
+        if isinstance(found, _FUNCTIONS) and not name.startswith("__"):
+            of = object.__getattribute__(self, "_backstitch_name")
+            return _function(found, f"{of}.{name}", object.__getattribute__(self, "_backstitch_current"))
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(_target(self), name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(_target(self), name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        target = _target(self)
+        program = object.__getattribute__(self, "_backstitch_current")()
+        if program is None or program.is_busy():
+            return target(*args, **kwargs)
+        name = object.__getattribute__(self, "_backstitch_name")
+        return program.call(target, args, kwargs, "proxy", sys._getframe(1), name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _target(self).__reduce_ex__(protocol)
+
+
+def _forward(name: str) -> Any:
+    def method(self: Any, *args: Any) -> Any:
+        target = _target(self)
+        found = getattr(type(target), name, None)
+        if found is None:
+            return NotImplemented
+        args = tuple(_target(each) if type(each) is Proxy else each for each in args)
+        return found(target, *args)
+
+    method.__name__ = name
+    return method
+
+
+_PLAIN = (
+    "__repr__ __str__ __bytes__ __format__ __hash__ __len__ __length_hint__ __iter__ __next__ __reversed__ "
+    "__getitem__ __setitem__ __delitem__ __contains__ __enter__ __exit__ __aenter__ __aexit__ __aiter__ __anext__ "
+    "__await__ __int__ __float__ __complex__ __index__ __round__ __dir__ __neg__ __pos__ __abs__ __invert__"
+).split()
+_OPERATORS = (
+    "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
+)
+for _name in _PLAIN:
+    setattr(Proxy, _name, _forward(_name))
+for _name in ("lt", "le", "eq", "ne", "gt", "ge"):
+    setattr(Proxy, f"__{_name}__", _forward(f"__{_name}__"))
+for _name in _OPERATORS:
+    for _prefix in ("", "r", "i"):
+        if _prefix == "i" and _name == "divmod":
+            continue
+        setattr(Proxy, f"__{_prefix}{_name}__", _forward(f"__{_prefix}{_name}__"))
+
+
+def _truth(self: Any) -> bool:
+    return bool(_target(self))
+
+
+Proxy.__bool__ = _truth  # type: ignore[attr-defined]

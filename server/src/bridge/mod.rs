@@ -1,0 +1,42 @@
+//! `backstitch bridge`: the other end of a program that pauses. It speaks JSON-RPC 2.0, a message a line, on stdin and
+//! stdout. The end of stdin is the end of the program.
+
+mod program;
+mod rpc;
+
+use std::io::{BufRead as _, stdin};
+
+use backstitch_core::control::Control;
+
+use crate::cli::args::GlobalArgs;
+use crate::cli::context;
+use crate::cli::error::{CliError, CliResult};
+use program::Bridge;
+
+/// Maximum length of a message in bytes: a value of 8 MiB in base64, and its view.
+const MAX_MESSAGE: usize = 32 << 20;
+
+/// Serves one program until it ends.
+pub fn run(global: &GlobalArgs) -> CliResult<()> {
+    let workspace = context::find(global)?;
+    let control = Control::open(&workspace)?;
+    let bridge = Bridge::new(workspace, control);
+    let mut input = stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let count = input
+            .read_until(b'\n', &mut line)
+            .map_err(|error| CliError::failed(format!("stdin: {error}")))?;
+        if count == 0 {
+            break;
+        }
+        if line.len() > MAX_MESSAGE {
+            rpc::refuse(None, rpc::TOO_LONG, "the message is too long");
+        } else if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            bridge.take(&line);
+        }
+    }
+    bridge.end();
+    Ok(())
+}

@@ -1,0 +1,664 @@
+//! The program's side of pauses: its calls, its pauses, and the evaluations that it makes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use backstitch_core::Workspace;
+use backstitch_core::config::Config;
+use backstitch_core::control::{
+    Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
+    HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, PauseDecision, PauseId, PauseOutcome,
+    PauseState, ProgramHello, ProgramPause, StackFrame, Unattended, now, stops_function,
+};
+use base64::Engine as _;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::rpc::{self, Message, Refusal};
+use crate::control::condition;
+
+/// Maximum time of a poll.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+/// Interval at which a poll for evaluations looks for one.
+const LOOK: Duration = Duration::from_millis(5);
+/// Time in which a face has to show a pause, else nobody watches.
+const ACK_TIME: Duration = Duration::from_millis(500);
+/// Time of a condition.
+const CONDITION: Duration = Duration::from_millis(100);
+
+pub struct Bridge {
+    shared: Arc<Shared>,
+}
+
+/// Shared by the threads that answer polls.
+struct Shared {
+    workspace: Workspace,
+    control: Mutex<Control>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    program: Option<Connected>,
+    holds: BTreeMap<PauseId, Hold>,
+    /// Sessions whose inputs this program has evaluated, by pause.
+    served: BTreeMap<PauseId, BTreeSet<String>>,
+}
+
+#[derive(Clone)]
+struct Connected {
+    process: i64,
+    language: String,
+    /// Names the program in scopes and lists: `<pid>-<start>`.
+    session: String,
+    pid: u32,
+    cwd: String,
+}
+
+#[derive(Deserialize)]
+struct CallBegin {
+    function: String,
+    #[serde(default = "inline")]
+    kind: String,
+    #[serde(default)]
+    args: Value,
+    #[serde(default)]
+    thread: String,
+    #[serde(default)]
+    parent: Option<i64>,
+    #[serde(default)]
+    stack: Vec<StackFrame>,
+}
+
+fn inline() -> String {
+    "inline".to_owned()
+}
+
+#[derive(Deserialize)]
+struct CallEnd {
+    call: i64,
+    function: String,
+    #[serde(default = "returned")]
+    outcome: String,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    thread: String,
+    #[serde(default)]
+    stack: Vec<StackFrame>,
+}
+
+fn returned() -> String {
+    "returned".to_owned()
+}
+
+#[derive(Deserialize)]
+struct PauseOpen {
+    label: String,
+    #[serde(default)]
+    args: Value,
+    #[serde(default)]
+    thread: String,
+    #[serde(default)]
+    call: Option<i64>,
+    #[serde(default)]
+    stack: Vec<StackFrame>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Poll {
+    pause: String,
+    #[serde(default)]
+    wait_ms: u64,
+}
+
+#[derive(Deserialize)]
+struct Take {
+    pause: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EvalResult {
+    eval_id: i64,
+    #[serde(default)]
+    result: String,
+    #[serde(default)]
+    stdout: String,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    cid: Option<String>,
+    /// The bytes of the value in base64.
+    #[serde(default)]
+    data: Option<String>,
+    #[serde(default)]
+    view: Value,
+}
+
+/// A place at which a program may stand still.
+struct Stop<'a> {
+    function: &'a str,
+    moment: CallMoment,
+    call: Option<i64>,
+    thread: &'a str,
+    args: &'a Value,
+    stack: &'a [StackFrame],
+    can: &'a [Ability],
+    /// None: whatever breakpoints say.
+    why: Option<String>,
+    failed: bool,
+}
+
+type Outcome = Result<Value, Refusal>;
+
+fn wrong(reason: impl std::fmt::Display) -> Refusal {
+    Refusal {
+        code: rpc::WRONG_PARAMS,
+        message: reason.to_string(),
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {
+    serde_json::from_value(params).map_err(wrong)
+}
+
+fn pause_id(name: &str) -> Result<PauseId, Refusal> {
+    let number = name.strip_prefix('p').unwrap_or(name).parse();
+    number.map(PauseId).map_err(|_| Refusal {
+        code: rpc::UNKNOWN,
+        message: format!("there is no pause `{name}`"),
+    })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bridge {
+    pub fn new(workspace: Workspace, control: Control) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                workspace,
+                control: Mutex::new(control),
+                state: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Handles one message. Polls wait on threads of their own.
+    pub fn take(&self, line: &[u8]) {
+        let message: Message = match serde_json::from_slice(line) {
+            Ok(message) => message,
+            Err(error) => {
+                let code = if error.is_data() {
+                    rpc::NOT_A_REQUEST
+                } else {
+                    rpc::NOT_JSON
+                };
+                return rpc::refuse(None, code, &error.to_string());
+            }
+        };
+        let shared = self.shared.clone();
+        if matches!(&*message.method, "pause/poll" | "repl/poll") {
+            std::thread::spawn(move || shared.answer(message));
+        } else {
+            shared.answer(message);
+        }
+    }
+
+    /// The program is gone: its pauses are over.
+    pub fn end(&self) {
+        let control = locked(&self.shared.control);
+        let mut state = locked(&self.shared.state);
+        for (id, _) in std::mem::take(&mut state.holds) {
+            let _ = control.end_pause(id, PauseState::Lost, Some(PauseOutcome::Lost));
+        }
+        if let Some(program) = &state.program {
+            let _ = control.program_ended(program.process);
+        }
+    }
+}
+
+impl Shared {
+    fn answer(&self, message: Message) {
+        let outcome = self.handle(&message.method, message.params);
+        let Some(id) = message.id else {
+            return;
+        };
+        match outcome {
+            Ok(result) => rpc::answer(&id, &result),
+            Err(refusal) => rpc::refuse(Some(&id), refusal.code, &refusal.message),
+        }
+    }
+
+    fn handle(&self, method: &str, params: Value) -> Outcome {
+        match method {
+            "hello" => self.hello(&read(params)?),
+            "call/begin" => self.call_begin(&read(params)?),
+            "call/end" => self.call_end(&read(params)?),
+            "pause/open" => self.pause_open(&read(params)?),
+            "pause/take" => self.pause_take(&read(params)?),
+            "pause/poll" => self.pause_poll(&read(params)?),
+            "repl/poll" => self.repl_poll(&read(params)?),
+            "repl/result" => self.repl_result(read(params)?),
+            _ => Err(Refusal {
+                code: rpc::NO_METHOD,
+                message: format!("there is no method `{method}`"),
+            }),
+        }
+    }
+
+    fn program(&self) -> Result<Connected, Refusal> {
+        let state = locked(&self.state);
+        state.program.clone().ok_or_else(|| Refusal {
+            code: rpc::NOT_A_REQUEST,
+            message: "the first message is `hello`".to_owned(),
+        })
+    }
+
+    fn hello(&self, hello: &ProgramHello) -> Outcome {
+        let control = locked(&self.control);
+        let process = control.connect_program(hello)?;
+        let functions: Vec<String> = control
+            .breakpoints()?
+            .into_iter()
+            .filter(|one| one.enabled && one.spec.kind() == "function")
+            .map(|one| one.spec.summary())
+            .collect();
+        locked(&self.state).program = Some(Connected {
+            process,
+            language: hello.language.clone(),
+            session: format!(
+                "{}-{}.{:06}",
+                hello.pid,
+                hello.started / 1_000_000,
+                hello.started % 1_000_000
+            ),
+            pid: hello.pid,
+            cwd: hello.cwd.clone(),
+        });
+        let timeout = Config::of(&self.workspace).eval_timeout();
+        let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        Ok(json!({ "process": process, "evalTimeoutMs": timeout, "functions": functions }))
+    }
+
+    fn call_begin(&self, begin: &CallBegin) -> Outcome {
+        let program = self.program()?;
+        let call = locked(&self.control).begin_function_call(&NewFunctionCall {
+            process: program.process,
+            parent: begin.parent,
+            function: begin.function.clone(),
+            kind: begin.kind.clone(),
+            thread: begin.thread.clone(),
+            args: begin.args.to_string(),
+        })?;
+        let stop = Stop {
+            function: &begin.function,
+            moment: CallMoment::Before,
+            call: Some(call),
+            thread: &begin.thread,
+            args: &begin.args,
+            stack: &begin.stack,
+            can: &[
+                Ability::Continue,
+                Ability::Skip,
+                Ability::Replace,
+                Ability::Change,
+                Ability::Deny,
+            ],
+            why: None,
+            failed: false,
+        };
+        let paused = self.stop(&program, &stop)?;
+        Ok(json!({ "call": call, "pause": paused.map(|id| id.to_string()) }))
+    }
+
+    fn call_end(&self, end: &CallEnd) -> Outcome {
+        let program = self.program()?;
+        let result = end.result.to_string();
+        locked(&self.control).end_function_call(end.call, &end.outcome, Some(&result))?;
+        let failed = end.outcome == "raised";
+        let stop = Stop {
+            function: &end.function,
+            moment: CallMoment::After,
+            call: Some(end.call),
+            thread: &end.thread,
+            args: &end.result,
+            stack: &end.stack,
+            can: &[Ability::Continue, Ability::Replace, Ability::Deny],
+            why: None,
+            failed,
+        };
+        let paused = self.stop(&program, &stop)?;
+        Ok(json!({ "pause": paused.map(|id| id.to_string()) }))
+    }
+
+    fn pause_open(&self, open: &PauseOpen) -> Outcome {
+        let program = self.program()?;
+        let stop = Stop {
+            function: &open.label,
+            moment: CallMoment::Before,
+            call: open.call,
+            thread: &open.thread,
+            args: &open.args,
+            stack: &open.stack,
+            can: &[Ability::Continue, Ability::Deny],
+            why: Some(format!("pause(\"{}\")", open.label)),
+            failed: false,
+        };
+        let paused = self.stop(&program, &stop)?;
+        Ok(json!({ "pause": paused.map(|id| id.to_string()) }))
+    }
+
+    /// Holds the program if it asks for it, or a breakpoint says so.
+    fn stop(&self, program: &Connected, stop: &Stop<'_>) -> Result<Option<PauseId>, Refusal> {
+        let control = locked(&self.control);
+        if let Some(why) = &stop.why {
+            return self.hold(&control, program, stop, None, why);
+        }
+        let facts = FunctionFacts {
+            agent: &program.language,
+            session: &program.session,
+            thread: stop.thread,
+            function: stop.function,
+            moment: stop.moment,
+            failed: stop.failed,
+        };
+        for breakpoint in control.breakpoints()? {
+            let Some(why) = stops_function(&breakpoint, &facts) else {
+                continue;
+            };
+            if !self.holds(&control, &breakpoint, program, stop) {
+                continue;
+            }
+            let Some(hits) = control.count_hit(breakpoint.id)? else {
+                continue;
+            };
+            if breakpoint.hits_when.is_some_and(|when| !when.acts_at(hits)) {
+                continue;
+            }
+            match breakpoint.action {
+                BreakpointAction::Pause => {
+                    let held = self.hold(&control, program, stop, Some(&breakpoint), &why)?;
+                    if held.is_some() {
+                        return Ok(held);
+                    }
+                }
+                // a program has no model that could be told
+                BreakpointAction::Log | BreakpointAction::Deny => {
+                    let hit = hit(&breakpoint, program, stop, &why);
+                    let hit = Hit {
+                        text: Some(breakpoint.message.clone().unwrap_or(why)),
+                        ..hit
+                    };
+                    control.record_only_hit(&hit, breakpoint.once)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if the condition of a breakpoint holds. One that fails counts as met, and is noted.
+    fn holds(
+        &self,
+        control: &Control,
+        breakpoint: &Breakpoint,
+        program: &Connected,
+        stop: &Stop<'_>,
+    ) -> bool {
+        let Some(jq) = &breakpoint.condition else {
+            return true;
+        };
+        let document = json!({
+            "function": stop.function,
+            "args": stop.args,
+            "at": if stop.moment == CallMoment::Before { "before" } else { "after" },
+            "thread": stop.thread,
+            "language": program.language,
+            "cwd": program.cwd,
+        });
+        match condition::outputs(jq, &document, CONDITION) {
+            Ok(outputs) => !matches!(
+                outputs.first().map(String::as_str),
+                None | Some("null" | "false")
+            ),
+            Err(problem) => {
+                let _ = control.note_problem(breakpoint.id, &problem);
+                true
+            }
+        }
+    }
+
+    fn hold(
+        &self,
+        control: &Control,
+        program: &Connected,
+        stop: &Stop<'_>,
+        breakpoint: Option<&Breakpoint>,
+        why: &str,
+    ) -> Result<Option<PauseId>, Refusal> {
+        let call = HeldCall {
+            breakpoint: breakpoint.map(|one| one.id),
+            why: why.to_owned(),
+            root: self.workspace.root.clone(),
+            agent: program.language.clone(),
+            session: program.session.clone(),
+            subagent: None,
+            turn: None,
+            prompt: None,
+            iteration: stop.call,
+            tool: stop.function.to_owned(),
+            call: format!(
+                "{}/{}/{}",
+                stop.thread,
+                stop.call.unwrap_or_default(),
+                now()
+            ),
+            moment: stop.moment,
+            input: stop.args.to_string(),
+            cwd: Some(program.cwd.clone().into()),
+            files: stop
+                .stack
+                .last()
+                .map(|frame| frame.path.clone())
+                .into_iter()
+                .collect(),
+            can: stop.can.to_vec(),
+            agent_process: Some(backstitch_core::control::ProcessId::of(program.pid)),
+            until: None,
+        };
+        let at = ProgramPause {
+            process: program.process,
+            call: stop.call,
+            stack: stop.stack,
+        };
+        let trigger = breakpoint.map(|one| hit(one, program, stop, why));
+        let once = breakpoint.is_some_and(|one| one.once);
+        let held = control.hold_program(&call, &at, trigger.as_ref(), once)?;
+        Ok(held.map(|hold| {
+            let id = hold.id;
+            locked(&self.state).holds.insert(id, hold);
+            id
+        }))
+    }
+
+    /// Takes a pause over from a bridge that died.
+    fn pause_take(&self, take: &Take) -> Outcome {
+        let id = pause_id(&take.pause)?;
+        let control = locked(&self.control);
+        let (pause, hold) = control
+            .take_over(id)?
+            .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
+        locked(&self.state).holds.insert(id, hold);
+        Ok(json!({ "pause": id.to_string(), "state": format!("{:?}", pause.state) }))
+    }
+
+    /// Waits for the decision on a pause.
+    fn pause_poll(&self, poll: &Poll) -> Outcome {
+        let id = pause_id(&poll.pause)?;
+        let control = Control::open_for_hook(&self.workspace)?;
+        let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
+        let until = Instant::now() + wait;
+        let policy = Config::of(&self.workspace).pause_unattended();
+        loop {
+            let pause = control
+                .pause(id)?
+                .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
+            if let Some(decision) = &pause.decision {
+                self.answered(id, decision.outcome())?;
+                return Ok(json!({ "action": action(decision) }));
+            }
+            if pause.state != PauseState::Held {
+                self.forget(id);
+                return Ok(json!({ "action": { "kind": "continue" } }));
+            }
+            let age = Duration::from_micros((now() - pause.made).max(0).unsigned_abs());
+            if policy == Unattended::Allow && age > ACK_TIME && !control.is_acknowledged(id)? {
+                let decided = control.decide(id, &PauseDecision::Continue, None, "nobody watches");
+                if decided.is_ok() {
+                    continue;
+                }
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(json!({ "action": null }));
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// Notes that the program has the decision.
+    fn answered(&self, id: PauseId, outcome: PauseOutcome) -> Result<(), Refusal> {
+        let control = locked(&self.control);
+        control.end_pause(id, PauseState::Answered, Some(outcome))?;
+        drop(control);
+        self.forget(id);
+        Ok(())
+    }
+
+    fn forget(&self, id: PauseId) {
+        let mut state = locked(&self.state);
+        state.holds.remove(&id);
+        if let Some(sessions) = state.served.remove(&id) {
+            for session in sessions {
+                rpc::notify("repl/closed", &json!({ "session": session }));
+            }
+        }
+    }
+
+    /// Waits for an input to evaluate.
+    fn repl_poll(&self, poll: &Poll) -> Outcome {
+        let id = pause_id(&poll.pause)?;
+        let control = Control::open_for_hook(&self.workspace)?;
+        let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
+        let until = Instant::now() + wait;
+        loop {
+            self.tell_closed(&control, id)?;
+            if let Some(request) = control.take_eval(id)? {
+                let mut state = locked(&self.state);
+                let served = state.served.entry(id).or_default();
+                served.insert(request.session.clone());
+                return Ok(json!({
+                    "evalId": request.id.0,
+                    "pause": id.to_string(),
+                    "session": request.session,
+                    "expression": request.expression,
+                    "timeoutMs": request.timeout,
+                }));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let is_held = control
+                .pause(id)?
+                .is_some_and(|pause| pause.state == PauseState::Held);
+            if left.is_zero() || !is_held {
+                return Ok(json!({ "evalId": null }));
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
+
+    /// Tells the program of sessions that were closed, so that it drops their names.
+    fn tell_closed(&self, control: &Control, id: PauseId) -> Result<(), Refusal> {
+        let served = locked(&self.state).served.get(&id).cloned();
+        for session in served.unwrap_or_default() {
+            let is_closed = control
+                .repl(&session)?
+                .is_none_or(|session| session.closed.is_some());
+            if is_closed {
+                let mut state = locked(&self.state);
+                let was_there = state.served.get_mut(&id);
+                if was_there.is_some_and(|all| all.remove(&session)) {
+                    drop(state);
+                    rpc::notify("repl/closed", &json!({ "session": session }));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn repl_result(&self, result: EvalResult) -> Outcome {
+        let value = match (result.cid, result.data) {
+            (Some(cid), Some(data)) => {
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(data)
+                    .map_err(|error| wrong(format!("`data` is not base64: {error}")))?;
+                Some(ObjectValue {
+                    cid,
+                    bytes,
+                    view: result.view.to_string(),
+                })
+            }
+            _ => None,
+        };
+        let answer = EvalAnswer {
+            result: result.result,
+            stdout: result.stdout,
+            error: result.error,
+            value,
+        };
+        let control = locked(&self.control);
+        let entry = control.answer_eval(EvalId(result.eval_id), &answer)?;
+        Ok(json!({ "index": entry.map(|entry| entry.number) }))
+    }
+}
+
+fn hit(breakpoint: &Breakpoint, program: &Connected, stop: &Stop<'_>, why: &str) -> Hit {
+    Hit {
+        id: 0,
+        breakpoint: breakpoint.id,
+        kind: breakpoint.spec.kind().to_owned(),
+        action: breakpoint.action,
+        pause: None,
+        time: now(),
+        agent: program.language.clone(),
+        session: program.session.clone(),
+        subagent: None,
+        turn: None,
+        iteration: stop.call,
+        tool: stop.function.to_owned(),
+        call: None,
+        why: why.to_owned(),
+        text: None,
+        acted: true,
+    }
+}
+
+/// A decision as the program carries it out.
+fn action(decision: &PauseDecision) -> Value {
+    match decision {
+        PauseDecision::Change { input } => json!({ "kind": "modify", "args": input }),
+        PauseDecision::Replace { value } => json!({ "kind": "replace", "value": value }),
+        PauseDecision::Skip => json!({ "kind": "skip" }),
+        PauseDecision::Deny { message } => json!({ "kind": "raise", "error": message }),
+        PauseDecision::Stop { message } => {
+            json!({ "kind": "raise", "error": message.as_deref().unwrap_or("stopped") })
+        }
+        PauseDecision::Back { .. } | PauseDecision::Ask | PauseDecision::Continue => {
+            json!({ "kind": "continue" })
+        }
+    }
+}
