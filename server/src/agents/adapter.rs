@@ -198,6 +198,8 @@ pub struct Hooks {
     pub entries: Vec<(String, String)>,
     /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
     pub without_limit: Vec<&'static str>,
+    /// True if a call does not run whose hook was killed together with its shell.
+    pub blocks_if_killed: bool,
     /// The setting in this file that disables all hooks.
     pub disabled_by: Option<&'static str>,
 }

@@ -49,7 +49,9 @@ impl Agent for ClaudeCode {
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        let text = input.get("command").filter(|_| tool == "Bash")?;
+        // Bash, and others that run a command: Monitor, PowerShell
+        let is_reader = payload::READ_ONLY_TOOLS.contains(&tool);
+        let text = input.get("command").filter(|_| !is_reader)?;
         text.as_str().map(str::to_owned)
     }
 
@@ -133,6 +135,7 @@ impl Agent for ClaudeCode {
         Ok(Hooks {
             entries: hooks::ours(&settings),
             without_limit: hooks::without_limit(&settings),
+            blocks_if_killed: hooks::is_strict(&settings),
             disabled_by: (settings[disabled] == Value::Bool(true)).then_some(disabled),
         })
     }

@@ -67,6 +67,7 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
             ))?;
         }
     }
+    tell_unknown(context, &made.scope);
     if let BreakpointSpec::Tool { name, .. } = &made.spec
         && let Some(known) = other_case(name)
     {
@@ -76,6 +77,32 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
         );
     }
     Ok(())
+}
+
+/// Notes a scope that has no call yet: it may be mistyped.
+fn tell_unknown(context: &ControlContext, scope: &BreakpointScope) {
+    let known: Vec<&str> = crate::agents::AGENTS
+        .iter()
+        .map(|agent| agent.name())
+        .collect();
+    if let Some(agent) = scope.agent.as_deref().filter(|name| !known.contains(name)) {
+        context.out.note(
+            "note",
+            &format!(
+                "no agent with hooks is called `{}`: {}",
+                render::clean(agent),
+                known.join(", ")
+            ),
+        );
+    }
+    if let Some(session) = scope.session.as_deref()
+        && context.known_session(Some(session)).is_err()
+    {
+        let session = render::clean(session);
+        context
+            .out
+            .note("note", &format!("no session `{session}` is recorded yet"));
+    }
 }
 
 /// True if an editor has the workspace open.

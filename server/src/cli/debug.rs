@@ -57,7 +57,7 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
         control: context.create()?,
         editor: DefaultEditor::new().map_err(failed)?,
         changed: None,
-        session: context.session(options.session.as_deref())?,
+        session: context.known_session(options.session.as_deref())?,
     };
     loop {
         let pause = debugger.next_held()?;

@@ -29,7 +29,7 @@ use crate::control::{acts, view, words};
 use crate::render::{self, BOLD, DIM, PLAIN, YELLOW};
 
 /// Time for which `pauses` warns of a call that ran unasked, in microseconds.
-const SLIPPED: i64 = 24 * 3600 * 1_000_000;
+pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
 /// Interval at which `pauses --watch` looks for news.
 const WATCH: Duration = Duration::from_millis(100);
 
@@ -185,7 +185,9 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
     context.guard()?;
     let control = context.create()?;
     let made = control.pause_next(
-        context.session(options.session.as_deref())?.as_deref(),
+        context
+            .known_session(options.session.as_deref())?
+            .as_deref(),
         options.all,
         FACE,
     )?;
@@ -199,7 +201,7 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
 
 fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) -> CliResult<Pause> {
     context.guard()?;
-    let session = context.session(session)?;
+    let session = context.known_session(session)?;
     Ok(context.required()?.open_pause(pause, session.as_deref())?)
 }
 
@@ -284,6 +286,14 @@ fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
         options.held.pause.as_deref(),
         options.held.session.as_deref(),
     )?;
+    let left_out = details::left_out(&pause, &input);
+    if !left_out.is_empty() && !options.force && !pause.is_program {
+        return Err(CliError::refused(format!(
+            "this input has no `{}`, which the call has: the agent takes it as a whole",
+            left_out.join("`, `")
+        ))
+        .hint("`backstitch inspect --json` prints the whole input; --force sends it as it is"));
+    }
     let shown = details::predicted(&pause, input, &read_disk);
     let failing = shown.predicted.iter().find(|file| file.fails);
     if let Some(file) = failing.filter(|_| !options.force) {

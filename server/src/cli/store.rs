@@ -41,6 +41,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&context::find(global)?),
         Err(error) => return Err(error.into()),
     };
+    let held = held_calls(&workspace);
     if out.json {
         return out::answer(json!({
             "workspace": to_protocol::path(&status.root),
@@ -56,6 +57,8 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "last_scan": status.last_scan.map(to_protocol::time),
             "coverage": to_protocol::coverage(&status.coverage),
             "open_calls": status.open_calls,
+            "held_calls": held.open,
+            "slipped_calls": held.slipped,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
             "recorder": status.recorder.map(|pid| json!({"pid": pid})),
@@ -77,10 +80,53 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         ));
         text.push_str(&line.draw(out.paint));
     }
+    for warning in held.warnings() {
+        let line = TextLine::new().add(YELLOW, "! ").plain(warning);
+        text.push_str(&line.draw(out.paint));
+    }
     if out.verbose {
         text.push_str(&settings::text(&settings, out.paint));
     }
     out.text(&text)
+}
+
+/// Calls that wait for a decision, and those that ran unasked lately.
+#[derive(Default)]
+struct HeldCalls {
+    open: Vec<String>,
+    slipped: Vec<String>,
+}
+
+impl HeldCalls {
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if !self.open.is_empty() {
+            let all = self.open.join(", ");
+            warnings.push(format!("held: {all}; `backstitch pauses` shows them"));
+        }
+        if !self.slipped.is_empty() {
+            let all = self.slipped.join(", ");
+            warnings.push(format!("ran unasked: {all}; `backstitch doctor` shows why"));
+        }
+        warnings
+    }
+}
+
+fn held_calls(workspace: &backstitch_core::Workspace) -> HeldCalls {
+    use backstitch_core::control::{Control, PauseFilter, PauseState};
+    let Ok(Some(control)) = Control::open_existing(workspace) else {
+        return HeldCalls::default();
+    };
+    let mut held = HeldCalls::default();
+    let since = backstitch_core::control::now() - super::held::SLIPPED;
+    for pause in control.pauses(PauseFilter::All).unwrap_or_default() {
+        if pause.state == PauseState::Held {
+            held.open.push(pause.id.to_string());
+        } else if pause.state == PauseState::Slipped && pause.made > since {
+            held.slipped.push(pause.id.to_string());
+        }
+    }
+    held
 }
 
 fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {

@@ -60,15 +60,18 @@ pub fn back(
     })?;
     let in_force = entries.iter().filter(|entry| !entry.taken_out);
     let taken: Vec<_> = in_force.take(steps).collect();
-    if taken.is_empty() || steps == 0 {
+    if steps == 0 {
+        return Err(Error::Usage("`back` takes at least 1 step out".to_owned()));
+    }
+    if taken.is_empty() {
         return Err(Error::Usage(
             "this session has no step that can be taken out".to_owned(),
         ));
     }
     if taken.len() < steps {
         return Err(Error::Usage(format!(
-            "this session has only {} steps that can be taken out",
-            taken.len()
+            "this session has only {} that can be taken out",
+            crate::render::plural(taken.len(), "step", "steps")
         )));
     }
     let nodes = taken.iter().map(|entry| entry.node.id).collect::<Vec<_>>();

@@ -60,6 +60,15 @@ pub fn predicted(pause: &Pause, input: Value, read: ReadFile) -> protocol::Predi
     }
 }
 
+/// Returns the fields of a call's own input that another input leaves out. The agent takes it as a whole.
+pub fn left_out(pause: &Pause, input: &Value) -> Vec<String> {
+    let (Value::Object(own), Value::Object(other)) = (self::input(pause), input) else {
+        return Vec::new();
+    };
+    let missing = own.keys().filter(|name| !other.contains_key(*name));
+    missing.cloned().collect()
+}
+
 /// Predicts a held call whose files are to have these texts. Fails if the tool cannot write them.
 pub fn wanted(
     pause: &Pause,

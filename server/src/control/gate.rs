@@ -16,7 +16,7 @@ use backstitch_core::control::{
 use serde_json::Value;
 
 use super::evaluate::Evaluation;
-use super::lookup::{CallAt, Lookup, clean, relative, resolved};
+use super::lookup::{CallAt, Lookup, clean, expanded, relative, resolved};
 use super::{answers, input, moves, words};
 use crate::agents::{Answer, Gated};
 
@@ -170,6 +170,14 @@ impl AtGate<'_> {
             Some(command) => {
                 let (root, cwd) = (root.to_string_lossy(), cwd.to_string_lossy());
                 let mut words = named_paths(command, &root, &cwd);
+                let patterns: Vec<String> = words
+                    .iter()
+                    .filter(|word| word.contains(['*', '?', '[']) && !word.starts_with('/'))
+                    .cloned()
+                    .collect();
+                for pattern in &patterns {
+                    words.extend(expanded(&self.workspace.root, pattern));
+                }
                 add_real(&mut words, &self.workspace.root);
                 words
             }
@@ -695,6 +703,16 @@ fn in_fields(input: &Value, root: &Path, cwd: &Path) -> Vec<String> {
         .map(|text| relative(root, &clean(&cwd.join(text))))
         .filter(|path| !path.is_empty())
         .collect();
+    // the patterns of search tools: they read what they match
+    let patterns = ["pattern", "glob"]
+        .iter()
+        .filter_map(|name| fields.get(*name)?.as_str());
+    for pattern in patterns.filter(|text| text.contains('/') && text.len() < 4096) {
+        let word = relative(root, &clean(&cwd.join(pattern)));
+        if !word.starts_with('/') && !word.contains("**") {
+            paths.extend(expanded(root, &word));
+        }
+    }
     add_real(&mut paths, root);
     paths
 }

@@ -13,6 +13,8 @@ use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspac
 use super::condition::{self, Condition, ConditionChange, ConditionInput, ConditionTurn};
 use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
 
+/// Maximum number of entries of directories that are read for one word of a command.
+const MAX_WALK: usize = 5000;
 /// Microseconds of a minute.
 const MINUTE: i64 = 60 * 1_000_000;
 
@@ -367,6 +369,20 @@ impl CallLookup for Lookup<'_> {
             .has_hit(breakpoint, (facts.agent, facts.session), call)
     }
 
+    fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool> {
+        let Ok(pattern) = backstitch_core::control::glob(pattern) else {
+            return Ok(true);
+        };
+        let root = &self.at.workspace.root;
+        let is_match = |path: &str| pattern.is_match(path);
+        Ok(any_below(
+            root,
+            &root.join(dir),
+            &is_match,
+            &mut MAX_WALK.clone(),
+        ))
+    }
+
     fn was_let_go(&mut self) -> Result<bool> {
         let facts = self.at.facts;
         match self.at.call {
@@ -433,6 +449,66 @@ impl Lookup<'_> {
         let content = before.and_then(|placed| placed.image.content());
         content.map(|id| engine.content(&id)).transpose()
     }
+}
+
+/// True if a file below a directory matches, or the directory is too large to tell. `left`: entries that may be read.
+fn any_below(root: &Path, dir: &Path, is_match: &dyn Fn(&str) -> bool, left: &mut usize) -> bool {
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return false;
+    };
+    for entry in entries.flatten() {
+        if *left == 0 {
+            return true;
+        }
+        *left -= 1;
+        let path = entry.path();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let found = if is_dir {
+            entry.file_name() != ".git" && any_below(root, &path, is_match, left)
+        } else {
+            is_match(&relative(root, &path))
+        };
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the paths that a word with wildcards stands for, as a shell expands it. `word`: relative to the root.
+pub fn expanded(root: &Path, word: &str) -> Vec<String> {
+    let is_pattern = |part: &str| part.contains(['*', '?', '[']);
+    let mut found = vec![String::new()];
+    for part in word.split('/').filter(|part| !part.is_empty()) {
+        let join = |dir: &str, name: &str| {
+            if dir.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{dir}/{name}")
+            }
+        };
+        if !is_pattern(part) {
+            found = found.iter().map(|dir| join(dir, part)).collect();
+            continue;
+        }
+        let Ok(pattern) = backstitch_core::control::glob(part) else {
+            return Vec::new();
+        };
+        let mut next = Vec::new();
+        for dir in &found {
+            let Ok(entries) = std::fs::read_dir(root.join(dir)) else {
+                continue;
+            };
+            for entry in entries.flatten() {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if pattern.is_match(&name) && next.len() < MAX_WALK {
+                    next.push(join(dir, &name));
+                }
+            }
+        }
+        found = next;
+    }
+    found
 }
 
 /// Returns the lines of a `line` breakpoint in its file as it is now. None: it is of another kind, or has no text.

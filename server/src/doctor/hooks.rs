@@ -73,6 +73,15 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
         if !hooks.entries.is_empty() {
             all.extend(missing(agent, path, &hooks));
             all.extend(without_limit(agent, path, &hooks));
+            if !hooks.blocks_if_killed {
+                all.push(Finding::good(
+                    name,
+                    format!(
+                        "a held call runs if its hook is killed together with its shell; `backstitch setup {name} --strict` \
+                         has it blocked"
+                    ),
+                ));
+            }
         }
         for command in hooks.commands() {
             if commands.iter().all(|(known, _)| known != command) {

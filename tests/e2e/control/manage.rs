@@ -283,6 +283,30 @@ fn mistakes_are_refused() {
         );
     }
     assert_eq!(list(&world), [] as [Value; 0]);
+    for command in [&["pause", "-s", "nosuch"][..], &["debug", "-s", "nosuch"]] {
+        let failed = world.run(command);
+        assert!(failed.stderr.contains("there is no session"), "{failed}");
+    }
+    let noted = world.run([
+        "breakpoint",
+        "add",
+        "tool",
+        "Bash",
+        "--agent",
+        "claude",
+        "-s",
+        "nosuch",
+    ]);
+    assert!(
+        noted
+            .stderr
+            .contains("no agent with hooks is called `claude`"),
+        "{noted}"
+    );
+    assert!(
+        noted.stderr.contains("no session `nosuch` is recorded yet"),
+        "{noted}"
+    );
     let noted = world.run(["breakpoint", "add", "tool", "edit"]);
     assert!(
         noted
@@ -316,6 +340,11 @@ fn a_decision_needs_its_words() {
             failed.stderr
         );
     }
+    world.write("part.json", "{\"new_string\": \"x\"}");
+    let failed = world.run(["resume", "--input", "part.json"]);
+    assert!(failed.stderr.contains("has no `file_path`"), "{failed}");
+    let status = world.run(["status"]);
+    assert!(status.stdout.contains("held: p1"), "{status}");
     let wrong = edit(&world, "a.txt", "nowhere", "2");
     world.write("wrong.json", wrong.to_string());
     let failed = world.run(["resume", "--input", "wrong.json"]);

@@ -335,3 +335,73 @@ fn a_stop_ends_a_step() {
     let input = edit(&world, FILE, "two", "2");
     assert!(!stops(&world, &before(&agent, "c2", "Edit", &input)));
 }
+
+/// Commands that name a directory above, in whatever way, are stopped before they run.
+#[test]
+fn directories_above_are_named_in_many_ways() {
+    let world = world();
+    let agent = began(&world);
+    let stopped = |n: &str, command: &str| stops(&world, &bash(&agent, n, command));
+    world.ok(["breakpoint", "add", "path", "**/auth/**"]);
+    for (n, command) in ["rm -rf src/auth", "rm -rf src", "cd src/auth && rm *"]
+        .iter()
+        .enumerate()
+    {
+        assert!(stopped(&format!("a{n}"), command), "{command}");
+    }
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "path", "src/auth/**"]);
+    let root = world.root.display();
+    let commands = [
+        "rm -rf src/*".to_owned(),
+        "rm -rf src/au*".to_owned(),
+        "rm src/aut?/key.rs".to_owned(),
+        "rm -rf .".to_owned(),
+        "rm -rf *".to_owned(),
+        format!("rm -rf {root}"),
+        "cd .. && rm -rf work".to_owned(),
+        "git checkout -- .".to_owned(),
+        "bash -lc \"bash -c 'rm src/auth/key.rs'\"".to_owned(),
+    ];
+    for (n, command) in commands.iter().enumerate() {
+        assert!(stopped(&format!("b{n}"), command), "{command}");
+    }
+    let globs = before(&agent, "g1", "Glob", &json!({"pattern": "src/auth/*"}));
+    assert!(stops(&world, &globs));
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "command", "rm -rf"]);
+    let monitor = json!({"command": "rm -rf x", "description": "x"});
+    assert!(stops(&world, &before(&agent, "m1", "Monitor", &monitor)));
+    assert!(!stops(&world, &bash(&agent, "m2", "ls")));
+}
+
+/// A call that was decided while it was parked is one call: the second hook of its retry gets the same answer, and its end
+/// is not held.
+#[test]
+fn a_decided_retry_is_one_call() {
+    let world = world();
+    world.configure("[pause]\nunattended = \"hold\"\ntimeout = 1\n");
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "path", FILE]);
+    let input = edit(&world, FILE, "two", "2");
+    let parked = answer(&world, &before(&agent, "c1", "Edit", &input));
+    assert_eq!(decision(&parked), Some("deny"));
+    world.ok(["resume", "p1"]);
+    let again = before(&agent, "c2", "Edit", &input);
+    let hooks = [
+        HeldHook::start(&world, &again, 600),
+        HeldHook::start(&world, &again, 600),
+    ];
+    for hook in hooks {
+        assert_eq!(hook.answer(), Value::Null);
+    }
+    world.write(FILE, "one\n2\nthree\n");
+    let response = json!({"filePath": world.path(FILE)});
+    assert_eq!(
+        answer(&world, &after(&agent, "c2", "Edit", &input, &response)),
+        Value::Null
+    );
+    assert_eq!(super::hits(&world), [("path".to_owned(), 1)]);
+    let all = world.json(["pauses", "--all"]);
+    assert_eq!(all["pauses"].as_array().map(Vec::len), Some(1), "{all}");
+}

@@ -2,16 +2,23 @@
 
 use std::borrow::Cow;
 
+/// Levels of quotes within one another that are looked into.
+const QUOTES: usize = 4;
+
 /// Returns the words of a command as paths: relative to the root with `/`, absolute if they are outside of it.
 ///
 /// `root` and `cwd` are absolute. The part after `=` or `:` counts, too, as in `--file=src/a.rs` and `HEAD:src/a.rs`, and so
-/// does one after a variable at the start, as in `$PWD/src/a.rs`. A quoted command inside is split like the whole.
+/// does one after a variable at the start, as in `$PWD/src/a.rs`. A quoted command inside is split like the whole. The root, and
+/// each directory above it, is `.`.
 pub fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
     let mut paths = Vec::new();
     let mut all = words(command);
-    let quoted = all.iter().filter(|word| word.contains(char::is_whitespace));
-    let inner: Vec<String> = quoted.flat_map(|word| words(word)).collect();
-    all.extend(inner);
+    let mut new = all.clone();
+    for _ in 0..QUOTES {
+        let quoted = new.iter().filter(|word| word.contains(char::is_whitespace));
+        new = quoted.flat_map(|word| words(word)).collect();
+        all.extend(new.iter().cloned());
+    }
     for word in &all {
         let parts = [
             Some(Cow::Borrowed(word.as_str())),
@@ -20,8 +27,11 @@ pub fn named_paths(command: &str, root: &str, cwd: &str) -> Vec<String> {
             after_variable(word),
         ];
         for text in parts.into_iter().flatten() {
+            if text.is_empty() {
+                continue;
+            }
             let path = relative(&text, root, cwd);
-            if !path.is_empty() && !paths.contains(&path) {
+            if !paths.contains(&path) {
                 paths.push(path);
             }
         }
@@ -83,6 +93,9 @@ fn relative(path: &str, root: &str, cwd: &str) -> String {
         }
     }
     let root_parts: Vec<&str> = root.split('/').filter(|part| !part.is_empty()).collect();
+    if root_parts.starts_with(&parts) {
+        return ".".to_owned();
+    }
     match parts.strip_prefix(root_parts.as_slice()) {
         Some(below) => below.join("/"),
         None => format!("/{}", parts.join("/")),
@@ -121,11 +134,9 @@ mod tests {
         );
         assert_eq!(named("/srv/apple"), ["/srv/apple"]);
         assert_eq!(named("--file=a.rs"), ["src/--file=a.rs", "src/a.rs"]);
-        assert_eq!(
-            named(".."),
-            Vec::<String>::new(),
-            "the root itself is no file"
-        );
+        assert_eq!(named(".."), ["."], "the root itself");
+        assert_eq!(named("../.."), ["."], "above the root");
+        assert!(named("bash -c \"sh -c 'rm a.rs'\"").contains(&"src/a.rs".to_owned()));
         assert_eq!(named("../../../../../etc"), ["/etc"]);
         assert_eq!(
             named("rm \"$PWD/a.rs\""),

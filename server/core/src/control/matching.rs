@@ -69,6 +69,8 @@ pub trait CallLookup {
     fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>>;
     /// True if the breakpoint triggered before this call ran.
     fn triggered_before(&mut self, breakpoint: BreakpointId) -> Result<bool>;
+    /// True if a file below a directory matches a pattern.
+    fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool>;
     /// True if the call was held before it ran, and was let go on.
     fn was_let_go(&mut self) -> Result<bool>;
     /// The result of a jq condition. Err: the reason why it has none.
@@ -254,6 +256,7 @@ fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
                 || any_path_may_match(glob, facts.paths)
                 || any_path_may_match(glob, facts.mentioned)
                 || facts.mentioned.iter().any(|path| is_above(path, glob))
+                || (is_anywhere(glob) && !facts.mentioned.is_empty())
         }
         BreakpointSpec::Line { path, .. } => !is_before || facts.paths.contains(path),
         BreakpointSpec::Content { path, .. } => {
@@ -300,7 +303,10 @@ fn compare(
             ..
         }
         | BreakpointSpec::Pattern { regex: text } => input_matches(text, facts.input),
-        BreakpointSpec::Path { glob: text } if is_before => names(text, facts),
+        BreakpointSpec::Path { glob: text } if is_before => match names(text, facts) {
+            Match::No => names_above(text, facts, lookup)?,
+            found => found,
+        },
         BreakpointSpec::Path { glob: text } => changes_path(breakpoint, text, facts, lookup)?,
         BreakpointSpec::Line { path, .. } => touches_region(breakpoint, path, facts, lookup)?,
         BreakpointSpec::Content { regex, path } => {
@@ -403,8 +409,29 @@ fn names(pattern: &str, facts: &CallFacts<'_>) -> Match {
     }
 }
 
+/// True if the files of a pattern may lie in any directory: it begins with a wildcard.
+fn is_anywhere(glob: &str) -> bool {
+    let first = glob.split('/').next().unwrap_or_default();
+    has_wildcard(first) && glob.contains('/')
+}
+
+/// The same as `names`, for a pattern whose directories only the disk knows.
+fn names_above(pattern: &str, facts: &CallFacts<'_>, lookup: &mut dyn CallLookup) -> Result<Match> {
+    if is_anywhere(pattern) {
+        for path in facts.mentioned {
+            if lookup.has_below(path, pattern)? {
+                return Ok(Match::Yes(format!("names {path}, above {pattern}")));
+            }
+        }
+    }
+    Ok(Match::No)
+}
+
 /// True if all files of a pattern lie below this path, as far as the pattern says: `rm -rf src` concerns `src/auth/**`.
 fn is_above(path: &str, glob: &str) -> bool {
+    if path == "." {
+        return !glob.starts_with('/');
+    }
     let fixed = glob.split(WILDCARDS).next().unwrap_or_default();
     let Some((dir, _)) = fixed.rsplit_once('/') else {
         return false;

@@ -101,6 +101,7 @@ impl Control {
         let given = if let Some(decision) = parked.decision {
             let outcome = decision.outcome();
             pause::end(conn, parked.id, PauseState::Used, Some(outcome))?;
+            pause::rename_call(conn, parked.id, &call.call)?;
             Given::Decided(parked.id, decision)
         } else {
             pause::take_over(conn, parked.id, ProcessId::own(), &call.call, call.until)?;

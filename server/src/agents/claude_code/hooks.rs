@@ -118,7 +118,7 @@ pub fn ours(settings: &Value) -> Vec<(String, String)> {
 }
 
 /// True if a hook of ours has calls blocked when it fails.
-fn is_strict(settings: &Value) -> bool {
+pub fn is_strict(settings: &Value) -> bool {
     HOLDING.iter().any(|event| {
         let groups = settings["hooks"][*event].as_array();
         let all = groups.map_or(&[][..], Vec::as_slice).iter();

@@ -49,6 +49,10 @@ impl CallLookup for Texts<'_> {
         Ok(false)
     }
 
+    fn has_below(&mut self, _: &str, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     fn was_let_go(&mut self) -> Result<bool> {
         Ok(false)
     }

@@ -63,6 +63,10 @@ impl CallLookup for Answers {
         Ok(self.before.contains(&breakpoint))
     }
 
+    fn has_below(&mut self, _: &str, _: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     fn was_let_go(&mut self) -> Result<bool> {
         Ok(self.let_go)
     }

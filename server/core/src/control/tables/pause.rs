@@ -312,7 +312,8 @@ pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>>
 pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = ?4
-           AND (state IN ('held','decided') OR state = 'answered' AND (NOT ?5 OR ended > ?6))
+           AND (state IN ('held','decided') OR state = 'answered' AND (NOT ?5 OR ended > ?6)
+             OR state = 'used' AND ended > ?6)
          ORDER BY id DESC LIMIT 1"
     ))?
     .query_row(
@@ -434,6 +435,20 @@ pub(crate) fn take_over(
         until,
         PauseState::Held
     ])?;
+    conn.prepare_cached("UPDATE hit SET call = ?2 WHERE pause = ?1")?
+        .execute(params![id.0, call])?;
+    // whoever has seen the first try may be gone
+    conn.prepare_cached("DELETE FROM ack WHERE pause = ?1")?
+        .execute([id.0])?;
+    Ok(())
+}
+
+/// Gives a decided pause the id of the call that was tried again, so that a second hook and the end of the call find it.
+pub(crate) fn rename_call(conn: &Connection, id: PauseId, call: &str) -> Result<()> {
+    conn.prepare_cached("UPDATE pause SET call = ?2 WHERE id = ?1")?
+        .execute(params![id.0, call])?;
+    conn.prepare_cached("UPDATE hit SET call = ?2 WHERE pause = ?1")?
+        .execute(params![id.0, call])?;
     Ok(())
 }
 
