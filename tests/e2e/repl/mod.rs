@@ -1,4 +1,5 @@
 //! REPLs at pauses, over the real binary.
 
 mod held_call;
+mod python;
 mod sessions;

@@ -185,6 +185,10 @@ impl Control {
             if open.state == PauseState::Parked {
                 continue;
             }
+            // another bridge takes the pause of a program over that is alive
+            if open.is_program && open.call.agent_process.is_some_and(ProcessId::is_alive) {
+                continue;
+            }
             if let Some(_lock) = self.try_lock(open.id)? {
                 // read again: it may have been answered between the list and the lock
                 let ended = self.write_armed(|conn| {

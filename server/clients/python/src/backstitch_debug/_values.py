@@ -33,6 +33,11 @@ def shown(value: Any, limit: int = MAX_REPR) -> str:
 
 def _type_name(value: Any) -> str:
     kind = type(value)
+    try:
+        # of a proxy, the class of its object
+        kind = value.__class__ if isinstance(value.__class__, type) else kind
+    except BaseException:  # noqa: B902
+        pass
     module = getattr(kind, "__module__", "")
     name = getattr(kind, "__qualname__", "?")
     return name if module in ("builtins", "__main__") else f"{module}.{name}"

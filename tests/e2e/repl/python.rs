@@ -1,0 +1,607 @@
+//! Python programs that pause: real processes, asked over the command line.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::control::Watcher;
+use crate::support::World;
+
+/// A program that runs. Its output is read as it comes.
+struct Program {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Program {
+    fn start(world: &World, source: &str) -> Self {
+        Self::start_with(world, source, &[])
+    }
+
+    fn start_with(world: &World, source: &str, env: &[(&str, &str)]) -> Self {
+        world.write("program.py", source);
+        let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/clients/python/src");
+        let mut command = world.command("python3");
+        command
+            .args(["-u", "program.py"])
+            .env("PYTHONPATH", client)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("BACKSTITCH_BIN", crate::support::binary::path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for (name, value) in env {
+            command.env(name, value);
+        }
+        let mut child = command.spawn().expect("python3");
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, stdout }
+    }
+
+    /// The next line of its output.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    /// Waits for its end. Returns the rest of its output, and what it printed to stderr.
+    fn end(mut self) -> (i32, String, String) {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).expect("text");
+        let mut errors = String::new();
+        let mut stderr = self.child.stderr.take().expect("a pipe");
+        stderr.read_to_string(&mut errors).expect("text");
+        let status = self.child.wait().expect("an end");
+        (status.code().unwrap_or(-1), rest, errors)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn world() -> World {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    world
+}
+
+/// Evaluates these inputs in one session, and returns the entries.
+fn ask(world: &World, pause: &str, inputs: &[&str]) -> Vec<Value> {
+    let mut args = vec!["repl", pause];
+    for input in inputs {
+        args.extend(["-e", input]);
+    }
+    let said = world.ok(["--json"].into_iter().chain(args)).stdout;
+    serde_json::Deserializer::from_str(&said)
+        .into_iter::<Value>()
+        .map(|one| one.expect("JSON")["entry"].clone())
+        .collect()
+}
+
+fn output(world: &World, pause: &str, input: &str) -> String {
+    let entries = ask(world, pause, &[input]);
+    entries[0]["output"].as_str().expect("text").to_owned()
+}
+
+const PAUSED: &str = r#"
+import backstitch_debug as bs
+bs.on()
+LIMIT = 10
+class Agent:
+    def __init__(self): self.state = {"step": 1}
+    def plan(self, goal, depth=2):
+        local = [1, 2, 3]
+        bs.pause("planning")
+        print("state", self.state, "local", local)
+Agent().plan("go", depth=3)
+"#;
+
+/// S5-001, S5-002, S5-072…079, S5-081…083, S5-086, S5-091…098: an expression gives its repr, statements give nothing, errors
+/// their traceback from the input on; names of a session are its own, above those of the frame.
+#[test]
+fn evaluation_at_a_frame() {
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, PAUSED);
+    let pause = watcher.until("held");
+    assert_eq!(
+        (pause["by"].as_str(), pause["tool"].as_str()),
+        (Some("program"), Some("planning"))
+    );
+    let entries = ask(
+        &world,
+        "p1",
+        &[
+            "goal",
+            "depth",
+            "LIMIT",
+            "self.state",
+            "None",
+            "local = 7",
+            "local",
+            "del local",
+            "local",
+            "import math",
+            "math.sqrt(16)",
+            "def fact(n):\n    return 1 if n < 2 else n * fact(n - 1)",
+            "fact(20)",
+            "[fact(n) for n in range(4) if n < LIMIT]",
+            "''",
+            "1 +",
+            "def f():",
+            "undefined_name",
+            "1 / 0",
+            "class A:\n    x = 3\n\nprint(A.x)",
+            "self.state['step'] = 9",
+            "'äöü ☃ \\u0000'",
+            "print('out'); print('two')",
+            "__import__('sys').stderr.write('err\\n')",
+        ],
+    );
+    let outputs: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["output"].as_str().expect("text"))
+        .collect();
+    let shown = |at: usize| (outputs[at], entries[at]["shows"].as_str().expect("text"));
+    assert_eq!(&outputs[..5], ["'go'", "3", "10", "{'step': 1}", "None"]);
+    assert_eq!(shown(5), ("", "nothing"));
+    assert_eq!((outputs[6], outputs[8]), ("7", "[1, 2, 3]"));
+    assert_eq!(
+        (outputs[10], outputs[12], outputs[13]),
+        ("4.0", "2432902008176640000", "[1, 1, 2, 6]")
+    );
+    assert_eq!(shown(14), ("''", "value"));
+    assert!(outputs[15].contains("SyntaxError"), "{}", outputs[15]);
+    assert!(outputs[16].contains("incomplete input"), "{}", outputs[16]);
+    assert!(outputs[17].contains("NameError: name 'undefined_name' is not defined"));
+    assert!(
+        outputs[18].starts_with("Traceback") && outputs[18].contains("File \"<repl>\", line 1"),
+        "{}",
+        outputs[18]
+    );
+    assert!(!outputs[18].contains("backstitch_debug"), "{}", outputs[18]);
+    assert_eq!(
+        (
+            entries[19]["stdout"].as_str(),
+            entries[19]["shows"].as_str()
+        ),
+        (Some("3\n"), Some("stdout"))
+    );
+    assert_eq!(outputs[21], "'äöü ☃ \\x00'");
+    assert_eq!(entries[22]["stdout"], "out\ntwo\n");
+    assert_eq!(
+        (
+            entries[23]["stdout"].as_str(),
+            entries[23]["shows"].as_str()
+        ),
+        (Some("err\n"), Some("both"))
+    );
+    // another session has names of its own, and sees the same objects
+    let other = ask(&world, "p1", &["fact", "self.state"]);
+    assert_eq!(other[0]["isError"], true);
+    assert_eq!(other[1]["output"], "{'step': 9}");
+    world.ok(["resume"]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(rest, "state {'step': 9} local [1, 2, 3]\n");
+}
+
+/// S5-100…105: output of the program stands where it belongs, byte for byte, before, during and after evaluations of all kinds.
+#[test]
+fn output_stays_where_it_belongs() {
+    let source = r#"
+import sys, threading, contextlib, io
+import backstitch_debug as bs
+bs.on()
+go = threading.Event()
+def other():
+    for n in range(200):
+        sys.stdout.write("other %d\n" % n)
+        go.wait(0.001)
+t = threading.Thread(target=other)
+print("before")
+t.start()
+bs.pause("here")
+t.join()
+print("after", sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__)
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let entries = ask(
+        &world,
+        "p1",
+        &[
+            "print('mine')",
+            "sys.stdout = io.StringIO(); print('lost?')",
+            "with contextlib.redirect_stdout(io.StringIO()) as f: print('caught')",
+            "f.getvalue()",
+            "raise SystemExit(4)",
+            "[print(n) for n in range(3)]",
+        ],
+    );
+    assert_eq!(entries[0]["stdout"], "mine\n");
+    assert_eq!(entries[3]["output"], "'caught\\n'");
+    assert!(
+        entries[4]["output"]
+            .as_str()
+            .expect("text")
+            .contains("SystemExit: 4")
+    );
+    assert_eq!(entries[5]["stdout"], "0\n1\n2\n");
+    world.ok(["resume"]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let mut expected = "before\n".to_owned();
+    for n in 0..200 {
+        expected.push_str(&format!("other {n}\n"));
+    }
+    expected.push_str("after True True\n");
+    let mut lines: Vec<&str> = rest.lines().collect();
+    lines.sort_unstable();
+    let mut wanted: Vec<&str> = expected.lines().collect();
+    wanted.sort_unstable();
+    assert_eq!(lines, wanted);
+}
+
+/// S5-090, S5-149: breakpoints at functions before and after their calls; arguments and results are changed, calls skipped
+/// and raised at; the calls are a tree.
+#[test]
+fn breakpoints_at_functions() {
+    let source = r#"
+import backstitch_debug as bs
+bs.on()
+def inner(n): return n + 1
+def plan(x, y=2): return bs.call(inner, x * y)
+for n in range(6):
+    try:
+        print(n, bs.call(plan, n, y=10))
+    except Exception as error:
+        print(n, type(error).__name__, error)
+"#;
+    let world = world();
+    world.ok([
+        "breakpoint",
+        "add",
+        "function",
+        "plan",
+        "--when",
+        ".args[\"0\"] != \"0\"",
+    ]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    assert_eq!(program.line(), "0 1");
+    let pause = watcher.until("held");
+    assert_eq!(
+        (pause["tool"].as_str(), pause["at"].as_str()),
+        (Some("__main__.plan"), Some("before"))
+    );
+    assert_eq!(output(&world, "p1", "x, y, n"), "(1, 10, 1)");
+    world.write("args.json", "{\"x\": \"n + 4\", \"y\": \"2\"}");
+    world.ok(["resume", "--input", "args.json"]);
+    assert_eq!(program.line(), "1 11");
+    watcher.until("held");
+    world.ok(["skip", "--value", "['instead', n]"]);
+    assert_eq!(program.line(), "2 ['instead', 2]");
+    watcher.until("held");
+    world.ok(["deny", "-m", "not this one"]);
+    assert_eq!(program.line(), "3 Raised not this one");
+    watcher.until("held");
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "function", "__main__.in*", "--after"]);
+    world.ok(["resume"]);
+    let after = watcher.until("held");
+    assert_eq!(
+        (after["tool"].as_str(), after["at"].as_str()),
+        (Some("__main__.inner"), Some("after"))
+    );
+    assert_eq!(
+        output(&world, after["id"].as_str().expect("an id"), "result"),
+        "41"
+    );
+    world.ok(["skip", "--value", "result * 100"]);
+    assert_eq!(program.line(), "4 4100");
+    watcher.until("held");
+    world.ok(["resume"]);
+    assert_eq!(program.line(), "5 51");
+    let (code, _, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+}
+
+/// S5-013, S5-089: several threads stand still at once, each with its own pause, and others go on; coroutines, too.
+#[test]
+fn threads_and_coroutines() {
+    let source = r#"
+import asyncio, threading
+import backstitch_debug as bs
+bs.on()
+def work(name):
+    value = name * 2
+    bs.pause(name)
+    print(name, flush=True)
+threads = [threading.Thread(target=work, args=(name,)) for name in ("one", "two")]
+for t in threads: t.start()
+for t in threads: t.join()
+async def step(n):
+    await asyncio.sleep(0)
+    return n + 1
+async def ticker(ticks):
+    while True:
+        ticks.append(1)
+        await asyncio.sleep(0.001)
+async def main():
+    ticks = []
+    task = asyncio.ensure_future(ticker(ticks))
+    print(await bs.acall(step, 41), len(ticks) > 20, flush=True)
+    task.cancel()
+asyncio.run(main())
+"#;
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "step"]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    let first = watcher.until("held");
+    let second = watcher.until("held");
+    let name = |pause: &Value| pause["tool"].as_str().expect("a name").to_owned();
+    let id = |pause: &Value| pause["id"].as_str().expect("an id").to_owned();
+    for pause in [&first, &second] {
+        let twice = format!("'{0}{0}'", name(pause));
+        assert_eq!(output(&world, &id(pause), "value"), twice);
+    }
+    world.ok(["resume", &id(&second)]);
+    assert_eq!(program.line(), name(&second));
+    world.ok(["resume", &id(&first)]);
+    assert_eq!(program.line(), name(&first));
+    let third = watcher.until("held");
+    assert_eq!(output(&world, &id(&third), "len(ticks) >= 0"), "True");
+    // the event loop goes on meanwhile
+    while output(&world, &id(&third), "len(ticks) > 30") != "True" {}
+    world.ok(["resume"]);
+    assert_eq!(program.line(), "42 True");
+    let (code, _, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+}
+
+/// S5-080, S5-081, S5-109…115, S5-119, S5-128, U-30: whatever an evaluation does, it ends with an entry, and the program goes on
+/// as if nobody had asked.
+#[test]
+fn evaluations_that_misbehave() {
+    let source = r#"
+import backstitch_debug as bs
+bs.on()
+class Odd:
+    def __repr__(self): raise RuntimeError("no")
+    def __eq__(self, other): raise RuntimeError("no")
+    def __hash__(self): raise RuntimeError("no")
+    def __reduce_ex__(self, protocol): raise RuntimeError("no")
+class Pauses:
+    def __repr__(self):
+        bs.pause("inside")
+        return "shown"
+odd, pauses = Odd(), Pauses()
+odd_proxy = bs.watch(odd)
+bs.pause("here")
+print("went on")
+"#;
+    let world = world();
+    world.configure("[repl]\nevalTimeout = 1\n");
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let entries = ask(
+        &world,
+        "p1",
+        &[
+            "odd",
+            "odd_proxy",
+            "pauses",
+            "'x' * 10**6",
+            "while True: pass",
+            "1 + 1",
+            "import threading; threading.Thread(target=print, daemon=True).start()",
+            "__import__('threading').Lock()",
+            "import sys; sys.setrecursionlimit(300)\ndef r(): return r()\nr()",
+            "raise KeyboardInterrupt",
+            "odd",
+        ],
+    );
+    let outputs: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["output"].as_str().expect("text"))
+        .collect();
+    assert_eq!(
+        (outputs[0], outputs[1]),
+        (
+            "<unprintable Odd: RuntimeError>",
+            "<unprintable Odd: RuntimeError>"
+        )
+    );
+    assert_eq!((outputs[2], &entries[0]["cid"]), ("shown", &Value::Null));
+    assert!(outputs[3].len() < 110_000 && outputs[3].contains("1000002 characters"));
+    assert!(
+        outputs[4].contains("TimeoutError: no end within 1 s"),
+        "{}",
+        outputs[4]
+    );
+    assert_eq!(outputs[5], "2");
+    assert_eq!(entries[7]["cid"], Value::Null);
+    assert!(outputs[8].contains("RecursionError") && outputs[9].contains("KeyboardInterrupt"));
+    world.ok(["resume"]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert!(rest.ends_with("went on\n"), "{rest}");
+}
+
+/// A value is stored under the hash of its bytes, with a view; its bytes are given out, and never read.
+#[test]
+fn values_are_stored_and_not_read() {
+    let source = r#"
+import os, backstitch_debug as bs
+bs.on()
+class Evil:
+    def __reduce__(self): return (os.system, ("touch was-run",))
+evil, data = Evil(), {"rows": [1, 2, {"<b>": "\x1b[31mred"}]}
+bs.pause("here")
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let entries = ask(&world, "p1", &["data", "evil"]);
+    let cid = entries[0]["cid"].as_str().expect("a content id").to_owned();
+    assert!(cid.starts_with("sha256:"));
+    let object = world.json(["repl", "object", &cid]);
+    assert_eq!(object["view"]["fields"]["'rows'"]["length"], 3, "{object}");
+    world.ok(["repl", "object", &cid, "--save", "data.pickle"]);
+    assert!(world.path("data.pickle").exists());
+    let evil = entries[1]["cid"].as_str().expect("a content id").to_owned();
+    world.ok(["repl", "object", &evil]);
+    world.ok(["repl", "list"]);
+    let session = world.json(["repl", "list"])["sessions"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let shown = world.ok(["repl", "show", &session]).stdout;
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    assert!(!world.path("was-run").exists());
+    world.ok(["resume"]);
+    assert_eq!(program.end().0, 0);
+}
+
+/// A bridge that dies is replaced, and the program is still held; one that ends with its program leaves no pause behind.
+#[test]
+fn a_bridge_that_dies_is_replaced() {
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, PAUSED);
+    watcher.until("held");
+    assert_eq!(output(&world, "p1", "depth"), "3");
+    for _ in 0..3 {
+        let children = format!("/proc/{0}/task/{0}/children", program.child.id());
+        let before = std::fs::read_to_string(&children).expect("children");
+        let ended = std::process::Command::new("kill")
+            .arg("-9")
+            .args(before.split_whitespace())
+            .status();
+        assert!(ended.expect("kill").success());
+        assert_eq!(output(&world, "p1", "self.state['step']"), "1");
+    }
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    world.ok(["resume"]);
+    assert_eq!(program.end().0, 0);
+    // the program is killed: its pause is over
+    let mut program = Program::start(&world, PAUSED);
+    let pause = watcher.until("held");
+    program.child.kill().expect("killed");
+    let over = watcher.until("lost");
+    assert_eq!(over["id"], pause["id"]);
+    let failed = world.run(["repl", pause["id"].as_str().expect("an id"), "-e", "1"]);
+    assert_ne!(failed.code, 0);
+}
+
+/// Forked and started processes have pauses of their own.
+#[test]
+fn forks_and_child_processes() {
+    let source = r#"
+import os, subprocess, sys
+import backstitch_debug as bs
+bs.on()
+child = os.fork()
+if child == 0:
+    bs.pause("in the fork")
+    print("fork", flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+bs.pause("in the parent")
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "child"], check=True)
+print("end", flush=True)
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    let fork = watcher.until("held");
+    assert_eq!(fork["tool"], "in the fork");
+    let id = |pause: &Value| pause["id"].as_str().expect("an id").to_owned();
+    assert_eq!(output(&world, &id(&fork), "child"), "0");
+    world.ok(["resume"]);
+    assert_eq!(program.line(), "fork");
+    for expected in ["in the parent", "in the fork", "in the parent"] {
+        let pause = watcher.until("held");
+        assert_eq!(pause["tool"], expected);
+        world.ok(["resume"]);
+    }
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(rest, "fork\nend\nend\n");
+}
+
+/// Off, every wrapper is a plain call, and no process is started. `breakpoint()` pauses where it is told to.
+#[test]
+fn off_and_breakpoint() {
+    let source = r#"
+import backstitch_debug as bs
+class Thing:
+    total = 3
+    def add(self, n): self.total += n; return self.total
+    def __len__(self): return 4
+    def __eq__(self, other): return isinstance(other, Thing)
+thing = bs.watch(Thing())
+print(bs.is_on(), bs.call(max, 1, 2), thing.add(2), len(thing), thing == Thing(), isinstance(thing, Thing), thing.total)
+bs.pause("nothing")
+breakpoint()
+print("end")
+"#;
+    let world = world();
+    let off = Program::start_with(
+        &world,
+        source,
+        &[("PYTHONBREAKPOINT", "backstitch_debug.pause")],
+    );
+    let (code, rest, errors) = off.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(rest, "False 2 5 4 True True 5\nend\n");
+    assert_eq!(world.json(["pauses", "--all"])["pauses"], json!([]));
+    let env = [
+        ("PYTHONBREAKPOINT", "backstitch_debug.pause"),
+        ("BACKSTITCH", "on"),
+    ];
+    let mut watcher = Watcher::start(&world);
+    let on = Program::start_with(&world, source, &env);
+    for _ in 0..2 {
+        watcher.until("held");
+        world.ok(["resume"]);
+    }
+    let (code, rest, errors) = on.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(rest, "True 2 5 4 True True 5\nend\n");
+}
+
+/// The client's own tests: 3,000 generated inputs against `code.InteractiveInterpreter`, on each Python that is here.
+#[test]
+fn the_clients_own_tests() {
+    let world = world();
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/clients/python");
+    let mut tried = 0;
+    for python in ["python3", "python3.8", "python3.10", "python3.12", "python3.13", "python3.14"] {
+        let mut command = world.command(python);
+        command
+            .args(["-m", "unittest", "discover", "-s", "tests"])
+            .current_dir(client)
+            .env("PYTHONPATH", format!("{client}/src"))
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        let Ok(output) = command.output() else {
+            continue;
+        };
+        tried += 1;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{python}: {said}");
+    }
+    assert!(tried > 0, "no Python is here");
+}
