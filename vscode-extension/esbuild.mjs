@@ -56,7 +56,7 @@ const bundles = [
   { ...node, entryPoints: { client: "src/server/client.ts" }, plugins: [uncopied] },
   {
     ...common,
-    entryPoints: { graph: "src/graph/page/main.ts" },
+    entryPoints: { graph: "src/graph/page/main.ts", repl: "src/repl/page/main.ts" },
     outdir: "dist",
     platform: "browser",
     target: "es2022",

@@ -249,6 +249,20 @@ export interface BreakpointsResult {
   breakpoints: Breakpoint[];
 }
 
+export interface CallsParams {
+  /** Number of a program. The default is all. */
+  process?: number | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** The newest program first. */
+export interface CallsResult {
+  programs: Program[];
+}
+
 /** Which files are recorded. */
 export interface CaptureSettings {
   /** A number of bytes, or a text such as `10MB`. */
@@ -631,7 +645,7 @@ export interface FailureData {
   offers?: Offer[];
 }
 
-export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed" | "already_resumed" | "stale";
+export type FailureKind = "usage" | "not_found" | "refused" | "conflict" | "cancelled" | "store" | "failed" | "unknown_pause" | "session_closed" | "already_resumed" | "stale" | "missing_field" | "unknown_session" | "eval_timeout";
 
 export interface FailureMessage {
   kind: FailureKind;
@@ -670,6 +684,27 @@ export interface Frame {
   name: string;
   /** The frame that is held. */
   held: boolean;
+}
+
+/** A call of a function that a program watches. */
+export interface FunctionCall {
+  id: number;
+  /** Number of the call that made it. */
+  parent: number | null;
+  function: string;
+  /** `inline` or `proxy`. */
+  kind: string;
+  thread: string;
+  /** Views of the arguments. */
+  args: unknown;
+  started: Time;
+  ended: Time | null;
+  /** `returned`, `raised` or `skipped`. Null: not over. */
+  outcome: string | null;
+  /** View of the result. */
+  result: unknown;
+  /** Ids of its REPL sessions. */
+  replSessions: string[];
 }
 
 /** A part of the target state that a restore does not cover. */
@@ -788,6 +823,24 @@ export interface NewCheckpointParams {
 }
 
 export type NotKept = "too_large" | "unreadable" | "special";
+
+export interface ObjectParams {
+  /** Content id: `sha256:<hash>`. */
+  cid: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** A stored value, as its program described it. Nothing of it is interpreted. */
+export interface ObjectResult {
+  cid: string;
+  /** In bytes. */
+  size: number;
+  /** `type`, `repr`, and possibly `length` and `fields`. */
+  view: unknown;
+}
 
 /** A next step that a command takes. */
 export interface Offer {
@@ -1123,6 +1176,19 @@ export interface PredictedFile {
   why: string | null;
 }
 
+/** A program that is, or was, connected. */
+export interface Program {
+  id: number;
+  pid: number;
+  argv: string[];
+  language: string;
+  cwd: string;
+  connected: Time;
+  ended: Time | null;
+  /** The newest calls, oldest first. */
+  calls: FunctionCall[];
+}
+
 /** State of the recorder, which watches the files of the workspace. */
 export type Recorder = { state: "waiting" } | { state: "watching"; directories: number } | { state: "failed"; reason: string };
 
@@ -1177,6 +1243,147 @@ export interface Region {
 export interface RemovedResult {
   /** Number of breakpoints that were removed. */
   removed: number;
+}
+
+/** `backstitch/replChanged`: a session was opened or closed. */
+export interface ReplChanged {
+  workspace: Text;
+  seq: number;
+  session: ReplSession;
+}
+
+export interface ReplCloseParams {
+  session: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** An input with its output. */
+export interface ReplEntry {
+  /** From 1. */
+  index: number;
+  input: string;
+  /** The error, else the value. Empty: there is none. */
+  output: string;
+  /** Text that the evaluation printed. */
+  stdout: string;
+  isError: boolean;
+  /** Names the stored value. */
+  cid: string | null;
+  time: Time;
+  /** Duration in milliseconds. */
+  ms: number;
+  /** The parts to show: `error`, `both` (the printed text, then the value), `value`, `stdout` or `nothing`. */
+  shows: string;
+}
+
+export interface ReplEvalParams {
+  session: string;
+  /** As it was typed. */
+  input: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface ReplEvalResult {
+  session: ReplSession;
+  entry: ReplEntry;
+}
+
+/** Conditions hold together. */
+export interface ReplListParams {
+  /** Text in the function, or in the transcript. */
+  search?: string | null;
+  /** `active` or `closed`. */
+  status?: string | null;
+  /** Start of the session, as RFC 3339 has times. */
+  from?: string | null;
+  to?: string | null;
+  /** For example `p7`. */
+  pause?: string | null;
+  /** Number of a program's call. */
+  call?: number | null;
+  /** The default is 50. */
+  limit?: number | null;
+  /** The last session of the page before. */
+  before?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+/** The newest first. */
+export interface ReplListResult {
+  sessions: ReplSession[];
+  /** True: `before` with the last of these returns more. */
+  more: boolean;
+}
+
+/** `backstitch/replOutput`: an entry was added to a session. */
+export interface ReplOutput {
+  workspace: Text;
+  seq: number;
+  session: ReplSession;
+  entry: ReplEntry;
+}
+
+/** A REPL at a pause. */
+export interface ReplSession {
+  /** `<process number>-<start>`. */
+  id: string;
+  /** For example `p7`. */
+  pause: string;
+  /** Process number of the program, or of the agent. */
+  pid: number;
+  /** Number of the program. Null: it is an agent's call. */
+  process: number | null;
+  /** The function that is paused, or the tool. */
+  function: string;
+  /** Number of the program's call. */
+  call: number | null;
+  /** `jq`, `python` or `javascript`. */
+  language: string;
+  started: Time;
+  closed: Time | null;
+  /** The reason of its end. */
+  reason: string | null;
+  /** `active` or `closed`. */
+  status: string;
+  /** Number of entries. */
+  entries: number;
+}
+
+export interface ReplShowParams {
+  session: string;
+  /** Only entries after this number. */
+  after?: number | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface ReplShowResult {
+  session: ReplSession;
+  entries: ReplEntry[];
+}
+
+export interface ReplStartParams {
+  /** For example `p7`. The default is the only held call. */
+  pause?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface ReplStartResult {
+  session: ReplSession;
 }
 
 export type Resolution = "markers" | "current" | "target" | "left";
@@ -1352,6 +1559,20 @@ export interface ShowTimelineResult {
   checkpoints: Checkpoint[];
 }
 
+/** A frame of a paused program's stack. */
+export interface SourceFrame {
+  name: string;
+  path: string;
+  /** From 1. */
+  line: number;
+  /** Lines of the source. */
+  context: string[];
+  /** From 1: the first line of `context`. */
+  first: number;
+  /** True for the frame that stands still. */
+  held: boolean;
+}
+
 /** The checkpoints that were squashed into one. */
 export interface Squashed {
   checkpoints: number;
@@ -1360,6 +1581,23 @@ export interface Squashed {
   since: Time;
   /** Names of the agents. */
   agents: string[];
+}
+
+export interface StackParams {
+  /** For example `p7`. */
+  pause: string;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
+export interface StackResult {
+  pause: string;
+  /** The innermost first. */
+  frames: SourceFrame[];
+  /** REPLs at this pause. */
+  sessions: ReplSession[];
 }
 
 /** State of the server for a workspace. */
@@ -1601,6 +1839,14 @@ export interface Requests {
   "backstitch/pauses": { params: PausesParams; result: PausesResult };
   "backstitch/pause": { params: PauseDetailsParams; result: PauseDetails };
   "backstitch/predict": { params: PredictParams; result: PredictResult };
+  "backstitch/repl/start": { params: ReplStartParams; result: ReplStartResult };
+  "backstitch/repl/eval": { params: ReplEvalParams; result: ReplEvalResult };
+  "backstitch/repl/close": { params: ReplCloseParams; result: ReplStartResult };
+  "backstitch/repl/show": { params: ReplShowParams; result: ReplShowResult };
+  "backstitch/repl/list": { params: ReplListParams; result: ReplListResult };
+  "backstitch/repl/object": { params: ObjectParams; result: ObjectResult };
+  "backstitch/stack": { params: StackParams; result: StackResult };
+  "backstitch/calls": { params: CallsParams; result: CallsResult };
 }
 
 /** Commands of `workspace/executeCommand`, with their one argument. */
@@ -1643,6 +1889,8 @@ export interface Commands {
   "backstitch.breakpoint.disable": { params: BreakpointParams; result: BreakpointResult | CommandFailed };
   /** Remove All Agent Breakpoints */
   "backstitch.breakpoint.clear": { params: Where; result: RemovedResult | CommandFailed };
+  /** List the Agent Breakpoints */
+  "backstitch.breakpoint.list": { params: Where; result: BreakpointsResult | CommandFailed };
   /** Stop Agents Here */
   "backstitch.breakpoint.toggle": { params: ToggleBreakpointParams; result: ToggleResult | CommandFailed };
   /** Pause the Agent at its Next Call */
@@ -1663,6 +1911,14 @@ export interface Commands {
   "backstitch.back": { params: BackParams; result: DecisionResult | CommandFailed };
   /** Show the Held Call */
   "backstitch.inspect": { params: HeldParams; result: PauseDetails | CommandFailed };
+  /** Open a REPL at the Held Call */
+  "backstitch.repl.start": { params: ReplStartParams; result: ReplStartResult | CommandFailed };
+  /** Evaluate in the REPL */
+  "backstitch.repl.eval": { params: ReplEvalParams; result: ReplEvalResult | CommandFailed };
+  /** Close the REPL */
+  "backstitch.repl.close": { params: ReplCloseParams; result: ReplStartResult | CommandFailed };
+  /** List REPL Sessions */
+  "backstitch.repl.list": { params: ReplListParams; result: ReplListResult | CommandFailed };
 }
 
 /** From the server, by method, with their parameters. */
@@ -1678,4 +1934,6 @@ export interface Notifications {
   "backstitch/didResume": DidResume;
   "backstitch/breakpointsChanged": BreakpointsChanged;
   "backstitch/didHit": DidHit;
+  "backstitch/replOutput": ReplOutput;
+  "backstitch/replChanged": ReplChanged;
 }

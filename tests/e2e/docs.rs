@@ -165,7 +165,7 @@ fn docs_coming_from_calls_missing_only_missing_commands() {
         .filter(|code| code.chars().all(|c| c.is_ascii_lowercase()))
         .collect();
     assert!(
-        missing.contains(&"replay") && missing.contains(&"repl"),
+        missing.contains(&"replay") && missing.contains(&"dap"),
         "{missing:?}"
     );
     for name in missing {

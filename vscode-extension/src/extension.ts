@@ -22,6 +22,7 @@ import { Mirror } from "./control/mirror.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Badges } from "./timeline/badges.ts";
+import { ReplPanel } from "./repl/panel.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
@@ -37,6 +38,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     review,
     held,
     decisions: new Decisions(ctx, held, heldFiles),
+    repl: ctx.register(new ReplPanel(ctx, held)),
     kept: ctx.register(new KeptMarks(ctx, review)),
     marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),

@@ -523,6 +523,20 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'repl',
+    usage = '[{pause}|list [{text}]]',
+    desc = 'Opens a REPL at a held call, or at a paused program: the transcript above, the input below. <CR> evaluates,'
+      .. ' <S-CR> or <C-J> begins a new line, <Up> and <Down> go through earlier inputs. `list` shows earlier sessions.',
+    ask = function(client, _, typed)
+      if typed.args[1] == 'list' then
+        local text = table.concat(vim.list_slice(typed.args, 2), ' ')
+        require('backstitch.repl').list(client, text ~= '' and text or nil)
+      else
+        require('backstitch.pauses').repl(client, typed.args[1])
+      end
+    end,
+  },
+  {
     name = 'inject',
     usage = '[{text}]',
     desc = 'Sends a text to the model of an agent, with its next event.',

@@ -37,6 +37,7 @@ function M.start()
   require('backstitch.agents').enable()
   require('backstitch.pauses').enable()
   require('backstitch.breakpoints').enable()
+  require('backstitch.repl').enable()
   server.enable()
 end
 

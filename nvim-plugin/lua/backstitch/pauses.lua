@@ -143,6 +143,14 @@ local function pick(client, name)
   return task.select(found.pauses, { prompt = 'Which held call?', format_item = summary })
 end
 
+--- Opens a REPL at a held call.
+---@async
+---@param client vim.lsp.Client
+---@param name? string
+function M.repl(client, name)
+  require('backstitch.repl').open(client, pick(client, name).id)
+end
+
 ---@param text string
 local function say(text)
   require('backstitch.notice').say('backstitch: ' .. text)

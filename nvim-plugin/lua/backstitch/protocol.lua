@@ -164,6 +164,15 @@
 ---@field seq integer Number of the newest commit of breakpoints and pauses.
 ---@field breakpoints backstitch.Breakpoint[]
 
+---@class backstitch.CallsParams
+---@field process? integer|nil Number of a program. The default is all.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---The newest program first.
+---@class backstitch.CallsResult
+---@field programs backstitch.Program[]
+
 ---Which files are recorded.
 ---@class backstitch.CaptureSettings
 ---@field maxFileSize? any A number of bytes, or a text such as `10MB`.
@@ -436,7 +445,7 @@
 ---@field conflicts? backstitch.Conflict[] The conflicts, if there is no plan.
 ---@field offers? backstitch.Offer[] Next steps, for buttons.
 
----@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"|"already_resumed"|"stale"
+---@alias backstitch.FailureKind "usage"|"not_found"|"refused"|"conflict"|"cancelled"|"store"|"failed"|"unknown_pause"|"session_closed"|"already_resumed"|"stale"|"missing_field"|"unknown_session"|"eval_timeout"
 
 ---@class backstitch.FailureMessage
 ---@field kind backstitch.FailureKind
@@ -462,6 +471,20 @@
 ---@field kind string `session`, `turn`, `subagent` or `call`.
 ---@field name string
 ---@field held boolean The frame that is held.
+
+---A call of a function that a program watches.
+---@class backstitch.FunctionCall
+---@field id integer
+---@field parent integer|nil Number of the call that made it.
+---@field function string
+---@field kind string `inline` or `proxy`.
+---@field thread string
+---@field args any Views of the arguments.
+---@field started backstitch.Time
+---@field ended backstitch.Time|nil
+---@field outcome string|nil `returned`, `raised` or `skipped`. Null: not over.
+---@field result any View of the result.
+---@field replSessions string[] Ids of its REPL sessions.
 
 ---A part of the target state that a restore does not cover.
 ---@class backstitch.Gap
@@ -547,6 +570,17 @@
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
 ---@alias backstitch.NotKept "too_large"|"unreadable"|"special"
+
+---@class backstitch.ObjectParams
+---@field cid string Content id: `sha256:<hash>`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---A stored value, as its program described it. Nothing of it is interpreted.
+---@class backstitch.ObjectResult
+---@field cid string
+---@field size integer In bytes.
+---@field view any `type`, `repr`, and possibly `length` and `fields`.
 
 ---A next step that a command takes.
 ---@class backstitch.Offer
@@ -761,6 +795,17 @@
 ---@field fails boolean True: the tool will refuse the call.
 ---@field why string|nil The reason why it is not certain, or fails.
 
+---A program that is, or was, connected.
+---@class backstitch.Program
+---@field id integer
+---@field pid integer
+---@field argv string[]
+---@field language string
+---@field cwd string
+---@field connected backstitch.Time
+---@field ended backstitch.Time|nil
+---@field calls backstitch.FunctionCall[] The newest calls, oldest first.
+
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
 
@@ -793,6 +838,97 @@
 
 ---@class backstitch.RemovedResult
 ---@field removed integer Number of breakpoints that were removed.
+
+---`backstitch/replChanged`: a session was opened or closed.
+---@class backstitch.ReplChanged
+---@field workspace backstitch.Text
+---@field seq integer
+---@field session backstitch.ReplSession
+
+---@class backstitch.ReplCloseParams
+---@field session string
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---An input with its output.
+---@class backstitch.ReplEntry
+---@field index integer From 1.
+---@field input string
+---@field output string The error, else the value. Empty: there is none.
+---@field stdout string Text that the evaluation printed.
+---@field isError boolean
+---@field cid string|nil Names the stored value.
+---@field time backstitch.Time
+---@field ms integer Duration in milliseconds.
+---@field shows string The parts to show: `error`, `both` (the printed text, then the value), `value`, `stdout` or `nothing`.
+
+---@class backstitch.ReplEvalParams
+---@field session string
+---@field input string As it was typed.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.ReplEvalResult
+---@field session backstitch.ReplSession
+---@field entry backstitch.ReplEntry
+
+---Conditions hold together.
+---@class backstitch.ReplListParams
+---@field search? string|nil Text in the function, or in the transcript.
+---@field status? string|nil `active` or `closed`.
+---@field from? string|nil Start of the session, as RFC 3339 has times.
+---@field to? string|nil
+---@field pause? string|nil For example `p7`.
+---@field call? integer|nil Number of a program's call.
+---@field limit? integer|nil The default is 50.
+---@field before? string|nil The last session of the page before.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---The newest first.
+---@class backstitch.ReplListResult
+---@field sessions backstitch.ReplSession[]
+---@field more boolean True: `before` with the last of these returns more.
+
+---`backstitch/replOutput`: an entry was added to a session.
+---@class backstitch.ReplOutput
+---@field workspace backstitch.Text
+---@field seq integer
+---@field session backstitch.ReplSession
+---@field entry backstitch.ReplEntry
+
+---A REPL at a pause.
+---@class backstitch.ReplSession
+---@field id string `<process number>-<start>`.
+---@field pause string For example `p7`.
+---@field pid integer Process number of the program, or of the agent.
+---@field process integer|nil Number of the program. Null: it is an agent's call.
+---@field function string The function that is paused, or the tool.
+---@field call integer|nil Number of the program's call.
+---@field language string `jq`, `python` or `javascript`.
+---@field started backstitch.Time
+---@field closed backstitch.Time|nil
+---@field reason string|nil The reason of its end.
+---@field status string `active` or `closed`.
+---@field entries integer Number of entries.
+
+---@class backstitch.ReplShowParams
+---@field session string
+---@field after? integer|nil Only entries after this number.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.ReplShowResult
+---@field session backstitch.ReplSession
+---@field entries backstitch.ReplEntry[]
+
+---@class backstitch.ReplStartParams
+---@field pause? string|nil For example `p7`. The default is the only held call.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.ReplStartResult
+---@field session backstitch.ReplSession
 
 ---@alias backstitch.Resolution "markers"|"current"|"target"|"left"
 
@@ -903,12 +1039,31 @@
 ---@class backstitch.ShowTimelineResult
 ---@field checkpoints backstitch.Checkpoint[]
 
+---A frame of a paused program's stack.
+---@class backstitch.SourceFrame
+---@field name string
+---@field path string
+---@field line integer From 1.
+---@field context string[] Lines of the source.
+---@field first integer From 1: the first line of `context`.
+---@field held boolean True for the frame that stands still.
+
 ---The checkpoints that were squashed into one.
 ---@class backstitch.Squashed
 ---@field checkpoints integer
 ---@field turns integer
 ---@field since backstitch.Time Time of the oldest of them.
 ---@field agents string[] Names of the agents.
+
+---@class backstitch.StackParams
+---@field pause string For example `p7`.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---@class backstitch.StackResult
+---@field pause string
+---@field frames backstitch.SourceFrame[] The innermost first.
+---@field sessions backstitch.ReplSession[] REPLs at this pause.
 
 ---State of the server for a workspace.
 ---@class backstitch.Status
@@ -1071,6 +1226,14 @@
 ---@field ["backstitch/pauses"] { params: backstitch.PausesParams, result: backstitch.PausesResult }
 ---@field ["backstitch/pause"] { params: backstitch.PauseDetailsParams, result: backstitch.PauseDetails }
 ---@field ["backstitch/predict"] { params: backstitch.PredictParams, result: backstitch.PredictResult }
+---@field ["backstitch/repl/start"] { params: backstitch.ReplStartParams, result: backstitch.ReplStartResult }
+---@field ["backstitch/repl/eval"] { params: backstitch.ReplEvalParams, result: backstitch.ReplEvalResult }
+---@field ["backstitch/repl/close"] { params: backstitch.ReplCloseParams, result: backstitch.ReplStartResult }
+---@field ["backstitch/repl/show"] { params: backstitch.ReplShowParams, result: backstitch.ReplShowResult }
+---@field ["backstitch/repl/list"] { params: backstitch.ReplListParams, result: backstitch.ReplListResult }
+---@field ["backstitch/repl/object"] { params: backstitch.ObjectParams, result: backstitch.ObjectResult }
+---@field ["backstitch/stack"] { params: backstitch.StackParams, result: backstitch.StackResult }
+---@field ["backstitch/calls"] { params: backstitch.CallsParams, result: backstitch.CallsResult }
 
 ---@class backstitch.Commands
 ---@field ["backstitch.rewind"] { params: backstitch.RewindParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
@@ -1092,6 +1255,7 @@
 ---@field ["backstitch.breakpoint.enable"] { params: backstitch.BreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
 ---@field ["backstitch.breakpoint.disable"] { params: backstitch.BreakpointParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
 ---@field ["backstitch.breakpoint.clear"] { params: backstitch.Where, result: backstitch.RemovedResult|backstitch.CommandFailed }
+---@field ["backstitch.breakpoint.list"] { params: backstitch.Where, result: backstitch.BreakpointsResult|backstitch.CommandFailed }
 ---@field ["backstitch.breakpoint.toggle"] { params: backstitch.ToggleBreakpointParams, result: backstitch.ToggleResult|backstitch.CommandFailed }
 ---@field ["backstitch.pause"] { params: backstitch.PauseParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
 ---@field ["backstitch.resume"] { params: backstitch.ResumeParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
@@ -1102,6 +1266,10 @@
 ---@field ["backstitch.inject"] { params: backstitch.InjectParams, result: backstitch.InjectResult|backstitch.CommandFailed }
 ---@field ["backstitch.back"] { params: backstitch.BackParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
 ---@field ["backstitch.inspect"] { params: backstitch.HeldParams, result: backstitch.PauseDetails|backstitch.CommandFailed }
+---@field ["backstitch.repl.start"] { params: backstitch.ReplStartParams, result: backstitch.ReplStartResult|backstitch.CommandFailed }
+---@field ["backstitch.repl.eval"] { params: backstitch.ReplEvalParams, result: backstitch.ReplEvalResult|backstitch.CommandFailed }
+---@field ["backstitch.repl.close"] { params: backstitch.ReplCloseParams, result: backstitch.ReplStartResult|backstitch.CommandFailed }
+---@field ["backstitch.repl.list"] { params: backstitch.ReplListParams, result: backstitch.ReplListResult|backstitch.CommandFailed }
 
 ---@class backstitch.Notifications
 ---@field ["backstitch/didCheckpoint"] backstitch.DidCheckpoint
@@ -1115,6 +1283,8 @@
 ---@field ["backstitch/didResume"] backstitch.DidResume
 ---@field ["backstitch/breakpointsChanged"] backstitch.BreakpointsChanged
 ---@field ["backstitch/didHit"] backstitch.DidHit
+---@field ["backstitch/replOutput"] backstitch.ReplOutput
+---@field ["backstitch/replChanged"] backstitch.ReplChanged
 
 return {
   --- The server's commands.
@@ -1138,6 +1308,7 @@ return {
     'backstitch.breakpoint.enable',
     'backstitch.breakpoint.disable',
     'backstitch.breakpoint.clear',
+    'backstitch.breakpoint.list',
     'backstitch.breakpoint.toggle',
     'backstitch.pause',
     'backstitch.resume',
@@ -1148,6 +1319,10 @@ return {
     'backstitch.inject',
     'backstitch.back',
     'backstitch.inspect',
+    'backstitch.repl.start',
+    'backstitch.repl.eval',
+    'backstitch.repl.close',
+    'backstitch.repl.list',
   },
   --- Notifications from the server.
   notifications = {
@@ -1162,5 +1337,7 @@ return {
     'backstitch/didResume',
     'backstitch/breakpointsChanged',
     'backstitch/didHit',
+    'backstitch/replOutput',
+    'backstitch/replChanged',
   },
 }

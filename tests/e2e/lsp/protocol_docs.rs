@@ -21,8 +21,8 @@ fn server() -> std::path::PathBuf {
 fn names(text: &str, start: &str) -> BTreeSet<String> {
     let after = |at: usize| {
         let rest = &text[at + start.len()..];
-        let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '.');
-        let name = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '.' && c != '/');
+        let name = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']);
         format!("{start}{name}")
     };
     text.match_indices(start).map(|(at, _)| after(at)).collect()
@@ -88,6 +88,8 @@ fn every_documented_request_is_answered() {
             "did",
             "changedOnDisk",
             "breakpointsChanged",
+            "replOutput",
+            "replChanged",
             "timelineChanged",
             "status",
             "unreadable",
@@ -405,7 +407,49 @@ fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
     client.command("backstitch.breakpoint.remove", id);
     client.command("backstitch.pause", json!({}));
     client.command("backstitch.breakpoint.list", json!({}));
+    repls(world, agent, client);
     client.command("backstitch.breakpoint.clear", json!({}));
+}
+
+/// Sends everything about REPLs.
+fn repls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    let input = json!({"command": "make", "description": "x"});
+    let hook = HeldHook::start(world, &before(agent, "repl", "Bash", &input), 600);
+    let is_held = |client: &mut Client<'_>| {
+        let pauses = client.ok("backstitch/pauses", json!({}));
+        pauses["pauses"].as_array().and_then(|all| {
+            let held = all.iter().find(|pause| pause["state"] == "held");
+            held.map(|pause| pause["id"].clone())
+        })
+    };
+    let pause = loop {
+        if let Some(pause) = is_held(client) {
+            break pause;
+        }
+    };
+    let started = client.ok("backstitch/repl/start", json!({"pause": pause}));
+    let session = started["session"]["id"].clone();
+    let asked = json!({"session": session, "input": ".call.tool"});
+    client.ok("backstitch/repl/eval", asked.clone());
+    client.ok("backstitch/repl/show", json!({"session": session}));
+    client.ok("backstitch/repl/list", json!({"pause": pause}));
+    client.ok("backstitch/stack", json!({"pause": pause}));
+    client.ok("backstitch/calls", json!({}));
+    client.fails("backstitch/repl/object", json!({"cid": "sha256:0"}));
+    client
+        .shapes
+        .answered
+        .insert("backstitch/repl/object".to_owned());
+    client.ok("backstitch/repl/close", json!({"session": session}));
+    let started = client.command("backstitch.repl.start", json!({"pause": pause}));
+    let session = started["session"]["id"].clone();
+    let asked = json!({"session": session, "input": ".call.tool"});
+    client.command("backstitch.repl.eval", asked);
+    client.command("backstitch.repl.list", json!({}));
+    client.command("backstitch.repl.close", json!({"session": session}));
+    client.command("backstitch.resume", json!({"pause": pause}));
+    hook.answer();
 }
 
 fn root_beside(world: &World) -> String {

@@ -10,6 +10,7 @@ mod line_ends;
 mod packaging;
 mod readme_picture;
 mod reload;
+mod repl;
 mod review;
 pub mod rig;
 mod servers;

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { asArguments } from "../commands/arguments.ts";
+import type { ReplPanel } from "../repl/panel.ts";
 import type { Where } from "../server/protocol.ts";
 import type { Decisions } from "./decide.ts";
 import type { Held } from "./held.ts";
@@ -11,7 +12,7 @@ import * as stops from "./stops.ts";
 
 type Run = (...given: unknown[]) => unknown;
 
-export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions) {
+export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions, repl: ReplPanel) {
   const step =
     (how: string): Run =>
     (argument) =>
@@ -29,6 +30,10 @@ export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions) {
     "backstitch.breakpoint.clear": async (argument: unknown) =>
       ctx.execute("backstitch.breakpoint.clear", await ctx.about(asArguments<Where>(argument))),
     "backstitch.breakpoint.list": () => vscode.commands.executeCommand("backstitch.breakpoints.focus"),
+    "backstitch.repl.start": (argument: unknown) => repl.start(asArguments<{ pause?: string }>(argument)),
+    "backstitch.repl.eval": (argument: unknown) => repl.evaluate(asArguments<{ session?: string }>(argument)),
+    "backstitch.repl.close": (argument: unknown) => repl.close(asArguments<{ session?: string }>(argument)),
+    "backstitch.repl.list": () => repl.open(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
       void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent is held"));

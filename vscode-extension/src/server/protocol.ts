@@ -38,6 +38,8 @@ export type {
   PlannedTurn,
   PredictResult,
   Requests,
+  ReplEntry,
+  ReplSession,
   RestoreResult,
   ReviewHunk,
   SessionsResult,

@@ -1,0 +1,264 @@
+--- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any more.
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('backstitch.repl')
+local NAME = 'backstitch-repl://'
+--- Height of the input in lines.
+local HEIGHT = 3
+
+---@class backstitch.ReplView
+---@field session string
+---@field client integer
+---@field transcript integer Buffer.
+---@field input? integer Buffer; nil once the session is closed.
+---@field shown table<integer, true> Numbers of the entries that are shown.
+---@field history string[] Inputs, oldest first.
+---@field at integer Place in the history; behind its end: the line that is typed.
+---@field draft string
+
+--- Views by session.
+---@type table<string, backstitch.ReplView>
+local views = {}
+
+---@param view backstitch.ReplView
+---@param text string
+---@param group string
+---@param mark? string In front of the first line.
+local function append(view, text, group, mark)
+  local buf = view.transcript
+  if not vim.api.nvim_buf_is_valid(buf) or text == '' then
+    return
+  end
+  local lines = vim.split((text:gsub('\n$', '')), '\n', { plain = true })
+  for i, line in ipairs(lines) do
+    lines[i] = (mark and (i == 1 and mark or '  ') or '') .. words.line(line)
+  end
+  local count = vim.api.nvim_buf_line_count(buf)
+  local is_empty = count == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ''
+  local first = is_empty and 0 or count
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, first, -1, false, lines)
+  vim.bo[buf].modifiable = false
+  for i = first, first + #lines - 1 do
+    vim.api.nvim_buf_set_extmark(buf, namespace, i, 0, { line_hl_group = group })
+  end
+  for _, window in ipairs(vim.fn.win_findbuf(buf)) do
+    vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buf), 0 })
+  end
+end
+
+---@param view backstitch.ReplView
+---@param entry backstitch.ReplEntry
+local function add(view, entry)
+  if view.shown[entry.index] then
+    return
+  end
+  view.shown[entry.index] = true
+  append(view, entry.input, 'BackstitchPrompt', '> ')
+  append(view, entry.stdout, 'BackstitchDim')
+  append(view, entry.output, entry.isError and 'ErrorMsg' or 'Normal')
+end
+
+---@param view backstitch.ReplView
+---@param session backstitch.ReplSession
+local function close(view, session)
+  local reason = words.given(session.reason) or 'it was closed'
+  append(view, ('-- closed: %s --'):format(reason), 'BackstitchDim')
+  local input = view.input
+  view.input = nil
+  if input and vim.api.nvim_buf_is_valid(input) then
+    vim.cmd.stopinsert()
+    vim.api.nvim_buf_delete(input, { force = true })
+  end
+end
+
+---@param view backstitch.ReplView
+local function send(view)
+  local input = view.input
+  if not input then
+    return
+  end
+  local text = table.concat(vim.api.nvim_buf_get_lines(input, 0, -1, false), '\n')
+  if text:match('^%s*$') then
+    return
+  end
+  vim.api.nvim_buf_set_lines(input, 0, -1, false, { '' })
+  table.insert(view.history, text)
+  view.at = #view.history + 1
+  task.run(function()
+    local client = assert(vim.lsp.get_client_by_id(view.client), 'the server has ended')
+    local params = { session = view.session, input = text, workspace = server.root_of(client) }
+    ---@type backstitch.ReplEvalResult
+    local done = server.request(client, 'backstitch/repl/eval', params)
+    add(view, done.entry)
+  end)
+end
+
+--- Takes an input of the history, at the edges of the text.
+---@param view backstitch.ReplView
+---@param by integer
+local function recall(view, by)
+  local input = view.input
+  if not input then
+    return
+  end
+  local at = view.at + by
+  if at < 1 or at > #view.history + 1 then
+    return
+  end
+  if view.at == #view.history + 1 then
+    view.draft = table.concat(vim.api.nvim_buf_get_lines(input, 0, -1, false), '\n')
+  end
+  view.at = at
+  local text = view.history[at] or view.draft
+  local lines = vim.split(text, '\n', { plain = true })
+  vim.api.nvim_buf_set_lines(input, 0, -1, false, lines)
+  vim.api.nvim_win_set_cursor(0, { #lines, #lines[#lines] })
+end
+
+---@param view backstitch.ReplView
+---@param language string
+local function open_input(view, language)
+  local buf = vim.api.nvim_create_buf(false, true)
+  view.input = buf
+  vim.bo[buf].bufhidden = 'wipe'
+  vim.api.nvim_buf_set_name(buf, NAME .. view.session .. '/input')
+  vim.cmd(('belowright %dsplit'):format(HEIGHT))
+  vim.api.nvim_win_set_buf(0, buf)
+  vim.wo.winfixheight = true
+  vim.bo[buf].filetype = language
+  for _, mode in ipairs({ 'n', 'i' }) do
+    vim.keymap.set(mode, '<CR>', function()
+      send(view)
+    end, { buffer = buf, desc = 'Evaluate' })
+  end
+  for _, key in ipairs({ '<S-CR>', '<C-J>' }) do
+    vim.keymap.set('i', key, '<CR>', { buffer = buf, desc = 'New line' })
+  end
+  for key, by in pairs({ ['<Up>'] = -1, ['<Down>'] = 1 }) do
+    vim.keymap.set({ 'n', 'i' }, key, function()
+      local row = vim.api.nvim_win_get_cursor(0)[1]
+      local edge = by < 0 and 1 or vim.api.nvim_buf_line_count(buf)
+      if row == edge then
+        recall(view, by)
+      else
+        vim.cmd.normal({ by < 0 and 'gk' or 'gj', bang = true })
+      end
+    end, { buffer = buf, desc = 'Earlier or later input' })
+  end
+  vim.keymap.set('n', 'q', function()
+    M.leave(view.session)
+  end, { buffer = buf, nowait = true, desc = 'Close' })
+end
+
+--- Closes the windows of a session. It stays open until its pause is over.
+---@param session string
+function M.leave(session)
+  local view = views[session]
+  if not view then
+    return
+  end
+  views[session] = nil
+  for _, buf in ipairs({ view.input, view.transcript }) do
+    if buf and vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+end
+
+--- Shows a session: its transcript, and the input unless it is closed.
+---@async
+---@param client vim.lsp.Client
+---@param id string
+function M.show(client, id)
+  ---@type backstitch.ReplShowResult
+  local found = server.request(client, 'backstitch/repl/show', { session = id, workspace = server.root_of(client) })
+  M.leave(id)
+  local buf = vim.api.nvim_create_buf(false, true)
+  ---@type backstitch.ReplView
+  local view = { session = id, client = client.id, transcript = buf, shown = {}, history = {}, at = 1, draft = '' }
+  views[id] = view
+  vim.bo[buf].modifiable = false
+  vim.api.nvim_buf_set_name(buf, NAME .. id)
+  vim.cmd('botright split')
+  vim.api.nvim_win_set_buf(0, buf)
+  local session = found.session
+  vim.wo.winbar = (' %s at %s of %s')
+    :format(session.language, session.pause, words.line(session['function']))
+    :gsub('%%', '%%%%')
+  vim.keymap.set('n', 'q', function()
+    M.leave(id)
+  end, { buffer = buf, nowait = true, desc = 'Close' })
+  for _, entry in ipairs(found.entries) do
+    table.insert(view.history, entry.input)
+    add(view, entry)
+  end
+  view.at = #view.history + 1
+  if session.status == 'active' then
+    open_input(view, session.language)
+    vim.cmd.startinsert()
+  else
+    close(view, session)
+  end
+end
+
+--- Opens a REPL at a held call: the one that is open, or a new one.
+---@async
+---@param client vim.lsp.Client
+---@param pause string
+function M.open(client, pause)
+  local at = { pause = pause, status = 'active', workspace = server.root_of(client) }
+  ---@type backstitch.ReplListResult
+  local found = server.request(client, 'backstitch/repl/list', at)
+  local there = found.sessions[1]
+  if not there then
+    local params = { pause = pause, workspace = server.root_of(client) }
+    ---@type backstitch.ReplStartResult
+    local started = server.request(client, 'backstitch/repl/start', params)
+    there = started.session
+  end
+  M.show(client, there.id)
+end
+
+--- Lists sessions, and shows the chosen one.
+---@async
+---@param client vim.lsp.Client
+---@param search? string
+function M.list(client, search)
+  local params = { search = search, workspace = server.root_of(client) }
+  ---@type backstitch.ReplListResult
+  local found = server.request(client, 'backstitch/repl/list', params)
+  if #found.sessions == 0 then
+    task.fail({ message = 'no REPL session', hint = ':Backstitch repl opens one at a held call' })
+  end
+  local chosen = task.select(found.sessions, {
+    prompt = 'REPL sessions:',
+    kind = 'backstitch.repl',
+    format_item = function(session)
+      local count = words.count(session.entries, 'line')
+      return ('%s  %s  %s  %s'):format(session.id, session.status, words.line(session['function']), count)
+    end,
+  })
+  M.show(client, chosen.id)
+end
+
+function M.enable()
+  server.on('backstitch/replOutput', function(params)
+    local view = views[params.session.id]
+    if view then
+      add(view, params.entry)
+    end
+  end)
+  server.on('backstitch/replChanged', function(params)
+    local view = views[params.session.id]
+    if view and params.session.status == 'closed' then
+      close(view, params.session)
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,414 @@
+// Pauses a Node program, and answers questions at the spot. The program's thread sleeps while it is paused; a worker has the
+// bridge, and wakes it for each input.
+"use strict";
+
+const crypto = require("node:crypto");
+const path = require("node:path");
+const util = require("node:util");
+const vm = require("node:vm");
+const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_threads");
+
+/** Milliseconds of a poll. */
+const WAIT = 20_000;
+/** Characters of a result. */
+const MAX_RESULT = 100_000;
+/** Bytes of a value that is kept. */
+const MAX_BYTES = 8 << 20;
+
+class Raised extends Error {
+  constructor(message) {
+    super(message);
+    this.name = "Raised";
+  }
+}
+
+class BridgeLost extends Error {
+  constructor(message) {
+    super(message);
+    this.name = "BridgeLost";
+  }
+}
+
+let program;
+
+function on({ binary = process.env.BACKSTITCH_BIN || "backstitch", lost = "raise" } = {}) {
+  program ??= new Program(binary, lost);
+}
+
+function off() {
+  program?.end();
+  program = undefined;
+}
+
+function isOn() {
+  return program !== undefined;
+}
+
+/** Calls a function. Breakpoints can stop before the call, and after it. */
+function call(f, ...args) {
+  return program === undefined || program.isBusy ? f(...args) : program.call(nameOf(f), f, undefined, args, "inline");
+}
+
+/** Returns a function or an object whose calls are watched. */
+function watch(target, name = nameOf(target)) {
+  return new Proxy(target, {
+    apply(f, self, args) {
+      if (program === undefined || program.isBusy) return Reflect.apply(f, self, args);
+      return program.call(name, f, self, args, "proxy");
+    },
+    get(object, key) {
+      const value = Reflect.get(object, key, object);
+      if (typeof value !== "function" || typeof key === "symbol" || key === "constructor") return value;
+      const descriptor = Reflect.getOwnPropertyDescriptor(object, key);
+      // what cannot be changed has to be itself
+      if (descriptor !== undefined && !descriptor.configurable && !descriptor.writable) return value;
+      return (...args) =>
+        program === undefined || program.isBusy
+          ? Reflect.apply(value, object, args)
+          : program.call(`${name}.${key}`, value, object, args, "proxy");
+    },
+  });
+}
+
+/** Stands still. `evaluate`: `s => eval(s)` gives inputs the names of the place. */
+function pause(label = "pause", evaluate = undefined) {
+  if (program !== undefined && !program.isBusy) program.pause(String(label), evaluate);
+}
+
+function nameOf(f) {
+  return typeof f === "function" && f.name !== "" ? f.name : (f?.constructor?.name ?? "anonymous");
+}
+
+class Program {
+  isBusy = false;
+  parent = null;
+  sessions = new Map();
+  inbox = [];
+  number = 0;
+
+  constructor(binary, lost) {
+    this.lost = lost;
+    const { port1, port2 } = new MessageChannel();
+    const signal = new SharedArrayBuffer(4);
+    this.port = port1;
+    this.ready = new Int32Array(signal);
+    const started = Math.round((Date.now() - process.uptime() * 1000) * 1000);
+    const hello = { pid: process.pid, started, argv: process.argv, language: "javascript", cwd: process.cwd() };
+    this.worker = new Worker(path.join(__dirname, "worker.js"), {
+      workerData: { binary, hello, port: port2, signal },
+      transferList: [port2],
+      stdout: false,
+      stderr: false,
+    });
+    this.worker.unref();
+    port1.unref();
+    const said = this.wait((message) => message.id === "hello");
+    this.timeout = said.result?.evalTimeoutMs ?? 30_000;
+  }
+
+  /** Sleeps until a message comes that is wanted. Others stay in the inbox. */
+  wait(isWanted) {
+    for (;;) {
+      const at = this.inbox.findIndex(isWanted);
+      if (at >= 0) return this.inbox.splice(at, 1)[0];
+      const seen = Atomics.load(this.ready, 0);
+      const received = receiveMessageOnPort(this.port);
+      if (received === undefined) {
+        Atomics.wait(this.ready, 0, seen, 1000);
+        continue;
+      }
+      const { message } = received;
+      if (message.method === "repl/closed") this.sessions.delete(message.params.session);
+      else if (message.over === true) throw new BridgeLost(message.lost);
+      else this.inbox.push(message);
+    }
+  }
+
+  send(method, params) {
+    this.number += 1;
+    const id = this.number;
+    this.port.postMessage({ id, method, params });
+    return id;
+  }
+
+  /** Asks the bridge; another one if it dies meanwhile. */
+  ask(method, params) {
+    for (;;) {
+      const id = this.send(method, params);
+      const answer = this.wait((message) => message.id === id || message.open?.includes(id));
+      if (answer.open !== undefined) continue;
+      if (answer.error !== undefined) {
+        const error = new Error(answer.error.message);
+        error.code = answer.error.code;
+        throw error;
+      }
+      return answer.result;
+    }
+  }
+
+  guarded(act, otherwise) {
+    try {
+      return act();
+    } catch (error) {
+      if (!(error instanceof BridgeLost) || this.lost === "raise") throw error;
+      process.emitWarning(`backstitch: ${error.message}; the program goes on unwatched`);
+      return otherwise;
+    }
+  }
+
+  call(name, f, self, args, kind) {
+    const began = this.guarded(
+      () =>
+        this.ask("call/begin", {
+          function: name,
+          kind,
+          args: Object.fromEntries(args.map((each, at) => [`${at}`, this.shown(each, 200)])),
+          thread: "main",
+          parent: this.parent,
+          stack: stack(),
+        }),
+      {},
+    );
+    let given = args;
+    if (began.pause) {
+      const names = { args, self };
+      const action = this.hold(began.pause, undefined, names);
+      if (action.kind === "skip" || action.kind === "replace") {
+        const value = action.kind === "skip" ? undefined : this.value(action.value, undefined, names);
+        this.ended(began.call, name, "skipped", value);
+        return value;
+      }
+      if (action.kind === "raise") {
+        this.ended(began.call, name, "raised", undefined);
+        throw new Raised(action.error);
+      }
+      if (action.kind === "modify") {
+        given = [...args];
+        const changes = action.args?.args ?? action.args ?? {};
+        for (const [at, source] of Object.entries(changes)) given[Number(at)] = this.value(source, undefined, names);
+      }
+    }
+    const outer = this.parent;
+    this.parent = began.call ?? outer;
+    let result;
+    try {
+      result = Reflect.apply(f, self, given);
+    } catch (error) {
+      this.parent = outer;
+      return this.after(began.call, name, "raised", error, given);
+    }
+    this.parent = outer;
+    return this.after(began.call, name, "returned", result, given);
+  }
+
+  after(call, name, outcome, result, args) {
+    const pause = this.ended(call, name, outcome, result);
+    const action = pause ? this.hold(pause, undefined, { args, result }) : { kind: "continue" };
+    if (action.kind === "replace") return this.value(action.value, undefined, { args, result });
+    if (action.kind === "raise") throw new Raised(action.error);
+    if (outcome === "raised") throw result;
+    return result;
+  }
+
+  ended(call, name, outcome, result) {
+    if (call === undefined) return undefined;
+    const params = { call, function: name, outcome, result: this.shown(result, 200), thread: "main", stack: stack() };
+    return this.guarded(() => this.ask("call/end", params), {}).pause;
+  }
+
+  pause(label, evaluate) {
+    const params = { label, thread: "main", call: this.parent, stack: stack() };
+    const { pause } = this.guarded(() => this.ask("pause/open", params), {});
+    if (!pause) return;
+    const action = this.hold(pause, evaluate, {});
+    if (action.kind === "raise") throw new Raised(action.error);
+  }
+
+  /** Sleeps until there is an action, and evaluates what is asked meanwhile. */
+  hold(pause, evaluate, names) {
+    const params = { pause, waitMs: WAIT };
+    let action = this.send("pause/poll", params);
+    let asks = this.send("repl/poll", params);
+    for (;;) {
+      const is = (message, id) => message.id === id || message.open?.includes(id);
+      const answer = this.wait((message) => is(message, action) || is(message, asks));
+      if (answer.open !== undefined) {
+        // another bridge
+        try {
+          this.ask("pause/take", { pause });
+        } catch (error) {
+          if (error instanceof BridgeLost) throw error;
+        }
+        action = this.send("pause/poll", params);
+        asks = this.send("repl/poll", params);
+      } else if (answer.id === action) {
+        if (answer.error !== undefined) return { kind: "continue" };
+        if (answer.result.action !== null) return answer.result.action;
+        action = this.send("pause/poll", params);
+      } else {
+        const asked = answer.result;
+        if (asked?.evalId != null) this.evaluate(asked, evaluate, names);
+        asks = this.send("repl/poll", params);
+      }
+    }
+  }
+
+  evaluate(asked, evaluate, names) {
+    const { evalId, pause, session, expression } = asked;
+    const { out, restore } = capture();
+    let answer = { result: "", error: null };
+    this.isBusy = true;
+    try {
+      const value = this.run(session, expression, evaluate, names);
+      answer.result = this.shown(value, MAX_RESULT);
+      if (value !== undefined && value !== null) Object.assign(answer, stored(value), { view: this.view(value) });
+      if (value === undefined && isStatement(expression)) answer.result = "";
+    } catch (error) {
+      answer = { result: "", error: errorText(error) };
+    } finally {
+      this.isBusy = false;
+      restore();
+    }
+    try {
+      this.ask("repl/result", { evalId, pause, session, stdout: out(), ...answer });
+    } catch (error) {
+      // its session is closed: the result is nobody's
+      if (error instanceof BridgeLost) throw error;
+    }
+  }
+
+  /** With the names of the place if it gave `eval`, else with globals of its own for each session. */
+  run(session, expression, evaluate, names) {
+    let context = this.sessions.get(session);
+    if (context === undefined) {
+      context = vm.createContext(Object.assign(Object.create(globalThis), { console, process, require, ...names }));
+      this.sessions.set(session, context);
+    }
+    if (evaluate === undefined) return vm.runInContext(wrapped(expression), context, { filename: "<repl>" });
+    return evaluate(wrapped(expression));
+  }
+
+  value(source, evaluate, names) {
+    if (typeof source !== "string") return source;
+    this.isBusy = true;
+    try {
+      return this.run(`value ${this.number}`, source, evaluate, names);
+    } catch (error) {
+      throw new Raised(errorText(error));
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  shown(value, limit) {
+    const before = this.isBusy;
+    this.isBusy = true;
+    try {
+      const text = util.inspect(value, { depth: 4, maxStringLength: limit, breakLength: 100 });
+      return text.length > limit ? `${text.slice(0, limit)}… (${text.length} characters)` : text;
+    } catch (error) {
+      return `<unprintable: ${error?.name ?? "error"}>`;
+    } finally {
+      this.isBusy = before;
+    }
+  }
+
+  view(value, depth = 2) {
+    const made = { type: value === null ? "null" : (value?.constructor?.name ?? typeof value), repr: this.shown(value, 1000) };
+    try {
+      if (typeof value?.length === "number") made.length = value.length;
+      if (depth > 0 && typeof value === "object" && value !== null) {
+        const fields = Object.entries(value).slice(0, 50);
+        if (fields.length > 0) made.fields = Object.fromEntries(fields.map(([name, each]) => [name, this.view(each, depth - 1)]));
+      }
+    } catch {
+      // a getter that throws
+    }
+    return made;
+  }
+
+  end() {
+    this.port.postMessage({ end: true });
+  }
+}
+
+/** An object literal is an expression. */
+function wrapped(expression) {
+  const text = expression.trim();
+  if (!text.startsWith("{")) return expression;
+  try {
+    new vm.Script(`(${text})`);
+    return `(${text})`;
+  } catch {
+    return expression;
+  }
+}
+
+function isStatement(expression) {
+  try {
+    new vm.Script(`(${expression}\n)`);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function errorText(error) {
+  if (!(error instanceof Error) && typeof error?.stack !== "string") return `Uncaught ${util.inspect(error)}`;
+  const lines = String(error.stack).split("\n");
+  const own = lines.findIndex((line) => line.includes(__dirname) || line.includes("node:vm"));
+  return (own > 0 ? lines.slice(0, own) : lines).join("\n");
+}
+
+/** What an evaluation prints goes into its transcript. */
+function capture() {
+  const parts = [];
+  const undo = [process.stdout, process.stderr].map((stream) => {
+    const own = Object.getOwnPropertyDescriptor(stream, "write");
+    stream.write = (chunk, encoding, done) => {
+      parts.push(typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8"));
+      const then = typeof encoding === "function" ? encoding : done;
+      if (typeof then === "function") process.nextTick(then);
+      return true;
+    };
+    return () => {
+      delete stream.write;
+      if (own !== undefined) Object.defineProperty(stream, "write", own);
+    };
+  });
+  return {
+    out: () => parts.join("").slice(0, 1 << 20),
+    restore: () => {
+      for (const each of undo) each();
+    },
+  };
+}
+
+function stored(value) {
+  try {
+    const bytes = require("node:v8").serialize(value);
+    if (bytes.length > MAX_BYTES) return {};
+    const cid = `sha256:${crypto.createHash("sha256").update(bytes).digest("hex")}`;
+    return { cid, data: bytes.toString("base64") };
+  } catch {
+    return {};
+  }
+}
+
+/** The frames of the program, outermost first. */
+function stack() {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 200;
+  const { stack: text } = new Error();
+  Error.stackTraceLimit = stackTraceLimit;
+  const frames = [];
+  for (const line of String(text).split("\n").slice(1)) {
+    const found = /^\s*at (?:(.*?) \()?(?:file:\/\/)?(\/.*?):(\d+):\d+\)?$/.exec(line);
+    if (found === null || found[2].startsWith(__dirname)) continue;
+    frames.push({ name: found[1] ?? "<anonymous>", path: found[2], line: Number(found[3]), context: [], first: 0 });
+  }
+  return frames.reverse();
+}
+
+module.exports = { BridgeLost, Raised, call, isOn, off, on, pause, watch };
+if (/^(on|1|true)$/i.test(process.env.BACKSTITCH ?? "")) on();

@@ -1,0 +1,84 @@
+// The thread beside the program: it owns the bridge, and waits for messages while the program stands still.
+"use strict";
+
+const { spawn } = require("node:child_process");
+const { workerData } = require("node:worker_threads");
+
+/** Attempts to start another bridge. */
+const TRIES = 3;
+
+const { binary, hello, port, signal } = workerData;
+const ready = new Int32Array(signal);
+let child;
+let tries = 0;
+const waiting = new Map();
+
+/** Hands a message to the program, which may sleep. */
+function post(message) {
+  port.postMessage(message);
+  Atomics.add(ready, 0, 1);
+  Atomics.notify(ready, 0);
+}
+
+function start() {
+  child = spawn(binary, ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true });
+  child.unref();
+  let rest = "";
+  child.stdin.on("error", () => undefined);
+  child.on("error", (error) => lost(String(error)));
+  child.on("exit", () => lost("the bridge has ended"));
+  child.stdout.setEncoding("utf8");
+  child.stdout.on("data", (text) => {
+    rest += text;
+    const lines = rest.split("\n");
+    rest = lines.pop();
+    for (const line of lines) take(line);
+  });
+  send({ id: "hello", method: "hello", params: hello });
+}
+
+function take(line) {
+  let message;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    return;
+  }
+  if (message.id === "hello") tries = 0;
+  waiting.delete(message.id);
+  post(message);
+}
+
+function send({ id, method, params }) {
+  if (id !== undefined) waiting.set(id, true);
+  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+}
+
+function lost(why) {
+  if (child === undefined) return;
+  child = undefined;
+  const open = [...waiting.keys()];
+  waiting.clear();
+  tries += 1;
+  if (tries > TRIES) {
+    post({ lost: why, open, over: true });
+    return;
+  }
+  setTimeout(() => {
+    start();
+    post({ lost: why, open, over: false });
+  }, 20 * tries);
+}
+
+start();
+port.on("message", (message) => {
+  if (message.end === true) {
+    const own = child;
+    child = undefined;
+    own?.stdin.end();
+    port.close();
+    return;
+  }
+  if (child === undefined) setTimeout(() => port.emit("message", message), 20);
+  else send(message);
+});

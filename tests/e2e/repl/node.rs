@@ -1,0 +1,117 @@
+//! Node programs that pause.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::control::Watcher;
+use crate::support::World;
+
+/// Node of the editors' rig, or of this machine.
+fn node() -> Option<PathBuf> {
+    let own =
+        std::env::var_os("BACKSTITCH_TEST_EDITORS").map(|dir| PathBuf::from(dir).join("bin/node"));
+    own.filter(|path| path.exists()).or_else(|| {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|dir| dir.join("node"))
+            .find(|path| path.exists())
+    })
+}
+
+fn outputs(world: &World, pause: &str, inputs: &[&str]) -> Vec<Value> {
+    inputs
+        .iter()
+        .map(|input| world.json(["repl", pause, "-e", input])["entry"].clone())
+        .collect()
+}
+
+/// S5-001, S5-090: local names by `eval`, output, errors; breakpoints at functions; a call is skipped with a value.
+#[test]
+fn a_node_program() {
+    let Some(node) = node() else {
+        eprintln!("skipped: a_node_program: no node is here");
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        return;
+    };
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/clients/js");
+    let source = format!(
+        "const bs = require({client:?});
+bs.on();
+function plan(x, y) {{ return x * y; }}
+class Model {{ add(n) {{ return (this.n = (this.n ?? 0) + n); }} }}
+const model = bs.watch(new Model());
+function main() {{
+  const state = {{ step: 1 }};
+  bs.pause('planning', (s) => eval(s));
+  console.log('state', state.step);
+  console.log(bs.call(plan, 3, 4));
+  console.log(bs.call(plan, 5, 6));
+  console.log(model.add(2), model instanceof Model);
+  try {{ bs.call(plan, 1, 1); }} catch (error) {{ console.log(error.name, error.message); }}
+}}
+main();
+bs.off();
+"
+    );
+    world.write("program.js", &source);
+    let mut watcher = Watcher::start(&world);
+    let child = world
+        .command(&node)
+        .arg("program.js")
+        .env("BACKSTITCH_BIN", crate::support::binary::path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("node");
+    let pause = watcher.until("held");
+    assert_eq!(pause["agent"], "javascript");
+    let entries = outputs(
+        &world,
+        "p1",
+        &[
+            "state",
+            "state.step = 7",
+            "console.log('hi')",
+            "nope",
+            "1 +",
+            "{a: [1, 2]}",
+            "'a\\u0000ü'",
+            "({get x() { throw 1 }})",
+        ],
+    );
+    let text = |at: usize| entries[at]["output"].as_str().expect("text");
+    assert_eq!((text(0), text(1)), ("{ step: 1 }", "7"));
+    assert_eq!(entries[2]["stdout"], "hi\n");
+    assert!(
+        text(3).starts_with("ReferenceError: nope is not defined") && entries[3]["isError"] == true
+    );
+    assert!(text(4).starts_with("SyntaxError"), "{}", text(4));
+    assert_eq!((text(5), text(6)), ("{ a: [ 1, 2 ] }", "'a\\x00ü'"));
+    assert!(text(7).contains("Getter"), "{}", text(7));
+    assert!(
+        entries[5]["cid"]
+            .as_str()
+            .is_some_and(|cid| cid.starts_with("sha256:"))
+    );
+    world.ok(["breakpoint", "add", "function", "plan"]);
+    world.ok(["resume"]);
+    watcher.until("held");
+    assert_eq!(outputs(&world, "p2", &["args"])[0]["output"], "[ 3, 4 ]");
+    world.write("args.json", "{\"0\": \"args[1] * 10\"}");
+    world.ok(["resume", "--input", "args.json"]);
+    watcher.until("held");
+    world.ok(["skip", "--value", "'instead'"]);
+    watcher.until("held");
+    world.ok(["deny", "-m", "not this one"]);
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "state 7\n160\ninstead\n2 true\nRaised not this one\n"
+    );
+    assert_eq!(world.json(["pauses"])["pauses"], Value::Array(Vec::new()));
+}
