@@ -20,7 +20,7 @@ use super::rpc::{self, Message, Refusal};
 use crate::control::condition;
 
 /// Maximum time of a poll.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 /// Interval at which a poll for evaluations looks for one.
 const LOOK: Duration = Duration::from_millis(5);
 /// Time in which a face has to show a pause, else nobody watches.
@@ -372,7 +372,7 @@ impl Shared {
             let Some(why) = stops_function(&breakpoint, &facts) else {
                 continue;
             };
-            if !self.holds(&control, &breakpoint, program, stop) {
+            if !Self::holds(&control, &breakpoint, program, stop) {
                 continue;
             }
             let Some(hits) = control.count_hit(breakpoint.id)? else {
@@ -404,7 +404,6 @@ impl Shared {
 
     /// True if the condition of a breakpoint holds. One that fails counts as met, and is noted.
     fn holds(
-        &self,
         control: &Control,
         breakpoint: &Breakpoint,
         program: &Connected,

@@ -82,16 +82,15 @@ impl Talk<'_> {
             loop {
                 let shown = if input.is_empty() { &*prompt } else { "... " };
                 match editor.readline(shown) {
-                    Ok(line) => match line.strip_suffix('\\') {
-                        Some(line) => {
+                    Ok(line) => {
+                        if let Some(line) = line.strip_suffix('\\') {
                             input.push_str(line);
                             input.push('\n');
-                        }
-                        None => {
+                        } else {
                             input.push_str(&line);
                             break;
                         }
-                    },
+                    }
                     Err(ReadlineError::Interrupted) => input.clear(),
                     Err(ReadlineError::Eof) => return Ok(()),
                     Err(error) => return Err(failed(error)),

@@ -1,6 +1,7 @@
 //! Evaluation of inputs at a held call: jq on the call, shell commands, and changes of its input. It runs in a child of the
 //! hook, which can be killed without harm to the hold.
 
+use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -459,7 +460,7 @@ fn run_in_shell(
     let status = started.wait()?;
     let mut text = String::from_utf8_lossy(&printed).into_owned();
     if left_out > 0 {
-        text.push_str(&format!("\n… {left_out} bytes more\n"));
+        let _ = writeln!(text, "\n… {left_out} bytes more");
     }
     Ok((text, status))
 }

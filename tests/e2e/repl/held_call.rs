@@ -8,7 +8,7 @@ use crate::support::World;
 const TEXT: &str = "one\ntwo\nthree\n";
 
 /// A held call: its world, its hook and a person who watches.
-fn held<'w>(world: &'w World, tool: &str, input: &Value) -> (HeldHook, Watcher) {
+fn held(world: &World, tool: &str, input: &Value) -> (HeldHook, Watcher) {
     let agent = began(world);
     world.ok(["breakpoint", "add", "tool", tool]);
     let mut watcher = Watcher::start(world);

@@ -1,5 +1,6 @@
 //! Python programs that pause: real processes, asked over the command line.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -240,7 +241,7 @@ print("after", sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__)
     assert_eq!((code, errors.as_str()), (0, ""));
     let mut expected = "before\n".to_owned();
     for n in 0..200 {
-        expected.push_str(&format!("other {n}\n"));
+        let _ = writeln!(expected, "other {n}");
     }
     expected.push_str("after True True\n");
     let mut lines: Vec<&str> = rest.lines().collect();
@@ -254,7 +255,7 @@ print("after", sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__)
 /// and raised at; the calls are a tree.
 #[test]
 fn breakpoints_at_functions() {
-    let source = r#"
+    let source = r"
 import backstitch_debug as bs
 bs.on()
 def inner(n): return n + 1
@@ -264,7 +265,7 @@ for n in range(6):
         print(n, bs.call(plan, n, y=10))
     except Exception as error:
         print(n, type(error).__name__, error)
-"#;
+";
     let world = world();
     world.ok([
         "breakpoint",

@@ -156,14 +156,14 @@ fn evaluations_queue() {
                 .expect("asked")
         })
         .collect();
-    for n in 0..100 {
+    for (n, &request) in asked.iter().enumerate() {
         let taken = control
             .take_eval(hold.id)
             .expect("taken")
             .expect("a request");
         assert_eq!(
             (taken.id, taken.expression.clone()),
-            (asked[n], n.to_string())
+            (request, n.to_string())
         );
         assert_eq!(control.take_eval(hold.id).expect("asked"), None);
         control

@@ -361,14 +361,14 @@ impl BreakpointSpec {
         match self {
             Self::Tool {
                 name,
-                condition: None,
-            } => name.clone(),
-            Self::Tool {
-                name,
                 condition: Some(regex),
             } => format!("{name} /{regex}/"),
+            Self::Tool {
+                name,
+                condition: None,
+            }
+            | Self::Function { name } => name.clone(),
             Self::Path { glob } => glob.clone(),
-            Self::Function { name } => name.clone(),
             Self::Line { path, start, count } => match count {
                 1 => format!("{path}:{start}"),
                 count => format!("{path}:{start}-{}", start.saturating_add(count - 1)),

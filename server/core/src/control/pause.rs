@@ -211,10 +211,9 @@ impl PauseDecision {
     pub fn outcome(&self) -> PauseOutcome {
         match self {
             Self::Continue => PauseOutcome::Continued,
-            Self::Change { .. } => PauseOutcome::Changed,
+            Self::Change { .. } | Self::Replace { .. } => PauseOutcome::Changed,
             Self::Deny { .. } => PauseOutcome::Denied,
             Self::Skip => PauseOutcome::Skipped,
-            Self::Replace { .. } => PauseOutcome::Changed,
             Self::Stop { .. } => PauseOutcome::Stopped,
             Self::Back { .. } => PauseOutcome::Back,
             Self::Ask => PauseOutcome::Asked,

@@ -1,5 +1,6 @@
 //! REPLs at pauses: sessions, their transcripts, and the queue of evaluations. A session closes with its pause.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -491,9 +492,11 @@ fn check_cid(value: &ObjectValue) -> Result<()> {
     if value.bytes.len() > object::MAX_BYTES {
         return Err(Error::Usage("the value is too large to be kept".to_owned()));
     }
-    let hash = Sha256::digest(&value.bytes);
-    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    if value.cid == format!("sha256:{hex}") {
+    let mut cid = String::from("sha256:");
+    for byte in Sha256::digest(&value.bytes) {
+        let _ = write!(cid, "{byte:02x}");
+    }
+    if value.cid == cid {
         Ok(())
     } else {
         Err(Error::Usage(

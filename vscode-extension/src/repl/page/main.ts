@@ -51,6 +51,7 @@ function drawSessions(rows: Row[], more: boolean, words: Words): void {
   const before = page.querySelector("input")?.value ?? "";
   const status = page.querySelector("select")?.value ?? "";
   shownSession = undefined;
+  input = undefined;
   page.replaceChildren();
   const search = document.createElement("input");
   search.type = "search";
@@ -139,6 +140,12 @@ function drawSessions(rows: Row[], more: boolean, words: Words): void {
 }
 
 function drawSession(row: Row, lines: Line[], reason: string, words: Words): void {
+  if (shownSession === row.id && input !== undefined && row.isOpen) {
+    // it is shown already: a text that is being typed stays
+    for (const line of lines) add(line);
+    input.focus();
+    return;
+  }
   shownSession = row.id;
   shownLines = new Set();
   page.replaceChildren();
@@ -201,19 +208,22 @@ function typed(event: KeyboardEvent): void {
     event.preventDefault();
     if (at === history.length) draft = value;
     at--;
-    recall(history[at] ?? "");
+    recall(history[at] ?? "", "first");
   } else if (event.key === "ArrowDown" && !value.slice(selectionEnd).includes("\n") && at < history.length) {
     event.preventDefault();
     at++;
-    recall(at === history.length ? draft : (history[at] ?? ""));
+    recall(at === history.length ? draft : (history[at] ?? ""), "last");
   }
 }
 
-function recall(text: string): void {
+/** Shows a line of the history. The cursor is at the end of a line from which the same key goes on. */
+function recall(text: string, line: "first" | "last"): void {
   if (input === undefined) return;
   input.value = text;
   grow();
-  input.setSelectionRange(text.length, text.length);
+  const end = text.indexOf("\n");
+  const cursor = line === "first" && end >= 0 ? end : text.length;
+  input.setSelectionRange(cursor, cursor);
 }
 
 function say(kind: string, text: string): void {
