@@ -29,18 +29,18 @@ const ACK_TIME: Duration = Duration::from_millis(500);
 const CONDITION: Duration = Duration::from_millis(100);
 
 pub struct Bridge {
-    shared: Arc<Shared>,
+    shared: Arc<BridgeShared>,
 }
 
 /// Shared by the threads that answer polls.
-struct Shared {
+struct BridgeShared {
     workspace: Workspace,
     control: Mutex<Control>,
-    state: Mutex<State>,
+    state: Mutex<BridgeState>,
 }
 
 #[derive(Default)]
-struct State {
+struct BridgeState {
     program: Option<Connected>,
     holds: BTreeMap<PauseId, Hold>,
     /// Sessions whose inputs this program has evaluated, by pause.
@@ -116,7 +116,7 @@ struct Poll {
 }
 
 #[derive(Deserialize)]
-struct Take {
+struct TakeParams {
     pause: String,
 }
 
@@ -140,7 +140,7 @@ struct EvalResult {
 }
 
 /// A place at which a program may stand still.
-struct Stop<'a> {
+struct StopPlace<'a> {
     function: &'a str,
     moment: CallMoment,
     call: Option<i64>,
@@ -181,7 +181,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Bridge {
     pub fn new(workspace: Workspace, control: Control) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(BridgeShared {
                 workspace,
                 control: Mutex::new(control),
                 state: Mutex::default(),
@@ -223,7 +223,7 @@ impl Bridge {
     }
 }
 
-impl Shared {
+impl BridgeShared {
     fn answer(&self, message: Message) {
         let outcome = self.handle(&message.method, message.params);
         let Some(id) = message.id else {
@@ -296,7 +296,7 @@ impl Shared {
             thread: begin.thread.clone(),
             args: begin.args.to_string(),
         })?;
-        let stop = Stop {
+        let stop = StopPlace {
             function: &begin.function,
             moment: CallMoment::Before,
             call: Some(call),
@@ -322,7 +322,7 @@ impl Shared {
         let result = end.result.to_string();
         locked(&self.control).end_function_call(end.call, &end.outcome, Some(&result))?;
         let failed = end.outcome == "raised";
-        let stop = Stop {
+        let stop = StopPlace {
             function: &end.function,
             moment: CallMoment::After,
             call: Some(end.call),
@@ -339,7 +339,7 @@ impl Shared {
 
     fn pause_open(&self, open: &PauseOpen) -> Outcome {
         let program = self.program()?;
-        let stop = Stop {
+        let stop = StopPlace {
             function: &open.label,
             moment: CallMoment::Before,
             call: open.call,
@@ -355,7 +355,7 @@ impl Shared {
     }
 
     /// Holds the program if it asks for it, or a breakpoint says so.
-    fn stop(&self, program: &Connected, stop: &Stop<'_>) -> Result<Option<PauseId>, Refusal> {
+    fn stop(&self, program: &Connected, stop: &StopPlace<'_>) -> Result<Option<PauseId>, Refusal> {
         let control = locked(&self.control);
         if let Some(why) = &stop.why {
             return self.hold(&control, program, stop, None, why);
@@ -407,7 +407,7 @@ impl Shared {
         control: &Control,
         breakpoint: &Breakpoint,
         program: &Connected,
-        stop: &Stop<'_>,
+        stop: &StopPlace<'_>,
     ) -> bool {
         let Some(jq) = &breakpoint.condition else {
             return true;
@@ -436,7 +436,7 @@ impl Shared {
         &self,
         control: &Control,
         program: &Connected,
-        stop: &Stop<'_>,
+        stop: &StopPlace<'_>,
         breakpoint: Option<&Breakpoint>,
         why: &str,
     ) -> Result<Option<PauseId>, Refusal> {
@@ -486,7 +486,7 @@ impl Shared {
     }
 
     /// Takes a pause over from a bridge that died.
-    fn pause_take(&self, take: &Take) -> Outcome {
+    fn pause_take(&self, take: &TakeParams) -> Outcome {
         let id = pause_id(&take.pause)?;
         let control = locked(&self.control);
         let (pause, hold) = control
@@ -625,7 +625,7 @@ impl Shared {
     }
 }
 
-fn hit(breakpoint: &Breakpoint, program: &Connected, stop: &Stop<'_>, why: &str) -> Hit {
+fn hit(breakpoint: &Breakpoint, program: &Connected, stop: &StopPlace<'_>, why: &str) -> Hit {
     Hit {
         id: 0,
         breakpoint: breakpoint.id,

@@ -38,7 +38,7 @@ jq            on the call: .call.input, .predicted, .turn, .session, .recent, .c
 
 /// An input with everything that its evaluation needs.
 #[derive(Debug, Serialize, Deserialize)]
-struct Job {
+struct EvaluationJob {
     expression: String,
     document: Value,
     /// The input of the call, with the user's changes.
@@ -51,7 +51,7 @@ struct Job {
 
 /// The child's answer.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Done {
+struct Evaluated {
     result: String,
     stdout: String,
     error: Option<String>,
@@ -124,7 +124,7 @@ impl Evaluation {
     }
 
     fn read(&mut self, control: &Control, bytes: &[u8]) -> EvalAnswer {
-        let Ok(done) = serde_json::from_slice::<Done>(bytes) else {
+        let Ok(done) = serde_json::from_slice::<Evaluated>(bytes) else {
             let how = self.child.wait().map(|status| status.to_string());
             let how = how.unwrap_or_else(|error| error.to_string());
             return failed(format!("the evaluation ended without an answer ({how})"));
@@ -213,7 +213,7 @@ fn job(
     pause: &Pause,
     request: &EvalRequest,
     time: Duration,
-) -> Job {
+) -> EvaluationJob {
     let call = &pause.call;
     let draft = control.draft(pause.id).ok().flatten();
     let input = draft.unwrap_or_else(|| details::input(pause));
@@ -244,7 +244,7 @@ fn job(
         "stack": to_protocol::value(&shown.stack),
         "cwd": cwd,
     });
-    Job {
+    EvaluationJob {
         expression: request.expression.clone(),
         document,
         input,
@@ -271,7 +271,7 @@ fn recent(workspace: &Workspace, session: &str) -> Vec<backstitch_protocol::Chec
 
 type Started = (Child, std::sync::mpsc::Receiver<Vec<u8>>);
 
-fn spawn(job: &Job) -> std::io::Result<Started> {
+fn spawn(job: &EvaluationJob) -> std::io::Result<Started> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(["hook", WORD])
         .stdin(Stdio::piped())
@@ -299,14 +299,14 @@ fn spawn(job: &Job) -> std::io::Result<Started> {
 pub fn child() -> ExitCode {
     let mut text = Vec::new();
     let read = std::io::stdin().read_to_end(&mut text);
-    let job = read
-        .map_err(|error| error.to_string())
-        .and_then(|_| serde_json::from_slice::<Job>(&text).map_err(|error| error.to_string()));
+    let job = read.map_err(|error| error.to_string()).and_then(|_| {
+        serde_json::from_slice::<EvaluationJob>(&text).map_err(|error| error.to_string())
+    });
     let done = match job {
         Ok(job) => job.run(),
-        Err(error) => Done {
+        Err(error) => Evaluated {
             error: Some(error),
-            ..Done::default()
+            ..Evaluated::default()
         },
     };
     let text = serde_json::to_vec(&done).unwrap_or_default();
@@ -314,8 +314,8 @@ pub fn child() -> ExitCode {
     ExitCode::from(u8::from(printed.is_err()))
 }
 
-impl Job {
-    fn run(&self) -> Done {
+impl EvaluationJob {
+    fn run(&self) -> Evaluated {
         let typed = self.expression.trim();
         if let Some(command) = typed.strip_prefix('!') {
             return self.command(command.trim());
@@ -331,7 +331,7 @@ impl Job {
         Duration::from_millis(self.time)
     }
 
-    fn jq(&self, expression: &str, document: &Value) -> Done {
+    fn jq(&self, expression: &str, document: &Value) -> Evaluated {
         let limit = Rlimit {
             current: Some(MEMORY),
             maximum: Some(MEMORY),
@@ -339,72 +339,72 @@ impl Job {
         // an evaluation without the limit is better than none: jq counts its memory itself
         let _ = setrlimit(Resource::As, limit);
         match condition::outputs(expression, document, self.time()) {
-            Ok(outputs) => Done {
+            Ok(outputs) => Evaluated {
                 result: outputs.join("\n"),
-                ..Done::default()
+                ..Evaluated::default()
             },
-            Err(error) => Done {
+            Err(error) => Evaluated {
                 error: Some(error),
-                ..Done::default()
+                ..Evaluated::default()
             },
         }
     }
 
-    fn command(&self, command: &str) -> Done {
+    fn command(&self, command: &str) -> Evaluated {
         if command.is_empty() {
-            return Done {
+            return Evaluated {
                 error: Some("write a command after the `!`".to_owned()),
-                ..Done::default()
+                ..Evaluated::default()
             };
         }
         let output = run_in_shell(&self.shell, command, &self.cwd);
         match output {
-            Ok((stdout, status)) => Done {
+            Ok((stdout, status)) => Evaluated {
                 result: match status.code() {
                     Some(0) => String::new(),
                     _ => status.to_string(),
                 },
                 stdout,
-                ..Done::default()
+                ..Evaluated::default()
             },
-            Err(error) => Done {
+            Err(error) => Evaluated {
                 error: Some(format!("{}: {error}", self.shell)),
-                ..Done::default()
+                ..Evaluated::default()
             },
         }
     }
 
-    fn own(&self, word: &str, rest: &str) -> Done {
-        let say = |result: String| Done {
+    fn own(&self, word: &str, rest: &str) -> Evaluated {
+        let say = |result: String| Evaluated {
             result,
-            ..Done::default()
+            ..Evaluated::default()
         };
         match word {
             "help" | "h" | "?" => say(HELP.to_owned()),
             "input" => say(serde_json::to_string_pretty(&self.input).unwrap_or_default()),
-            "diff" => Done {
+            "diff" => Evaluated {
                 shows_difference: true,
-                ..Done::default()
+                ..Evaluated::default()
             },
-            "reset" => Done {
+            "reset" => Evaluated {
                 changed: Some(Changed { input: None }),
-                ..Done::default()
+                ..Evaluated::default()
             },
             "set" => self.set(rest),
-            _ => Done {
+            _ => Evaluated {
                 error: Some(format!(
                     "there is no `:{word}`; `:help` lists what there is"
                 )),
-                ..Done::default()
+                ..Evaluated::default()
             },
         }
     }
 
     /// Changes a field of the input: `.command "make"`. A value that is no JSON is taken as a text.
-    fn set(&self, typed: &str) -> Done {
-        let error = |text: String| Done {
+    fn set(&self, typed: &str) -> Evaluated {
+        let error = |text: String| Evaluated {
             error: Some(text),
-            ..Done::default()
+            ..Evaluated::default()
         };
         let Some((path, value)) = typed.split_once(char::is_whitespace) else {
             return error("write a path and a value: :set .command \"make\"".to_owned());
@@ -421,9 +421,9 @@ impl Job {
             _ => return error(format!("`{path}` is not one place")),
         };
         match input {
-            Ok(input) if input.is_object() => Done {
+            Ok(input) if input.is_object() => Evaluated {
                 changed: Some(Changed { input: Some(input) }),
-                ..Done::default()
+                ..Evaluated::default()
             },
             Ok(_) => error("the input of a tool is a JSON object".to_owned()),
             Err(_) => error("the changed input is too long".to_owned()),

@@ -60,7 +60,7 @@ function watch(target, name = nameOf(target)) {
       const value = Reflect.get(object, key, object);
       if (typeof value !== "function" || typeof key === "symbol" || key === "constructor") return value;
       const descriptor = Reflect.getOwnPropertyDescriptor(object, key);
-      // what cannot be changed has to be itself
+      // a property that cannot be changed has to be itself
       if (descriptor !== undefined && !descriptor.configurable && !descriptor.writable) return value;
       return (...args) =>
         program === undefined || program.isBusy
@@ -360,7 +360,7 @@ function errorText(error) {
   return (own > 0 ? lines.slice(0, own) : lines).join("\n");
 }
 
-/** What an evaluation prints goes into its transcript. */
+/** The output of an evaluation goes into its transcript. */
 function capture() {
   const parts = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

@@ -10,9 +10,11 @@ pub(crate) mod matching;
 mod pause;
 mod pauses;
 mod process;
+mod program;
 mod programs;
 mod regions;
 mod repl;
+mod repls;
 mod retention;
 mod tables;
 
@@ -38,14 +40,13 @@ pub use matching::{
 pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
 pub use process::{ProcessId, ancestors, starter};
-pub use programs::{
-    FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
-};
+pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use repl::{
-    EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, PAGE, ReplEntry, ReplFilter,
+    EvalAnswer, EvalId, EvalRequest, EvalState, ObjectValue, PAGE, ReplEntry, ReplFilter,
     ReplSession, StoredObject,
 };
+pub use repls::LONGER;
 pub use retention::Problem;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;

@@ -1,5 +1,5 @@
-// Script of the REPL's page: the list of sessions, and one session with its transcript and its input. What programs say is
-// text, and nothing else.
+// Script of the REPL's page: the list of sessions, and one session with its transcript and its input. Output of programs is
+// shown as text.
 
 import type { FromPage, Line, Row, ToPage, Words } from "../messages.ts";
 

@@ -8,7 +8,7 @@ use crate::control::pause::{
     Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
 };
 use crate::control::process::ProcessId;
-use crate::control::programs::{ProgramPause, StackFrame};
+use crate::control::program::{ProgramPause, StackFrame};
 use crate::error::{Error, Result};
 use crate::model::{bytes_path, os_bytes};
 use crate::store::tables::damage::{InRow, read_all, stored_as};
@@ -437,7 +437,7 @@ pub(crate) fn take_over(
     ])?;
     conn.prepare_cached("UPDATE hit SET call = ?2 WHERE pause = ?1")?
         .execute(params![id.0, call])?;
-    // whoever has seen the first try may be gone
+    // those who saw the first try may be gone
     conn.prepare_cached("DELETE FROM ack WHERE pause = ?1")?
         .execute([id.0])?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::control::programs::{FunctionCall, NewFunctionCall, Program, ProgramHello};
+use crate::control::program::{FunctionCall, NewFunctionCall, Program, ProgramHello};
 use crate::error::Result;
 use crate::store::now;
 use crate::store::tables::damage::{InRow, read_all};
