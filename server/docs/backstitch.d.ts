@@ -739,6 +739,8 @@ export interface HeldParams {
 /** A trigger of a breakpoint that only logs. */
 export interface Hit {
   breakpoint: string;
+  /** As in `Breakpoint`. */
+  kind: string;
   agent: string;
   session: string;
   tool: string;

@@ -3,7 +3,7 @@
 
     run_agent.py AGENT --workspace DIR --script FILE [--dest DEST] [--hook-command 'CMD'] [--between 'CMD']
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
-                 [--model NAME] [--seed] [--no-netns]
+                 [--model NAME] [--seed] [--terminal] [--no-netns]
 
 AGENT is claude, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
@@ -82,6 +82,14 @@ class Claude:
 
     def session(self, stdout):
         return found(stdout, "session_id")
+
+    def terminal(self, r):
+        """The command on a terminal, past the questions of a first start."""
+        settle(os.path.join(r.home, ".claude.json"), {
+            "hasCompletedOnboarding": True, "lastOnboardingVersion": "99.0.0", "theme": "dark",
+            "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+            "projects": {r.workspace: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}})
+        return ["--permission-mode", "acceptEdits", *(["--model", r.model] if r.model else [])]
 
 
 AGENTS = {"claude": Claude()}
@@ -238,6 +246,8 @@ def main():
     p.add_argument("--hook-timeout", type=int, default=600, help="seconds the agent is told to grant a hook (600)")
     p.add_argument("--model", help="model name given to the agent")
     p.add_argument("--seed", action="store_true", help="fill an empty workspace with the script's files first")
+    p.add_argument("--terminal", action="store_true",
+                   help="run it on this terminal, for someone who types; prints no result")
     p.add_argument("--no-netns", action="store_true")
     r = p.parse_args()
     isolated = False if r.no_netns else enter_netns()
@@ -282,6 +292,9 @@ def main():
         env.update(HOME=r.home, RIG_AGENT=r.agent, **agent.setup(r))
         env.update(pair.split("=", 1) for pair in r.env)
 
+        if r.terminal:
+            argv = [binary, *agent.terminal(r)]
+            sys.exit(subprocess.run(argv, cwd=r.workspace, env=env, check=False).returncode)
         turns, session, began = [], None, time.time()
         for number, prompt in enumerate(prompts, 1):
             if r.between and number > 1:

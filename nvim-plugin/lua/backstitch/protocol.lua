@@ -511,6 +511,7 @@
 ---A trigger of a breakpoint that only logs.
 ---@class backstitch.Hit
 ---@field breakpoint string
+---@field kind string As in `Breakpoint`.
 ---@field agent string
 ---@field session string
 ---@field tool string

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 
 use crate::config::{self, Key};
-use crate::control::{BreakpointSpec, HitCondition, matching};
+use crate::control::{Armed, BreakpointSpec, HitCondition, matching};
 use crate::git::objects::Repository;
 use crate::history::{self};
 use crate::model::Here;
@@ -150,6 +150,21 @@ fn check_stored(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], want
     }
 }
 
+/// Reads the file `armed`. One that is read can be written, is read as itself, and each of its breakpoints can be compared
+/// with a call.
+pub fn armed(input: &[u8]) {
+    match Armed::parse(input) {
+        Ok(armed) => {
+            let text = serde_json::to_vec(&armed).expect("JSON");
+            assert_eq!(Armed::parse(&text).as_ref(), Ok(&armed));
+            for breakpoint in armed.breakpoints {
+                matching::exercise(breakpoint.spec, "text");
+            }
+        }
+        Err(reason) => assert!(!reason.is_empty()),
+    }
+}
+
 /// Parses a text as a breakpoint, as a condition on the count, as an expression and as a pattern. Each is refused with
 /// a reason, or can be written, parsed again and compared with a call.
 pub fn breakpoint(input: &[u8]) {
@@ -270,6 +285,7 @@ mod tests {
             ("content", super::content),
             ("index", super::index),
             ("breakpoint", super::breakpoint),
+            ("armed", super::armed),
         ] {
             let all = found(target);
             assert!(!all.is_empty(), "{target}");

@@ -210,6 +210,8 @@ shape! {
     /// A trigger of a breakpoint that only logs.
     pub struct Hit {
         pub breakpoint: String,
+        /// As in `Breakpoint`.
+        pub kind: String,
         pub agent: String,
         pub session: String,
         pub tool: String,

@@ -570,10 +570,10 @@ impl BridgeShared {
                 }));
             }
             let left = until.saturating_duration_since(Instant::now());
-            let is_held = control
+            let pause = control
                 .pause(id)?
-                .is_some_and(|pause| pause.state == PauseState::Held);
-            if left.is_zero() || !is_held {
+                .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
+            if left.is_zero() || pause.state != PauseState::Held {
                 return Ok(json!({ "evalId": null }));
             }
             std::thread::sleep(left.min(LOOK));

@@ -193,9 +193,15 @@ impl Debugger<'_> {
         };
         let workspace = &self.context.workspace;
         let mut engine = Engine::open_with(workspace, OpenOptions::COMMAND.existing())?;
-        let stepped = acts::back(&mut engine, pause, steps, OnConflict::Fail)?;
-        let message = stepped.message;
-        self.decide(pause, &PauseDecision::Back { message })
+        acts::back(
+            &mut engine,
+            &self.control,
+            pause,
+            steps,
+            OnConflict::Fail,
+            FACE,
+        )?;
+        Ok(Next::Show)
     }
 
     /// Has the user edit the input as JSON.

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -224,6 +224,16 @@ fn carry_out(
     let control = context.required()?;
     let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
     let decided = control.decide(pause.id, decision, until.as_ref(), FACE)?;
+    say(context, pause, &decided, step)
+}
+
+fn say(
+    context: &ControlContext,
+    pause: &Pause,
+    decided: &Decided,
+    step: Option<StepHow>,
+) -> CliResult<()> {
+    let decision = &decided.decision;
     if context.out.json {
         return out::answer(json!({
             "pause": view::pause(&decided.pause),
@@ -454,11 +464,16 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         ConflictChoice::Current => OnConflict::Current,
         ConflictChoice::Target => OnConflict::Target,
     };
-    let stepped = acts::back(&mut engine, &pause, options.steps, on_conflict)?;
-    let decision = PauseDecision::Back {
-        message: stepped.message,
-    };
-    carry_out(context, &pause, &decision, None)
+    let control = context.required()?;
+    let decided = acts::back(
+        &mut engine,
+        &control,
+        &pause,
+        options.steps,
+        on_conflict,
+        FACE,
+    )?;
+    say(context, &pause, &decided, None)
 }
 
 fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {

@@ -1,7 +1,10 @@
 //! The actions on held calls that the command line and the language server share.
 
-use backstitch_core::control::{Ability, CallMoment, Pause, StepUntil};
-use backstitch_core::restore::{Applied, Goal, OnConflict, Request};
+use backstitch_core::control::{
+    Ability, CallMoment, Control, Decided, Pause, PauseDecision, StepUntil,
+};
+use backstitch_core::model::OpId;
+use backstitch_core::restore::{Goal, OnConflict, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
 use super::words;
@@ -24,21 +27,16 @@ pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
     })
 }
 
-/// Steps that were taken out before a held call.
-#[derive(Debug)]
-pub struct SteppedBack {
-    pub applied: Applied,
-    /// For the model.
-    pub message: String,
-}
-
-/// Takes out the last `steps` steps of the held call's session, as a rewind does. Nothing changes on a conflict.
+/// Takes out the last `steps` steps of the held call's session, as a rewind does, and tells the agent. Nothing changes on a
+/// conflict, or if another decision was first.
 pub fn back(
     engine: &mut Engine,
+    control: &Control,
     pause: &Pause,
     steps: usize,
     on_conflict: OnConflict,
-) -> Result<SteppedBack> {
+    face: &str,
+) -> Result<Decided> {
     // no step is taken out for a call that gets no answer
     if !pause.state.is_open() || pause.decision.is_some() {
         return Err(Error::Usage(format!(
@@ -83,12 +81,28 @@ pub fn back(
         ..Request::new(Goal::Redo)
     };
     let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
-    Ok(SteppedBack {
-        applied,
+    let decision = PauseDecision::Back {
         message: words::back(
             steps,
             &names.join(", "),
             pause.call.moment == CallMoment::After,
         ),
-    })
+    };
+    control
+        .decide(pause.id, &decision, None, face)
+        .map_err(|error| put_back(engine, applied.operation, error))
+}
+
+/// Puts steps back whose removal was no decision any more. `why` is the refusal of it.
+fn put_back(engine: &mut Engine, operation: Option<OpId>, why: Error) -> Error {
+    let Some(operation) = operation else {
+        return why;
+    };
+    let request = Request::new(Goal::Undo(Some(operation)));
+    match engine.restore_mut().apply(&request, None, &mut |_| {}) {
+        Ok(_) => Error::Usage(format!("{why}; the steps that were taken out are put back")),
+        Err(error) => Error::Usage(format!(
+            "{why}; the steps that were taken out cannot be put back ({error}): see `backstitch undo {operation}`"
+        )),
+    }
 }

@@ -230,6 +230,12 @@ impl AtGate<'_> {
         if !may_match(breakpoints, &facts) {
             return Passed::default();
         }
+        // another hook of this event may have used a parked decision since the file was read
+        if !armed.pauses
+            && let Some(passed) = self.rejoin(control, facts)
+        {
+            return passed;
+        }
         loop {
             if let Some(passed) = self.check_rows(control, facts, cwd) {
                 return passed;

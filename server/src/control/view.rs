@@ -119,6 +119,7 @@ pub fn entry(entry: &backstitch_core::control::ReplEntry) -> protocol::ReplEntry
 pub fn hit(hit: &backstitch_core::control::Hit) -> protocol::Hit {
     protocol::Hit {
         breakpoint: hit.breakpoint.to_string(),
+        kind: hit.kind.clone(),
         agent: hit.agent.clone(),
         session: hit.session.clone(),
         tool: hit.tool.clone(),

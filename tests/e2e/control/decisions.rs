@@ -1,5 +1,8 @@
 //! Decisions on held calls: the agent's answer, the files, and the history.
 
+use std::fs::File;
+use std::thread;
+
 use serde_json::{Value, json};
 
 use super::{HeldHook, Watcher, after, before, began, decided, decision, edit, reason};
@@ -137,6 +140,47 @@ fn steps_are_taken_out_while_a_call_is_held() {
         reason(&answer).contains("took your last 2 steps out"),
         "{answer}"
     );
+}
+
+/// A decision that comes while `back` takes steps out is the first one: the steps are put back.
+#[test]
+fn steps_are_put_back_for_another_decision() {
+    let world = world();
+    let agent = began(&world);
+    agent.edit(FILE, "one", "1");
+    world.ok(["pause"]);
+    let payload = before(&agent, "c9", "Edit", &edit(&world, FILE, "three", "3"));
+    let mut watcher = Watcher::start(&world);
+    let hook = HeldHook::start(&world, &payload, 600);
+    watcher.until("held");
+    // the restore waits for this lock, and holds the gate meanwhile
+    let open = |name: &str| {
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true);
+        options.open(world.store().join(name)).expect(name)
+    };
+    let lock = open("restore.lock");
+    lock.lock().expect("a lock");
+    let gate = open("restore.gate");
+    let back = thread::scope(|scope| {
+        let back = scope.spawn(|| world.run(["back"]));
+        while gate.try_lock().is_ok() {
+            gate.unlock().expect("unlocked");
+            thread::yield_now();
+        }
+        world.ok(["skip"]);
+        lock.unlock().expect("unlocked");
+        back.join().expect("ended")
+    });
+    assert_eq!(back.code, 2, "{back}");
+    assert!(
+        back.stderr
+            .contains("the steps that were taken out are put back"),
+        "{back}"
+    );
+    assert_eq!(world.read(FILE), "1\ntwo\nthree\n");
+    assert_eq!(decision(&hook.answer()), Some("deny"));
+    world.ok(["verify"]);
 }
 
 /// A text goes with the next event that can carry it, once.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{HeldHook, after, before, began, decision, edit};
+use crate::lsp::client::{Client, Editor};
+use crate::robustness::broken_stores::Small;
 use crate::support::World;
 use crate::support::agent::Agent;
 use crate::support::limits::EVENT_TIMEOUT;
@@ -28,9 +30,12 @@ enum Event {
     Rewind,
     Timeout,
     Unwritable,
+    KillServer,
+    FullDisk,
+    ThreeFaces,
 }
 
-const EVENTS: [Event; 10] = [
+const EVENTS: [Event; 13] = [
     Event::Decide,
     Event::DecideTwice,
     Event::KillHook,
@@ -41,6 +46,9 @@ const EVENTS: [Event; 10] = [
     Event::Rewind,
     Event::Timeout,
     Event::Unwritable,
+    Event::KillServer,
+    Event::FullDisk,
+    Event::ThreeFaces,
 ];
 
 /// Waits for the state of a held call, without a watcher that would acknowledge it.
@@ -64,6 +72,25 @@ fn goes_on(answer: &Value) -> bool {
     decision(answer).is_none()
 }
 
+/// An editor that shows held calls.
+fn panels(world: &World) -> Client<'_> {
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(world, Editor::Vscode, &own);
+    client.open(FILE);
+    client
+}
+
+fn sees_held(client: &mut Client<'_>) {
+    let deadline = std::time::Instant::now() + EVENT_TIMEOUT;
+    loop {
+        let there = client.ok("backstitch/pauses", json!({}));
+        if there["pauses"][0]["state"] == "held" {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "{there:#}");
+    }
+}
+
 fn run_call(world: &World, agent: &Agent<'_>, id: &str, input: &Value) {
     let text = world.read(FILE);
     world.write(FILE, text.replace("one", "1"));
@@ -76,6 +103,14 @@ fn run_call(world: &World, agent: &Agent<'_>, id: &str, input: &Value) {
 
 fn play(rng: &mut Rng, event: Event) {
     let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
+    let mut small = None;
+    if event == Event::FullDisk {
+        let name = "control::generated::no_call_slips_and_none_hangs";
+        small = Small::mount(name, &world.state.join("backstitch"));
+        if small.is_none() {
+            return;
+        }
+    }
     let agent = began(&world);
     world.ok(["breakpoint", "add", "tool", "Edit"]);
     if event == Event::Timeout {
@@ -184,6 +219,58 @@ fn play(rng: &mut Rng, event: Event) {
         }
         Event::Timeout => {
             until(&world, "parked");
+        }
+        Event::KillServer => {
+            let mut client = panels(&world);
+            sees_held(&mut client);
+            client.kill();
+            assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+            // the next one shows it, and decides
+            let mut next = panels(&world);
+            sees_held(&mut next);
+            next.command("backstitch.skip", json!({ "pause": "p1" }));
+            next.leave();
+        }
+        Event::FullDisk => {
+            until(&world, "held");
+            let small = small.as_ref().expect("mounted");
+            small.fill();
+            let refused = world.run(["skip"]);
+            if refused.code != 0 {
+                assert!(refused.stderr.contains("full"), "{refused}");
+                assert!(!hook.has_ended(), "{refused}");
+            }
+            small.empty();
+            if refused.code != 0 {
+                world.ok(["skip"]);
+            }
+        }
+        Event::ThreeFaces => {
+            until(&world, "held");
+            let wins = thread::scope(|scope| {
+                let world = &world;
+                let editor = |command: &'static str| {
+                    scope.spawn(move || {
+                        let mut client = panels(world);
+                        let asked = json!({ "command": command, "arguments": [{ "pause": "p1" }] });
+                        let id = client.begin("workspace/executeCommand", asked);
+                        let won = client.response(id)["error"].is_null();
+                        client.leave();
+                        (command, won)
+                    })
+                };
+                let editors = [editor("backstitch.resume"), editor("backstitch.skip")];
+                let terminal = world.run(["deny", "-m", "no"]).code == 0;
+                let mut all: Vec<_> = editors
+                    .into_iter()
+                    .map(|editor| editor.join().expect("answered"))
+                    .collect();
+                all.push(("deny", terminal));
+                all.retain(|(_, won)| *won);
+                all
+            });
+            assert_eq!(wins.len(), 1, "the first decision counts: {wins:?}");
+            slips = wins[0].0 == "backstitch.resume";
         }
     }
     let answer = hook.answer();

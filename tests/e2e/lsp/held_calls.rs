@@ -114,3 +114,54 @@ fn a_held_call_has_a_lens_and_actions() {
     client.until(|client| client.said.iter().any(|said| said.contains("p1")));
     client.leave();
 }
+
+/// S2-015: a hit is told with its breakpoint, the kind of that and the reason, whether it holds the call or notes it.
+#[test]
+fn hits_are_told() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let agent = began(&world);
+    world.ok([
+        "breakpoint",
+        "add",
+        "path",
+        "*.txt",
+        "--action",
+        "log",
+        "--message",
+        "{.tool}",
+    ]);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    let told = |client: &Client<'_>, method: &str| {
+        let mut all = client.notified.iter();
+        all.find(|(name, _)| name == method)
+            .map(|(_, params)| params.clone())
+    };
+    client.until(|client| {
+        told(client, "backstitch/didPause").is_some() && told(client, "backstitch/didHit").is_some()
+    });
+    let hit = &told(&client, "backstitch/didHit").expect("told")["hit"];
+    assert_eq!(
+        (&hit["breakpoint"], &hit["kind"], &hit["why"], &hit["text"]),
+        (
+            &json!("b1"),
+            &json!("path"),
+            &json!("names a.txt"),
+            &json!("Edit")
+        ),
+        "{hit:#}"
+    );
+    let pause = &told(&client, "backstitch/didPause").expect("told")["pause"];
+    assert_eq!(
+        (&pause["breakpoint"], &pause["why"]),
+        (&json!("b2"), &json!("calls Edit")),
+        "{pause:#}"
+    );
+    world.ok(["resume"]);
+    hook.answer();
+    client.leave();
+}

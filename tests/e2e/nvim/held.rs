@@ -94,3 +94,56 @@ fn a_held_call_is_denied_and_a_terminal_is_followed() {
     nvim.ex("Backstitch resume");
     nvim.says("no call is held");
 }
+
+/// S2-013: two agents are held at once, and each is decided by itself. A Neovim that is killed decides nothing; the next one
+/// shows what is held.
+#[test]
+fn two_held_calls_outlive_their_editor() {
+    let world = world();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut first = world.agent();
+    first.session_start();
+    first.prompt("make it two");
+    let mut second = world.agent();
+    second.session_start();
+    second.prompt("make it three");
+    let input = edit(&world, "a.txt", "two", "2");
+    let one = HeldHook::start(&world, &before(&first, "c1", "Edit", &input), 600);
+    nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
+    let input = edit(&world, "a.txt", "three", "3");
+    let two = HeldHook::start(&world, &before(&second, "c2", "Edit", &input), 600);
+    nvim.waits("require('backstitch').statusline():find('⏸ 2') ~= nil");
+    nvim.ex("Backstitch pauses");
+    nvim.screen.shows("⏸ p1 Edit a.txt");
+    nvim.screen.shows("⏸ p2 Edit a.txt");
+    // killed, with its server
+    drop(nvim);
+    let open = world.json(["pauses"]);
+    let states = [&open["pauses"][0]["state"], &open["pauses"][1]["state"]];
+    assert_eq!(states, ["held", "held"], "{open:#}");
+
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.waits("require('backstitch').statusline():find('⏸ 2') ~= nil");
+    nvim.ex("Backstitch pauses");
+    nvim.screen.shows("⏸ p2 Edit a.txt");
+    nvim.screen.keys("gg");
+    nvim.screen.keys("j");
+    nvim.screen.keys("d");
+    nvim.screen.shows("Reason for the model (p2");
+    nvim.screen.keys("no\r");
+    assert_eq!(decision(&two.answer()), Some("deny"));
+    nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
+    let open = world.json(["pauses"]);
+    assert_eq!(open["pauses"][0]["id"], "p1", "{open:#}");
+    nvim.screen.keys("gg");
+    nvim.screen.keys("c");
+    assert_eq!(decision(&one.answer()), None);
+    nvim.waits("require('backstitch').statusline():find('⏸') == nil");
+}

@@ -22,7 +22,7 @@ fn asked(world: &World, input: &str) -> Value {
     world.json(["repl", "p1", "-e", input])["entry"].clone()
 }
 
-/// S5-001, S5-002, S5-010, S5-011, S5-072: any number of inputs are evaluated at a held call, which goes on being held.
+/// S5-001, S5-002, S5-010…012, S5-072: any number of inputs are evaluated at a held call, which goes on being held.
 #[test]
 fn jq_on_the_call() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -164,7 +164,7 @@ fn an_evaluation_without_end() {
     hook.answer();
 }
 
-/// S5-120…122: a decision in the midst of an evaluation closes the session at once, and the late result is dropped.
+/// S5-014, S5-120…122: a decision in the midst of an evaluation closes the session at once, and the late result is dropped.
 #[test]
 fn a_decision_in_the_midst_of_an_evaluation() {
     let world = World::committed(&[("a.txt", TEXT)]);

@@ -6,7 +6,7 @@ use crate::control::{HeldHook, before, began, edit};
 use crate::lsp::client::{Client, Editor};
 use crate::support::World;
 
-/// S5-047…060, S5-142: sessions over LSP, with the kinds of their errors; a second viewer hears of each entry and of the end.
+/// S5-047…060, S5-142, S5-143, S5-148: sessions over LSP, with the kinds of their errors; a second viewer hears of each entry and of the end.
 #[test]
 fn sessions_over_lsp() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);

@@ -1,6 +1,8 @@
 //! REPLs at pauses, over the real binary.
 
+mod bridge;
 mod held_call;
+mod kills;
 mod lsp;
 mod node;
 mod python;

@@ -10,13 +10,13 @@ use crate::control::Watcher;
 use crate::support::World;
 
 /// A program that runs. Its output is read as it comes.
-struct Program {
+pub struct Program {
     child: Child,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Program {
-    fn start(world: &World, source: &str) -> Self {
+    pub fn start(world: &World, source: &str) -> Self {
         Self::start_with(world, source, &[])
     }
 
@@ -46,8 +46,16 @@ impl Program {
         line.trim_end_matches('\n').to_owned()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("a status").is_some()
+    }
+
     /// Waits for its end. Returns the rest of its output, and what it printed to stderr.
-    fn end(mut self) -> (i32, String, String) {
+    pub fn end(mut self) -> (i32, String, String) {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("text");
         let mut errors = String::new();
@@ -65,7 +73,7 @@ impl Drop for Program {
     }
 }
 
-fn world() -> World {
+pub fn world() -> World {
     let world = World::committed(&[("a.txt", "a\n")]);
     world.ok(["checkpoint"]);
     world
@@ -102,8 +110,8 @@ class Agent:
 Agent().plan("go", depth=3)
 "#;
 
-/// S5-001, S5-002, S5-072…079, S5-081…083, S5-086, S5-091…098: an expression gives its repr, statements give nothing, errors
-/// their traceback from the input on; names of a session are its own, above those of the frame.
+/// S5-001, S5-002, S5-067…079, S5-081…087, S5-091…098, S5-108, S5-D3, U-28: an expression gives its repr, statements give
+/// nothing, errors their traceback from the input on; names of a session are its own, above those of the frame.
 #[test]
 fn evaluation_at_a_frame() {
     let world = world();

@@ -2,7 +2,7 @@
 
 use backstitch_core::control::{
     Ability, CallMoment, Control, EvalAnswer, Given, HeldCall, Hold, ObjectValue, PauseDecision,
-    PauseId, ReplFilter,
+    PauseId, ProgramHello, ReplFilter,
 };
 use backstitch_core::{Error, Workspace};
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn exchange(control: &Control, session: &str, pause: PauseId, input: &str, resul
     assert_eq!(entry.output, result);
 }
 
-/// S5-003…006, S5-015…023, S5-025…031: a session's fields and its end.
+/// S5-003…006, S5-015…023, S5-025…031, S5-033: a session's fields and its end.
 #[test]
 fn a_session_and_its_end() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -234,7 +234,7 @@ fn late_results_are_dropped() {
     );
 }
 
-/// S5-057, S5-D1: an evaluating side that does not answer: the waiting one says so, in the transcript, too.
+/// S5-057, S5-D1, U-29: an evaluating side that does not answer: the waiting one says so, in the transcript, too.
 #[test]
 fn nobody_answers() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -254,6 +254,70 @@ fn nobody_answers() {
     );
     // the session can be used on
     exchange(&control, &session, hold.id, "2", "two");
+}
+
+/// S5-034: sessions that start at once, and transcripts that several write, are whole.
+#[test]
+fn sessions_start_at_once() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let starts = |_| {
+        let own = open(&world);
+        let ids: Vec<String> = (0..10)
+            .map(|_| own.start_repl(hold.id, "cli").expect("started").id)
+            .collect();
+        for id in &ids {
+            own.ask(id, id, TIME).expect("asked");
+        }
+        ids
+    };
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..6).map(|n| scope.spawn(move || starts(n))).collect();
+        // answered while they still come
+        let mut answered = 0;
+        while answered < 60 {
+            if let Some(taken) = control.take_eval(hold.id).expect("taken") {
+                assert_eq!(taken.session, taken.expression);
+                control
+                    .answer_eval(taken.id, &answer(&taken.expression))
+                    .expect("answered");
+                answered += 1;
+            }
+        }
+        all.into_iter()
+            .flat_map(|one| one.join().expect("ended"))
+            .collect()
+    });
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), 60);
+    for id in &ids {
+        let entries = control.transcript(id, 0, 10).expect("entries");
+        let shown: Vec<_> = entries
+            .iter()
+            .map(|entry| (entry.number, &entry.input, &entry.output))
+            .collect();
+        assert_eq!(shown, [(1, id, id)]);
+    }
+}
+
+/// S5-035: a program with the process number of an earlier one is another program; one that connects again is the same.
+#[test]
+fn programs_by_number_and_start() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let control = open(&world);
+    let hello = |started| ProgramHello {
+        pid: 4711,
+        started,
+        argv: vec!["a".to_owned()],
+        language: "python".to_owned(),
+        cwd: "/".to_owned(),
+    };
+    let first = control.connect_program(&hello(1)).expect("connected");
+    let again = control.connect_program(&hello(1)).expect("connected");
+    let other = control.connect_program(&hello(2)).expect("connected");
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+    assert_eq!(control.programs().expect("programs").len(), 2);
 }
 
 /// S5-037…046: lists by search, status, dates, pages; S5-045: an empty one.

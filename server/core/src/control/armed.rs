@@ -46,16 +46,18 @@ impl Armed {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).at("read", &path),
         };
-        let damaged = |reason: String| Error::Damaged {
-            path: path.clone(),
-            reason,
-        };
-        let armed: Self =
-            serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+        Self::parse(&bytes)
+            .map(Some)
+            .map_err(|reason| Error::Damaged { path, reason })
+    }
+
+    /// Reads the text of the file. Err: the reason for which it cannot be read.
+    pub(crate) fn parse(bytes: &[u8]) -> std::result::Result<Self, String> {
+        let armed: Self = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if armed.version != VERSION {
-            return Err(damaged(format!("version {}", armed.version)));
+            return Err(format!("version {}", armed.version));
         }
-        Ok(Some(armed))
+        Ok(armed)
     }
 
     /// Returns what the rows say.

@@ -46,6 +46,10 @@ impl Control {
         self.make_holds_dir()?;
         self.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
+                // the first hook has counted the call
+                if let Some(hit) = hit {
+                    breakpoint::uncount(conn, hit.breakpoint)?;
+                }
                 return Ok(Some(given));
             }
             if let Some(breakpoint) = call.breakpoint.filter(|_| once)
@@ -74,9 +78,10 @@ impl Control {
     /// Joins the pause of the same call: of another hook for the same event, or a parked one that is tried again. None:
     /// there is none.
     pub fn rejoin(&self, call: &HeldCall) -> Result<Option<(Given, HeldCall)>> {
-        // most calls have none, and need no write
-        let is_there = pause::of_call(&self.conn, call)?.is_some()
-            || pause::parked(&self.conn, call)?.is_some();
+        // most calls have none, and need no write. In this order: a parked one that another hook takes meanwhile is then found
+        // by its call
+        let is_there = pause::parked(&self.conn, call)?.is_some()
+            || pause::of_call(&self.conn, call)?.is_some();
         if !is_there {
             return Ok(None);
         }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use backstitch_core::control::{Pause, PauseDecision, PauseFilter, PauseId, StepUntil};
+use backstitch_core::control::{
+    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
+};
 use backstitch_core::{Engine, LogFilter};
 use backstitch_protocol::{
     BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
@@ -149,18 +151,22 @@ async fn decide(
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
-    let outcome = decision.outcome().name().to_owned();
     let decided = handle.control(false, move |control| {
         control.decide(id, &decision, step.as_ref(), &face)
     });
     let decided = decided
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    Ok(told(server, &decided))
+}
+
+fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
+    let outcome = decided.decision.outcome().name().to_owned();
     server.report(messages::decided(&decided.pause, &outcome));
-    Ok(DecisionResult {
+    DecisionResult {
         pause: view::pause(&decided.pause),
         outcome,
-    })
+    }
 }
 
 pub async fn resume(
@@ -254,21 +260,14 @@ pub async fn back(
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let on_conflict = targets::on_conflict(params.on_conflict.as_deref())?;
     let steps = params.steps.unwrap_or(1);
-    let held = pause.clone();
+    let (workspace, face) = (handle.workspace().clone(), face(server));
     let stepped = handle.act(false, move |WriteAccess { engine, .. }| {
-        acts::back(engine, &held, steps, on_conflict)
+        let control = Control::open(&workspace)?;
+        acts::back(engine, &control, &pause, steps, on_conflict, &face)
     });
-    let stepped = stepped.await?;
+    let decided = stepped.await;
     server.changed(handle);
-    let message = stepped.message;
-    decide(
-        server,
-        handle,
-        &pause,
-        PauseDecision::Back { message },
-        None,
-    )
-    .await
+    Ok(told(server, &decided?))
 }
 
 pub async fn pause(

@@ -175,8 +175,12 @@ async fn look(
         read(&workspace, control, &held, hit, (entry, &repls))
     });
     let Some(rows) = rows.await? else {
-        // the database was removed with the store
-        *announced = Announced::default();
+        // there is none yet, or it was removed with the store: all that comes into it is news
+        *announced = Announced {
+            hit: Some(0),
+            entry: Some(0),
+            ..Announced::default()
+        };
         if server.control.shown.remove(handle.root()).is_some() {
             server.refresh_lenses();
         }

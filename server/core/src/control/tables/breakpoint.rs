@@ -162,6 +162,13 @@ pub(crate) fn count(conn: &Connection, id: BreakpointId) -> Result<Option<i64>> 
     Ok(hits)
 }
 
+/// Takes a trigger back that was counted by another hook of the same event.
+pub(crate) fn uncount(conn: &Connection, id: BreakpointId) -> Result<()> {
+    conn.prepare_cached("UPDATE breakpoint SET hits = hits - 1 WHERE id = ?1 AND hits > 0")?
+        .execute([id.0])?;
+    Ok(())
+}
+
 pub(crate) fn set_problem(conn: &Connection, id: BreakpointId, problem: &str) -> Result<()> {
     conn.prepare_cached("UPDATE breakpoint SET problem = ?2 WHERE id = ?1")?
         .execute(params![id.0, problem])?;

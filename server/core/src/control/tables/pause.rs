@@ -312,8 +312,7 @@ pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>>
 pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = ?4
-           AND (state IN ('held','decided') OR state = 'answered' AND (NOT ?5 OR ended > ?6)
-             OR state = 'used' AND ended > ?6)
+           AND (state IN ('held','decided') OR state IN ('answered','used') AND (NOT ?5 OR ended > ?6))
          ORDER BY id DESC LIMIT 1"
     ))?
     .query_row(
