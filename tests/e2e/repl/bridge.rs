@@ -178,8 +178,8 @@ fn wrong_messages_are_refused() {
     assert_eq!(code(&talk.ask("nothing", &json!({}))), -32601);
     writeln!(talk.stdin, "{{ no json").expect("written");
     let pause = talk.pause(1);
-    world.ok(["skip", &pause]);
+    world.ok(["deny", &pause, "-m", "no"]);
     let action = talk.ok("pause/poll", &json!({ "pause": pause, "waitMs": 1000 }));
-    assert_eq!(action["action"]["kind"], "skip");
+    assert_eq!(action["action"], json!({ "kind": "raise", "error": "no" }));
     talk.end();
 }
