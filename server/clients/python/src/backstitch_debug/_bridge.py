@@ -120,6 +120,8 @@ class Bridge:
                     stdin.flush()
                 except (OSError, ValueError):
                     self._replies.pop(number, None)
+                    # before its reader sees the end: the next question goes to another one
+                    self.lost.set()
                     is_lost = True
         if is_lost:
             reply.settle(None, BridgeLost("the bridge has ended"))
