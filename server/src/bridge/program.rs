@@ -388,7 +388,7 @@ impl BridgeShared {
                         return Ok(held);
                     }
                 }
-                // a program has no model that could be told
+                // a denial is refused when it is made
                 BreakpointAction::Log | BreakpointAction::Deny => {
                     let hit = hit(&breakpoint, program, stop, &why);
                     let hit = Hit {

@@ -263,6 +263,13 @@ print("after", sys.stdout is sys.__stdout__, sys.stderr is sys.__stderr__)
 /// and raised at; the calls are a tree.
 #[test]
 fn breakpoints_at_functions() {
+    // never a breakpoint that says it denies, and lets pass
+    let refused = world().run(["breakpoint", "add", "function", "plan", "--action", "deny"]);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(
+        refused.stderr.contains("let the breakpoint pause"),
+        "{refused}"
+    );
     let source = r"
 import backstitch_debug as bs
 bs.on()

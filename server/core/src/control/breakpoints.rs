@@ -267,6 +267,9 @@ fn check_action(one: &Breakpoint) -> Result<()> {
         BreakpointAction::Deny if one.moment == CallMoment::After => {
             "a call that has run cannot be denied; leave out --after"
         }
+        BreakpointAction::Deny if one.spec.kind() == "function" => {
+            "a program has no model that a denial could be told; let the breakpoint pause, and `backstitch deny` raises there"
+        }
         BreakpointAction::Pause if one.message.is_some() => {
             "a breakpoint that pauses has no message; it goes with --action deny or log"
         }
