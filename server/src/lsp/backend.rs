@@ -246,7 +246,9 @@ impl Backend {
         let literals = features.actions;
         let mut commands = actions::of(&uri, &document, &history, &lines, offer);
         if let Offer::All(_) = offer {
-            commands.extend(control::actions(&self.server, &uri, &document, &lines));
+            let control = control::actions(&self.server, &uri, &document, &lines);
+            commands.splice(0..0, control.decisions);
+            commands.extend(control.breakpoint);
         }
         Ok(Some(actions::answer(commands, literals)))
     }

@@ -39,6 +39,21 @@ fn helix_asks_about_a_held_call() {
     helix.keys("\x1b[B\x1b[B\r");
     let answer = hook.answer();
     assert_eq!(decision(&answer), Some("deny"), "{answer:#}");
+
+    // a question that is left open decides nothing; the actions at the line do
+    helix.until("no question", |screen| !screen.contains("Details"));
+    let (_agent, hook) = hold(&world, "notes.md", "c2");
+    helix.shows("wants to run Edit notes.md");
+    helix.shows("Details");
+    helix.keys("\x1b");
+    // Escape and a key right after it would be one key, Alt with it
+    helix.until("no question", |screen| !screen.contains("Details"));
+    helix.keys_until(" a", "Continue the held Edit", "code actions");
+    helix.shows("Deny the held Edit");
+    // they come first
+    helix.keys("\r");
+    let answer = hook.answer();
+    assert_eq!(decision(&answer), None, "{answer:#}");
     helix.keys(":q\r");
 }
 
@@ -60,9 +75,26 @@ fn emacs_asks_about_a_held_call() {
     let (_agent, hook) = hold(&world, "notes.txt", "c1");
     emacs.shows("wants to run Edit notes.txt");
     emacs.shows("Choose an option");
+    // the menu of the minibuffer, which then takes keys
+    emacs.shows("Minibuf");
     // the first answer is written already
     emacs.keys("\x01\x0bDeny\r");
     let answer = hook.answer();
     assert_eq!(decision(&answer), Some("deny"), "{answer:#}");
+
+    // a question that is left open decides nothing; the actions at the line do
+    emacs.until("no question", |screen| !screen.contains("Minibuf"));
+    let (_agent, hook) = hold(&world, "notes.txt", "c2");
+    emacs.shows("wants to run Edit notes.txt");
+    emacs.shows("Choose an option");
+    // the menu of the minibuffer, which then takes keys
+    emacs.shows("Minibuf");
+    emacs.keys("\x07");
+    emacs.until("no question", |screen| !screen.contains("Minibuf"));
+    emacs.keys("\x1b<\x0e\x0e\x1bxeglot-code-actions\r");
+    emacs.shows("Pick an action");
+    emacs.keys("Continue the held Edit\r");
+    let answer = hook.answer();
+    assert_eq!(decision(&answer), None, "{answer:#}");
     emacs.keys("\x18\x03");
 }

@@ -122,18 +122,26 @@ fn command(title: String, name: &str, arguments: Value) -> Command {
     }
 }
 
-/// Returns the commands at some lines: decisions on the calls that are held there, and the breakpoint of these lines.
+/// Commands at some lines, for editors without panels.
+#[derive(Default)]
+pub struct Actions {
+    /// Decisions on the calls that are held there. They come before everything else: an agent waits.
+    pub decisions: Vec<Command>,
+    /// Sets or takes away the breakpoint of these lines.
+    pub breakpoint: Option<Command>,
+}
+
 pub fn actions(
     server: &ServerState,
     uri: &str,
     document: &Document,
     lines: &Range<usize>,
-) -> Vec<Command> {
+) -> Actions {
     if server.features().own.panels || document.place.is_none() {
-        return Vec::new();
+        return Actions::default();
     }
     let shown = shown(server, document).unwrap_or_default();
-    let mut commands = Vec::new();
+    let mut decisions = Vec::new();
     let mut stops = false;
     let overlaps = |other: &Range<usize>| {
         lines.start < other.end.max(other.start + 1) && other.start < lines.end
@@ -141,24 +149,14 @@ pub fn actions(
     for mark in marks(&shown, document) {
         match mark {
             Mark::Held(at, held) if overlaps(&at) => {
-                let here = json!({ "pause": held.pause.id.to_string(), "uri": uri });
-                commands.extend([
-                    command(
-                        messages::action_continue(&held.pause),
-                        "backstitch.resume",
-                        here.clone(),
-                    ),
-                    command(
-                        messages::action_deny(&held.pause),
-                        "backstitch.deny",
-                        here.clone(),
-                    ),
-                    command(
-                        messages::action_details(&held.pause),
-                        "backstitch.inspect",
-                        here,
-                    ),
-                ]);
+                let pause = &held.pause;
+                let here = json!({ "pause": pause.id.to_string(), "uri": uri });
+                let all = [
+                    (messages::action_continue(pause), "backstitch.resume"),
+                    (messages::action_deny(pause), "backstitch.deny"),
+                    (messages::action_details(pause), "backstitch.inspect"),
+                ];
+                decisions.extend(all.map(|(title, name)| command(title, name, here.clone())));
             }
             Mark::Stops(at) if overlaps(&at) => stops = true,
             _ => {}
@@ -169,10 +167,13 @@ pub fn actions(
     } else {
         messages::ACTION_STOP_HERE
     };
-    commands.push(command(
+    let breakpoint = command(
         title.to_owned(),
         "backstitch.breakpoint.toggle",
         json!({ "uri": uri, "lines": [lines.start, lines.end] }),
-    ));
-    commands
+    );
+    Actions {
+        decisions,
+        breakpoint: Some(breakpoint),
+    }
 }
