@@ -1,4 +1,5 @@
 // Held calls of agents, and breakpoints: announced, shown, changed, decided.
+import { claude, claudeIsThere } from './rig/claude.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 import { debuggerOf, json } from './rig/places.ts';
@@ -51,6 +52,34 @@ test('a held call is announced, its right side edited, and it goes on with that'
   expect(world.read('a.txt')).toBe(TEXT);
   await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
   await expect(agents.rows).toHaveCount(0);
+});
+
+test('the real Claude Code writes the edit as it was changed', async ({ world, code }) => {
+  test.skip(!claudeIsThere(), 'Claude Code is not installed (tests/agents/install.sh)');
+  world.commit({ 'a.txt': TEXT });
+  world.run('setup', 'claude-code', '--scope', 'user');
+  world.run('breakpoint', 'add', 'line', 'a.txt:2');
+  const window = await code.open('a.txt');
+  const { page, editor, notifications } = window;
+  const file = '{{workspace}}/a.txt';
+  const ended = claude(world, [
+    { tool: 'Read', args: { file_path: file } },
+    { tool: 'Edit', args: { file_path: file, old_string: 'two', new_string: '2' } },
+    { text: 'done' },
+  ]);
+  await notifications.action('claude-code wants to run Edit a.txt', 'Show').click();
+  await window.diff.ready();
+  await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
+  await window.diff.modified.goto(2);
+  await page.keyboard.press('End');
+  await page.keyboard.type(' and a half');
+  await page.keyboard.press('Control+S');
+  expect(world.read('a.txt')).toBe(TEXT);
+  await window.titleAction('Continue the Held Call').click();
+  expect(await ended).toContain('2 and a half');
+  expect(world.read('a.txt')).toBe('one\n2 and a half\nthree\n');
+  await editor.expectText('one\n2 and a half\nthree\n');
+  expect(world.json('blame', 'a.txt').lines[1].by).toBe('agent');
 });
 
 test('closing decides nothing, a terminal is followed, and two calls stand beside each other', async ({ world, agent, code }) => {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{HeldHook, after, before, began, decision, edit};
 use crate::lsp::client::{Client, Editor};
+use crate::nvim::rig::{self, Neovim};
 use crate::robustness::broken_stores::Small;
 use crate::support::World;
 use crate::support::agent::Agent;
@@ -33,9 +34,10 @@ enum Event {
     KillServer,
     FullDisk,
     ThreeFaces,
+    KillEditor,
 }
 
-const EVENTS: [Event; 13] = [
+const EVENTS: [Event; 14] = [
     Event::Decide,
     Event::DecideTwice,
     Event::KillHook,
@@ -49,6 +51,7 @@ const EVENTS: [Event; 13] = [
     Event::KillServer,
     Event::FullDisk,
     Event::ThreeFaces,
+    Event::KillEditor,
 ];
 
 /// Waits for the state of a held call, without a watcher that would acknowledge it.
@@ -102,7 +105,11 @@ fn run_call(world: &World, agent: &Agent<'_>, id: &str, input: &Value) {
 }
 
 fn play(rng: &mut Rng, event: Event) {
-    let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
+    let files = [(FILE, "one\ntwo\nthree\n")];
+    let world = match event {
+        Event::KillEditor => rig::world(&files),
+        _ => World::committed(&files),
+    };
     let mut small = None;
     if event == Event::FullDisk {
         let name = "control::generated::no_call_slips_and_none_hangs";
@@ -230,6 +237,17 @@ fn play(rng: &mut Rng, event: Event) {
             sees_held(&mut next);
             next.command("backstitch.skip", json!({ "pause": "p1" }));
             next.leave();
+        }
+        Event::KillEditor => {
+            until(&world, "held");
+            if let Some(mut nvim) = Neovim::start(&world, "plugin-held", &[FILE]) {
+                nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
+                // it dies before its decision, during it or after it
+                nvim.ex("Backstitch deny no");
+                thread::sleep(Duration::from_millis(rng.below(60) as u64));
+            }
+            // refused where the editor's decision counts
+            world.run(["skip"]);
         }
         Event::FullDisk => {
             until(&world, "held");

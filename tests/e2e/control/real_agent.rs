@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Watcher;
 use crate::editors::screen::Editor;
+use crate::nvim::rig::{self as neovim, Neovim};
 use crate::real_claude::{agents, rig};
 use crate::support::limits::EVENT_TIMEOUT;
 use crate::support::{World, finish};
@@ -32,8 +33,12 @@ struct Ended {
 impl Session {
     /// `steps`: the work of the main conversation; `rest`: other parts of the script.
     fn new(test: &str, steps: &Value, rest: Option<Value>) -> Option<Self> {
-        let agents = agents(test)?;
         let world = World::committed(&[("a.txt", MAIN), ("b.txt", "b\n")]);
+        Self::of(test, world, steps, rest)
+    }
+
+    fn of(test: &str, world: World, steps: &Value, rest: Option<Value>) -> Option<Self> {
+        let agents = agents(test)?;
         world.ok(["setup", "claude-code", "--scope", "user"]);
         let part = match rest {
             Some(rest) => json!({ "steps": steps, "if": rest }),
@@ -183,6 +188,47 @@ fn every_kind_holds_before_the_file_changes() {
         let blame = session.world.json(["blame", "a.txt"]);
         assert_eq!(blame["lines"][1]["by"], "agent", "{kind:?}");
     }
+}
+
+/// A person changes the right side of the held edit in Neovim: the real agent writes that text, and its model is told.
+#[test]
+fn an_edit_that_is_changed_in_neovim_is_on_disk() {
+    let test = "an_edit_that_is_changed_in_neovim_is_on_disk";
+    let world = neovim::world(&[("a.txt", MAIN)]);
+    let Some(session) = Session::of(test, world, &one_edit(), None) else {
+        return;
+    };
+    let ready = Neovim::start(&session.world, "plugin-held", &["a.txt"]);
+    let Some(mut nvim) = ready else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("2");
+    nvim.ex("Backstitch breakpoint");
+    nvim.says("b1: agents stop at a.txt:2");
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        nvim.says("claude-code is held: Edit a.txt");
+        nvim.ex("Backstitch pauses");
+        nvim.waits("vim.fn.bufnr('backstitch-held://p1/then/a.txt') > 0");
+        nvim.ex("wincmd b");
+        nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
+        nvim.ex("%s/^2$/zwei/");
+        nvim.ex("write");
+        nvim.says("p1 goes on with this text");
+        assert_eq!(world.read("a.txt"), MAIN);
+        nvim.ex("wincmd t");
+        nvim.screen.keys("c");
+        watcher.until("answered");
+    });
+    assert_eq!(session.world.read("a.txt"), MAIN.replace("two", "zwei"));
+    assert!(ended.model_saw("zwei"));
+    // and the editor, which reads it again, has it
+    nvim.screen.keys("q");
+    nvim.waits("vim.fn.bufname() == 'a.txt'");
+    nvim.waits("vim.fn.getline(2) == 'zwei'");
+    let blame = session.world.json(["blame", "a.txt"]);
+    assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
 }
 
 /// A command breakpoint holds a shell command, which is skipped.
