@@ -610,3 +610,20 @@ fn what_is_not_recorded_says_why() {
         "{fix}"
     );
 }
+
+/// Strict hooks are named, and stay strict until they are removed.
+#[test]
+fn strict_hooks_are_named() {
+    let world = World::git();
+    let plain = world.ok(["setup", "claude-code"]);
+    assert!(!plain.stdout.contains("strict"), "{plain}");
+    let strict = world.ok(["setup", "claude-code", "--strict"]);
+    let told = "Its hooks are strict: a tool call whose hook fails in any way is blocked.";
+    assert!(strict.stdout.contains(told), "{strict}");
+    let again = world.ok(["setup", "claude-code"]);
+    assert!(again.stdout.contains("already set up"), "{again}");
+    assert!(again.stdout.contains(told), "{again}");
+    world.ok(["setup", "claude-code", "--uninstall"]);
+    let anew = world.ok(["setup", "claude-code"]);
+    assert!(!anew.stdout.contains("strict"), "{anew}");
+}

@@ -67,6 +67,12 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
             ))?;
         }
     }
+    if context.is_elsewhere() {
+        context.out.note(
+            "note",
+            "agents' hooks use another store, that of `store.dir`: this breakpoint stops none of them. Leave out --store-dir, or set `store.dir`",
+        );
+    }
     tell_unknown(context, &made.scope);
     if let BreakpointSpec::Tool { name, .. } = &made.spec
         && let Some(known) = other_case(name)

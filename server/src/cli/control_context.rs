@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use backstitch_core::control::{Control, PauseFilter};
-use backstitch_core::{Engine, Error, OpenOptions, Workspace};
+use backstitch_core::{Engine, Error, Locate, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
 use super::context::{self, current_dir};
@@ -28,6 +28,17 @@ impl<'a> ControlContext<'a> {
             workspace: context::find(global)?,
             out,
         })
+    }
+
+    /// True if hooks of this workspace use another store than this command.
+    pub fn is_elsewhere(&self) -> bool {
+        let root = self.workspace.root.as_path();
+        let of_hooks = Workspace::find(&Locate {
+            workspace: Some(root),
+            store_dir: None,
+            cwd: root,
+        });
+        of_hooks.is_ok_and(|other| other.store_dir != self.workspace.store_dir)
     }
 
     /// Refuses a command that comes from inside an agent.

@@ -217,6 +217,10 @@ fn print(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     };
     text.push_str(&outcome);
     text.push('\n');
+    if let (Some(note), false) = (done.note, done.is_editor()) {
+        text.push_str(note);
+        text.push('\n');
+    }
     if let Some(backup) = &done.backup {
         text.push_str(&paint.on(DIM, &format!("backup: {}\n", backup.display())));
     }

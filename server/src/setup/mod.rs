@@ -43,6 +43,9 @@ pub struct SetupResult {
     pub program: Option<PathBuf>,
 }
 
+/// Advice on hooks that are strict.
+const STRICT: &str = "Its hooks are strict: a tool call whose hook fails in any way is blocked. To end that: `backstitch setup --uninstall`, then `backstitch setup`.";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupOutcome {
     Written,
@@ -110,6 +113,8 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
             (SetupOutcome::Unchanged, None)
         }
     };
+    let is_there = !request.uninstall && !outcome.is_printed();
+    let strict = is_there && agent.examine(&settings)?.blocks_if_killed;
     let is_removed = request.uninstall && outcome == SetupOutcome::Written && !settings.exists();
     if let (true, Some(_), Some(dir)) = (is_removed, request.project, settings.parent()) {
         // Setup created the directory for its file. It stays if it has anything else in it.
@@ -123,7 +128,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         events: agent.events(),
         backup,
         text: plan.text(),
-        note: None,
+        note: strict.then_some(STRICT),
         program,
     })
 }

@@ -443,3 +443,23 @@ fn edited_and_listed() {
         failed.stderr
     );
 }
+
+/// A breakpoint in a store that no hook uses stops nothing, and says so.
+#[test]
+fn a_breakpoint_in_another_store_says_so() {
+    let world = World::git();
+    let told = "this breakpoint stops none of them";
+    let add = ["breakpoint", "add", "tool", "Edit"];
+    let usual = world.ok(add);
+    assert!(!usual.stderr.contains(told), "{usual}");
+    let other = world.home.join("other-store");
+    let other = other.to_str().expect("UTF-8");
+    let elsewhere = world.ok(["--store-dir", other].iter().chain(&add));
+    assert!(elsewhere.stderr.contains(told), "{elsewhere}");
+    // named again, the usual one is no other
+    let same = world.store();
+    let same = same.parent().expect("a directory");
+    let same = same.to_str().expect("UTF-8");
+    let same = world.ok(["--store-dir", same].iter().chain(&add));
+    assert!(!same.stderr.contains(told), "{same}");
+}
