@@ -829,6 +829,8 @@ export type NotKept = "too_large" | "unreadable" | "special";
 export interface ObjectParams {
   /** Content id: `sha256:<hash>`. */
   cid: string;
+  /** Path of a file to which the bytes are written. They are not interpreted. */
+  save?: string | null;
   /** A document of the workspace. */
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */
@@ -842,6 +844,8 @@ export interface ObjectResult {
   size: number;
   /** `type`, `repr`, and possibly `length` and `fields`. */
   view: unknown;
+  /** The view in lines, as a person reads it. */
+  text: string;
 }
 
 /** A next step that a command takes. */

@@ -1,6 +1,8 @@
 // The REPL of held calls: from the row of a call to its transcript, by keys; lists and search.
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
+import { Lsp } from './rig/lsp.ts';
+import { Program } from './rig/program.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
@@ -18,7 +20,7 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await agents.show();
   await agents.action(/^Edit a\.txt/, 'Open a REPL at the Held Call');
   const repl = window.webview({ purpose: 'webviewView' });
-  const input = repl.locator('textarea');
+  const input = repl.locator('.cm-content');
   await expect(input).toBeVisible();
   await input.focus();
   await page.keyboard.type('.call.tool');
@@ -32,10 +34,10 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await expect(repl.locator('pre.value').last()).toHaveText('"2"');
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('ArrowUp');
-  await expect(input).toHaveValue('.call.tool');
+  await expect(input).toHaveText('.call.tool');
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowDown');
-  await expect(input).toHaveValue('');
+  await expect(repl.locator('.cm-placeholder')).toBeVisible();
   await page.keyboard.type('!echo "<b>bold</b>"');
   await page.keyboard.press('Enter');
   await expect(repl.locator('pre.stdout').last()).toHaveText('<b>bold</b>');
@@ -63,4 +65,187 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await repl.locator(`button.link:has-text("${session}")`).click();
   await expect(repl.locator('pre.input')).toHaveCount(5);
   await look(page, 'repl-closed');
+});
+
+const AGENT = `import backstitch_debug as bs
+bs.on()
+
+class Table:
+    def __init__(self):
+        self.rows = [1, 2, 3]
+
+def act(step, depth=0):
+    note = f"step {step}"
+    if depth < 3:
+        return act(step, depth + 1)
+    bs.pause("acting")
+    return note
+
+def plan(state):
+    table = Table()
+    return bs.call(act, state["step"])
+
+state = {"step": 7, "goal": "write tests"}
+print(bs.call(plan, state))
+`;
+
+// S5-106, S5-130, S5-132, S5-135, S5-141, S5-144…147, S5-149, S5-150, S5-152
+test('a paused program: stack, calls, values', async ({ world, code }) => {
+  world.commit({ 'agent.py': AGENT });
+  const window = await code.open('agent.py');
+  const { page, editor } = window;
+  await editor.focus();
+  const program = new Program(world, 'agent.py');
+  await window.activity.open('Backstitch');
+  await window.tree('Timeline').hide();
+  const agents = window.tree('Agents');
+  await agents.show();
+  await expect(agents.row(/^acting agent.py$/)).toHaveCount(1);
+
+  // the stack, its lines on demand, the line that stands still
+  const stack = window.tree('Call Stack');
+  await agents.action(/^acting/, 'Show the Call Stack');
+  await agents.hide();
+  await expect(stack.row(/^act$/)).toHaveCount(4);
+  await expect(stack.row('plan')).toContainText('agent.py:17');
+  await stack.expand('plan');
+  await expect(stack.row(/return bs.call\(act, state/)).toHaveCount(1);
+  await stack.row('plan').click();
+  await expect(page.locator('.statusbar')).toContainText('Ln 17');
+  await look(page, 'repl-stack');
+
+  // the REPL speaks the program's language
+  await stack.hide();
+  await agents.show();
+  await agents.action(/^acting/, 'Open a REPL at the Held Call');
+  await expect(agents.row(/^acting/)).toContainText('REPL open');
+  const repl = window.webview({ purpose: 'webviewView' });
+  const input = repl.locator('.cm-content');
+  await expect(input).toBeVisible();
+  await input.focus();
+  await page.keyboard.type('def twice(n):');
+  await page.keyboard.press('Shift+Enter');
+  await page.keyboard.type('    return 2 * n');
+  await expect(input.locator('.tok-keyword').first()).toHaveText('def');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('[note, twice(step), {"a": [1, None]}]');
+  await page.keyboard.press('Enter');
+  await expect(repl.locator('pre.value').last()).toContainText("['step 7', 14, {'a': [1, None]}]");
+  await expect(repl.locator('pre.input').first().locator('.tok-keyword').first()).toHaveText('def');
+  await page.keyboard.type('note.missing');
+  await page.keyboard.press('Enter');
+  await expect(repl.locator('pre.error').last()).toContainText("AttributeError: 'str' object has no attribute 'missing'");
+
+  // a value, as its program described it
+  await repl.locator('pre.value .object').last().click();
+  const value = page.locator('.editor-group-container.active .view-lines').first();
+  await expect(value).toContainText(/list,\slength\s3,\s\d+\sB\sstored/);
+  await expect(value).toContainText("2: dict = {'a': [1, None]}");
+  await look(page, 'repl-value');
+
+  // its calls, with the session at the inner one
+  await repl.locator('button:text("Calls")').click();
+  const calls = window.tree('Program Calls');
+  await expect(calls.row(/act\(7\)/)).toContainText('REPL');
+  await expect(calls.row(/plan\(/)).toContainText('not over');
+  await look(page, 'repl-calls');
+  await repl.locator('button:text("Sessions")').click();
+  await expect(repl.locator('table th').last()).toHaveText('Stack');
+  await calls.action(/act\(7\)/, 'Open the REPL Session');
+  await expect(repl.locator('pre.input')).toHaveCount(3);
+
+  // the selection of an editor
+  await page.locator('.tab', { hasText: 'agent.py' }).click();
+  await editor.select(9, 9);
+  await window.run('Backstitch: Evaluate in the REPL');
+  await expect(repl.locator('pre.input')).toHaveCount(4);
+  await expect(repl.locator('pre.input').last()).toContainText('note = f"step {step}"');
+
+  world.run('resume');
+  expect(await program.ended).toBe('step 7\n');
+  await expect(repl.locator('.empty')).toHaveText('its pause was decided');
+  await expect(stack.pane).toHaveCount(0);
+});
+
+const DEEP = `import backstitch_debug as bs
+bs.on()
+
+class Hostile:
+    def __repr__(self):
+        return "<img src=x onerror=alert(1)>\x1b[31mred"
+
+def down(n):
+    evil = Hostile()
+    if n > 0:
+        return down(n - 1)
+    bs.pause("<b>deep</b>")
+    return n
+
+down(197)
+`;
+
+// S5-039, S5-040…044, S5-131, S5-133, S5-142, S5-148
+test('a thousand sessions and two hundred frames', async ({ world, code }) => {
+  world.commit({ 'deep.py': DEEP });
+  const window = await code.open('deep.py');
+  const { page } = window;
+  await window.run('Backstitch: List REPL Sessions');
+  const repl = window.webview({ purpose: 'webviewView' });
+  await expect(repl.locator('.empty')).toContainText('No sessions.');
+
+  const program = new Program(world, 'deep.py');
+  await expect.poll(() => world.json('pauses').pauses.length).toBe(1);
+  const lsp = await Lsp.start(world);
+  try {
+    const started = await Promise.all(
+      Array.from({ length: 1000 }, () => lsp.request('backstitch/repl/start', { pause: 'p1' })),
+    );
+    const { id } = started[500].session;
+    await lsp.request('backstitch/repl/eval', { session: id, input: '["needle", n, evil]' });
+
+    // pages, words, states and days
+    await window.run('Backstitch: List REPL Sessions');
+    await expect(repl.locator('.sessions tr')).toHaveCount(51);
+    await repl.locator('button.more').click();
+    await expect(repl.locator(`button.link:has-text("${started[0].session.id}")`)).toHaveCount(0);
+    await repl.locator('input.search').fill('needle');
+    await page.keyboard.press('Enter');
+    await expect(repl.locator('.sessions tr')).toHaveCount(2);
+    await repl.locator('input.from').fill('2099-01-01');
+    await expect(repl.locator('.empty')).toContainText('No sessions.');
+    await repl.locator('input.from').fill('');
+    await repl.locator('input.to').fill('2099-01-01');
+    await expect(repl.locator('.sessions tr')).toHaveCount(2);
+    await repl.locator('select.status').selectOption('closed');
+    await expect(repl.locator('.empty')).toContainText('No sessions.');
+    await repl.locator('select.status').selectOption('active');
+    await expect(repl.locator('.sessions tr')).toHaveCount(2);
+    await look(page, 'repl-list');
+
+    // names and values are text; another viewer's input comes by itself
+    await repl.locator(`button.link:has-text("${id}")`).click();
+    await expect(repl.locator('.bar strong')).toHaveText('<b>deep</b>');
+    await expect(repl.locator('pre.value').last()).toContainText('<img src=x onerror=alert(1)>\ufffd[31mred');
+    await expect(repl.locator('.transcript img')).toHaveCount(0);
+    await lsp.request('backstitch/repl/eval', { session: id, input: '6 * 7' });
+    await expect(repl.locator('pre.value').last()).toContainText('42');
+
+    // all of the frames
+    await window.activity.open('Backstitch');
+    for (const other of ['Timeline', 'Agents', 'Agent Breakpoints', 'Program Calls']) await window.tree(other).hide();
+    const stack = window.tree('Call Stack');
+    await repl.locator('button:text("Stack")').click();
+    await expect(stack.row('down').first()).toContainText('deep.py:12');
+    await expect(async () => {
+      await page.keyboard.press('End');
+      const last = stack.row('<module>');
+      await expect(last).toHaveAttribute('aria-posinset', '199', { timeout: 1_000 });
+      await expect(last).toContainText('deep.py:15', { timeout: 1_000 });
+    }).toPass();
+    await look(page, 'repl-deep');
+  } finally {
+    lsp.end();
+  }
+  world.run('resume');
+  await program.ended;
 });

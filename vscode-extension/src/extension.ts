@@ -22,7 +22,10 @@ import { Mirror } from "./control/mirror.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Badges } from "./timeline/badges.ts";
+import { CallsView } from "./repl/calls.ts";
+import { Objects } from "./repl/objects.ts";
 import { ReplPanel } from "./repl/panel.ts";
+import { StackView } from "./repl/stack.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
@@ -34,11 +37,17 @@ export function activate(context: vscode.ExtensionContext): Api {
   const review = ctx.register(new Review(ctx));
   const held = ctx.register(new Held(ctx));
   const heldFiles = ctx.register(new HeldFiles(ctx));
+  const beside = {
+    stack: ctx.register(new StackView(ctx, held)),
+    calls: ctx.register(new CallsView(ctx)),
+    objects: ctx.register(new Objects(ctx)),
+  };
   registerCommands(ctx, {
     review,
     held,
     decisions: new Decisions(ctx, held, heldFiles),
-    repl: ctx.register(new ReplPanel(ctx, held)),
+    repl: ctx.register(new ReplPanel(ctx, held, beside)),
+    beside,
     kept: ctx.register(new KeptMarks(ctx, review)),
     marks: ctx.register(new Marks(ctx, review)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),

@@ -574,6 +574,7 @@
 
 ---@class backstitch.ObjectParams
 ---@field cid string Content id: `sha256:<hash>`.
+---@field save? string|nil Path of a file to which the bytes are written. They are not interpreted.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
@@ -582,6 +583,7 @@
 ---@field cid string
 ---@field size integer In bytes.
 ---@field view any `type`, `repr`, and possibly `length` and `fields`.
+---@field text string The view in lines, as a person reads it.
 
 ---A next step that a command takes.
 ---@class backstitch.Offer

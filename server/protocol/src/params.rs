@@ -528,6 +528,8 @@ params! {
     pub struct ObjectParams in workspace [] {
         /// Content id: `sha256:<hash>`.
         pub cid: Name,
+        /// Path of a file to which the bytes are written. They are not interpreted.
+        pub save: Option<Name>,
     }
 
     pub struct StackParams in workspace [] {

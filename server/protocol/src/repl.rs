@@ -80,6 +80,8 @@ shape! {
         pub size: i64,
         /// `type`, `repr`, and possibly `length` and `fields`.
         pub view: Value,
+        /// The view in lines, as a person reads it.
+        pub text: String,
     }
 
     /// A frame of a paused program's stack.

@@ -1,6 +1,7 @@
 //! The program's side of pauses: its calls, its pauses, and the evaluations that it makes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -164,6 +165,12 @@ fn wrong(reason: impl std::fmt::Display) -> Refusal {
 
 fn read<T: DeserializeOwned>(params: Value) -> Result<T, Refusal> {
     serde_json::from_value(params).map_err(wrong)
+}
+
+/// Returns a path relative to the root, if it is below it.
+fn below(root: &Path, path: &str) -> String {
+    let relative = Path::new(path).strip_prefix(root);
+    relative.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 fn pause_id(name: &str) -> Result<PauseId, Refusal> {
@@ -463,7 +470,7 @@ impl BridgeShared {
             files: stop
                 .stack
                 .last()
-                .map(|frame| frame.path.clone())
+                .map(|frame| below(&self.workspace.root, &frame.path))
                 .into_iter()
                 .collect(),
             can: stop.can.to_vec(),

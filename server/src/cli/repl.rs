@@ -14,7 +14,7 @@ use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
 use super::when::{self, End};
-use crate::control::{view, words};
+use crate::control::{object, view, words};
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
 
 /// Entries that are read at once.
@@ -273,10 +273,7 @@ fn object(context: &ControlContext, cid: &str, save: Option<&std::path::Path>) -
     if context.out.json {
         return out::answer(json!({ "cid": cid, "size": object.size, "view": view }));
     }
-    let shown = serde_json::to_string_pretty(&view).unwrap_or_default();
-    let shown: String = shown
-        .lines()
-        .map(|line| render::visible(line) + "\n")
-        .collect();
-    context.out.text(&shown)
+    context
+        .out
+        .text(&object::text(cid, object.size, &view))
 }

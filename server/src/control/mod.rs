@@ -12,6 +12,7 @@ pub mod input;
 mod inverse;
 pub mod lookup;
 pub mod moves;
+pub mod object;
 pub mod pattern;
 pub mod predict;
 mod tokens;

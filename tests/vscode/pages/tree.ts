@@ -52,6 +52,12 @@ export class Tree {
     if ((await header.getAttribute('aria-expanded')) === 'false') await header.click();
   }
 
+  /** Collapses the view to its title. */
+  async hide(): Promise<void> {
+    const header = this.pane.locator('.pane-header');
+    if ((await header.getAttribute('aria-expanded')) === 'true') await header.click();
+  }
+
   async expand(label: string | RegExp): Promise<void> {
     const row = this.row(label).first();
     // a click is lost where the row is drawn anew

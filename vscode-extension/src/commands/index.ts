@@ -9,7 +9,7 @@ import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
 import { controlCommands } from "../control/commands.ts";
-import type { ReplPanel } from "../repl/panel.ts";
+import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Decisions } from "../control/decide.ts";
 import type { Held } from "../control/held.ts";
 import type { Ctx } from "../ctx.ts";
@@ -47,6 +47,7 @@ export type Features = {
   held: Held;
   decisions: Decisions;
   repl: ReplPanel;
+  beside: Beside;
   review: Review;
   marks: Marks;
   kept: KeptMarks;
@@ -118,7 +119,7 @@ function table(
     return { ...typed, rev: chosen.checkpoint.id, title: about(chosen.checkpoint, say) };
   };
   return {
-    ...controlCommands(ctx, features.held, features.decisions, features.repl),
+    ...controlCommands(ctx, features),
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.undoTurn": async (argument) => {
       const typed = only<Commands["backstitch.rewind"]["params"]>(argument, ["uri", "workspace"]);

@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { asArguments } from "../commands/arguments.ts";
-import type { ReplPanel } from "../repl/panel.ts";
+import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Where } from "../server/protocol.ts";
 import type { Decisions } from "./decide.ts";
 import type { Held } from "./held.ts";
@@ -12,7 +12,9 @@ import * as stops from "./stops.ts";
 
 type Run = (...given: unknown[]) => unknown;
 
-export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions, repl: ReplPanel) {
+type Parts = { held: Held; decisions: Decisions; repl: ReplPanel; beside: Beside };
+
+export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Parts) {
   const step =
     (how: string): Run =>
     (argument) =>
@@ -34,6 +36,12 @@ export function controlCommands(ctx: Ctx, held: Held, decisions: Decisions, repl
     "backstitch.repl.eval": (argument: unknown) => repl.evaluate(asArguments<{ session?: string }>(argument)),
     "backstitch.repl.close": (argument: unknown) => repl.close(asArguments<{ session?: string }>(argument)),
     "backstitch.repl.list": () => repl.open(),
+    "backstitch.stack": (argument: unknown) => beside.stack.show(asArguments<{ pause?: string }>(argument)),
+    "backstitch.stack.open": (argument: unknown) => beside.stack.open(asArguments(argument)),
+    "backstitch.calls": () => beside.calls.show(),
+    "backstitch.calls.refresh": () => beside.calls.read(),
+    "backstitch.calls.repl": (argument: unknown) => beside.calls.repl(asArguments(argument), repl),
+    "backstitch.object.save": () => beside.objects.save(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
       void vscode.window.showInformationMessage(vscode.l10n.t("The next call of an agent is held"));

@@ -15,6 +15,8 @@ export class Held implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private reads = 0;
   private known: Pause[] = [];
+  /** Open REPL sessions by pause. */
+  private repls = new Set<string>();
   private stops: { root: string; breakpoints: Breakpoint[] }[] = [];
 
   /** After each change of calls or breakpoints. */
@@ -35,6 +37,7 @@ export class Held implements vscode.Disposable {
       }),
       ctx.on("backstitch/didResume", read),
       ctx.on("backstitch/breakpointsChanged", read),
+      ctx.on("backstitch/replChanged", read),
       ctx.on("backstitch/didHit", ({ hit }) => {
         ctx.log.info(`${hit.breakpoint}: ${hit.text}`);
       }),
@@ -59,6 +62,11 @@ export class Held implements vscode.Disposable {
     return this.known.filter(({ state }) => state === "held");
   }
 
+  /** True if a REPL is open there. */
+  hasRepl(pause: Pause): boolean {
+    return this.repls.has(`${pause.id} ${shown(pause.root)}`);
+  }
+
   find(id: string, root: string): Pause | undefined {
     return this.known.find((pause) => pause.id === id && shown(pause.root) === root);
   }
@@ -81,16 +89,27 @@ export class Held implements vscode.Disposable {
 
   private async read(): Promise<void> {
     if (this.ctx.state.name !== "running") {
+      this.repls.clear();
       this.keep([], []);
       return;
     }
     const number = ++this.reads;
     const pauses = new Map<string, Pause>();
     const stops = new Map<string, Breakpoint[]>();
+    const repls = new Set<string>();
     for (const place of this.places()) {
       try {
         const found = await this.ctx.request("backstitch/pauses", place);
-        for (const pause of found.pauses) pauses.set(`${pause.id} ${shown(pause.root)}`, pause);
+        const active =
+          found.pauses.length === 0
+            ? []
+            : (await this.ctx.request("backstitch/repl/list", { ...place, status: "active" })).sessions;
+        const open = new Set(active.map(({ pause }) => pause));
+        for (const pause of found.pauses) {
+          const key = `${pause.id} ${shown(pause.root)}`;
+          pauses.set(key, pause);
+          if (open.has(pause.id)) repls.add(key);
+        }
         const { breakpoints } = await this.ctx.request("backstitch/breakpoints", place);
         stops.set(place.workspace ?? place.uri ?? "", breakpoints);
       } catch (error) {
@@ -99,6 +118,7 @@ export class Held implements vscode.Disposable {
       }
     }
     if (number !== this.reads) return;
+    this.repls = repls;
     this.keep(
       [...pauses.values()],
       [...stops].map(([root, breakpoints]) => ({ root, breakpoints })),

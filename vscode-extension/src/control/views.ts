@@ -43,17 +43,21 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     const isHeld = pause.state === "held";
     const item = new vscode.TreeItem(pause.summary);
     item.id = `${pause.id} ${shown(pause.root)}`;
-    item.description = `${pause.agent} · ${pause.why} · ${ago(pause.made, Date.now(), say)}`;
+    const repl = this.held.hasRepl(pause) ? ` · ${say("REPL open")}` : "";
+    item.description = `${pause.agent} · ${pause.why} · ${ago(pause.made, Date.now(), say)}${repl}`;
     item.iconPath = isHeld
       ? new vscode.ThemeIcon("debug-pause", new vscode.ThemeColor("list.warningForeground"))
       : new vscode.ThemeIcon("watch");
-    item.contextValue = isHeld ? "held" : "parked";
+    const isProgram = pause.by === "program";
+    item.contextValue = isHeld ? (isProgram ? "heldProgram" : "held") : "parked";
     const state = isHeld ? say("held") : say("told to try again");
     const stack = [pause.turn, pause.prompt, pause.subagent].filter(Boolean).join(" · ");
     item.tooltip = [`${pause.id}: ${pause.summary}`, `${state}: ${pause.why}`, stack]
       .filter(Boolean)
       .join("\n");
-    item.accessibilityInformation = { label: `${state}: ${pause.summary}, ${pause.agent}, ${pause.why}` };
+    item.accessibilityInformation = {
+      label: `${state}: ${pause.summary}, ${pause.agent}, ${pause.why}${repl}`,
+    };
     item.command = { command: "backstitch.inspect", title: say("Show the Held Call"), arguments: [pause] };
     return item;
   }

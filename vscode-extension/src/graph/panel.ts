@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import { rev, shown } from "../server/protocol.ts";
 import { message, withErrors } from "../show/errors.ts";
+import { fill } from "../show/webview.ts";
 import { about, ago, counts, which } from "../show/words.ts";
 import { outcome } from "../show/tooltip.ts";
 import { areOfSeveralSessions, changes, entries } from "../timeline/model.ts";
@@ -38,13 +39,12 @@ export class Graph implements vscode.Disposable {
       this.panel.reveal();
       return;
     }
-    const dist = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "dist");
-    const media = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "media");
+    const { extensionUri } = this.ctx.extension;
+    const media = vscode.Uri.joinPath(extensionUri, "media");
     const panel = vscode.window.createWebviewPanel(
       "backstitch.graph",
       vscode.l10n.t("Checkpoints"),
       vscode.ViewColumn.Active,
-      { enableScripts: true, localResourceRoots: [dist, media] },
     );
     panel.iconPath = {
       light: vscode.Uri.joinPath(media, "backstitch-light.svg"),
@@ -61,11 +61,7 @@ export class Graph implements vscode.Disposable {
     });
     this.limit = PAGE;
     this.panel = panel;
-    panel.webview.html = html(
-      panel.webview,
-      vscode.Uri.joinPath(dist, "graph.js"),
-      vscode.Uri.joinPath(media, "graph.css"),
-    );
+    fill(panel.webview, extensionUri, "graph");
   }
 
   private async handle(received: FromPage): Promise<void> {
@@ -142,18 +138,4 @@ export class Graph implements vscode.Disposable {
     this.panel?.dispose();
     for (const each of this.disposables) each.dispose();
   }
-}
-
-function html(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): string {
-  // no remote content, and nothing inline but the positions of rows
-  const csp = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; font-src ${webview.cspSource}`;
-  return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${csp}">
-<link rel="stylesheet" href="${webview.asWebviewUri(style).toString()}">
-</head>
-<body><script src="${webview.asWebviewUri(script).toString()}"></script></body>
-</html>`;
 }

@@ -4,11 +4,14 @@ export type Row = {
   id: string;
   function: string;
   pause: string;
+  language: string;
   status: string;
   started: string;
   closed: string;
   entries: number;
   isOpen: boolean;
+  /** True for a program, which has a stack. */
+  isProgram: boolean;
 };
 
 export type Line = {
@@ -18,6 +21,8 @@ export type Line = {
   stdout: string;
   isError: boolean;
   shows: string;
+  /** Names the stored value. */
+  cid: string | null;
 };
 
 export type Words = {
@@ -31,7 +36,22 @@ export type Words = {
   input: string;
   hint: string;
   more: string;
-  columns: { session: string; function: string; status: string; start: string; close: string; lines: string };
+  from: string;
+  to: string;
+  stack: string;
+  calls: string;
+  object: string;
+  busy: string;
+  /** In the order of the columns. */
+  columns: {
+    session: string;
+    function: string;
+    status: string;
+    start: string;
+    close: string;
+    lines: string;
+    stack: string;
+  };
 };
 
 export type ToPage =
@@ -39,11 +59,15 @@ export type ToPage =
   | { type: "session"; row: Row; lines: Line[]; reason: string; words: Words }
   | { type: "line"; session: string; line: Line }
   | { type: "closed"; row: Row; reason: string }
-  | { type: "failed"; session: string; message: string }
-  | { type: "insert"; text: string };
+  /** An evaluation of this page is over. `message`: the reason of its failure, or nothing. */
+  | { type: "answered"; session: string; message: string };
 
 export type FromPage =
   | { type: "ready" }
-  | { type: "list"; search: string; status: string; before?: string }
+  /** `from` and `to`: days such as `2026-11-25`, or nothing. */
+  | { type: "list"; search: string; status: string; from: string; to: string; before?: string }
   | { type: "open"; session: string }
-  | { type: "eval"; session: string; input: string };
+  | { type: "eval"; session: string; input: string }
+  | { type: "stack"; pause: string }
+  | { type: "calls"; session: string }
+  | { type: "object"; cid: string };

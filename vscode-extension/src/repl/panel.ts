@@ -5,10 +5,17 @@ import * as vscode from "vscode";
 import type { Ctx, Disposable } from "../ctx.ts";
 import type { Held } from "../control/held.ts";
 import { type Pause, type ReplEntry, type ReplSession, type Where, shown } from "../server/protocol.ts";
-import { message } from "../show/errors.ts";
+import { message, withErrors } from "../show/errors.ts";
+import { fill } from "../show/webview.ts";
+import type { CallsView } from "./calls.ts";
 import type { FromPage, Line, Row, ToPage, Words } from "./messages.ts";
+import type { Objects } from "./objects.ts";
+import type { StackView } from "./stack.ts";
 
 const VIEW = "backstitch.repl";
+
+/** The views beside the panel. */
+export type Beside = { stack: StackView; calls: CallsView; objects: Objects };
 
 export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
@@ -16,11 +23,12 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   /** The session that is shown; undefined: the list. */
   private session: string | undefined;
   private place: Where = {};
-  private search = { text: "", status: "" };
+  private search = { text: "", status: "", from: "", to: "" };
 
   constructor(
     private readonly ctx: Ctx,
     private readonly held: Held,
+    private readonly beside: Beside,
   ) {
     this.disposables = [
       vscode.window.registerWebviewViewProvider(VIEW, this, {
@@ -43,22 +51,14 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   resolveWebviewView(view: vscode.WebviewView): void {
-    const { extensionUri } = this.ctx.extension;
-    const dist = vscode.Uri.joinPath(extensionUri, "dist");
-    const media = vscode.Uri.joinPath(extensionUri, "media");
     this.view = view;
-    view.webview.options = { enableScripts: true, localResourceRoots: [dist, media] };
     view.webview.onDidReceiveMessage((received: FromPage) => {
       void this.handle(received);
     });
     view.onDidDispose(() => {
       this.view = undefined;
     });
-    view.webview.html = html(
-      view.webview,
-      vscode.Uri.joinPath(dist, "repl.js"),
-      vscode.Uri.joinPath(media, "repl.css"),
-    );
+    fill(view.webview, this.ctx.extension.extensionUri, "repl");
   }
 
   /** Opens a REPL at a held call: the one that is open, or a new one. */
@@ -81,6 +81,14 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     await vscode.commands.executeCommand(`${VIEW}.focus`);
     await this.show();
     return session;
+  }
+
+  /** Shows a session of this name. */
+  async look(session: string, place: Where): Promise<void> {
+    this.session = session;
+    this.place = place;
+    await vscode.commands.executeCommand(`${VIEW}.focus`);
+    await this.show();
   }
 
   /** Shows the list of sessions. */
@@ -119,31 +127,42 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       await (this.session === undefined ? this.list() : this.show());
     } else if (received.type === "list") {
       this.session = undefined;
-      this.search = { text: received.search, status: received.status };
+      const { search, status, from, to } = received;
+      this.search = { text: search, status, from, to };
       await this.list(received.before);
     } else if (received.type === "open") {
       this.session = received.session;
       await this.show();
+    } else if (received.type === "stack") {
+      await withErrors(() => this.beside.stack.show({ pause: received.pause }));
+    } else if (received.type === "calls") {
+      await this.beside.calls.show(received.session);
+    } else if (received.type === "object") {
+      await this.beside.objects.open(received.cid, this.place);
     } else {
+      const { session, input } = received;
+      let failure = "";
       try {
         trusted();
-        const { session, input } = received;
         // the entry comes by the notification, as it does for other viewers
         await this.ctx.request("backstitch/repl/eval", { ...this.place, session, input });
       } catch (error) {
-        await this.post({ type: "failed", session: received.session, message: message(error) });
+        failure = message(error);
       }
+      await this.post({ type: "answered", session, message: failure });
     }
   }
 
   private async list(before?: string): Promise<void> {
     if (this.view === undefined || this.ctx.state.name !== "running") return;
-    const { text, status } = this.search;
+    const { text, status, from, to } = this.search;
     try {
       const found = await this.ctx.request("backstitch/repl/list", {
         ...(await this.ctx.about({})),
         ...(text === "" ? {} : { search: text }),
         ...(status === "" ? {} : { status }),
+        ...(from === "" ? {} : { from: startOf(from, 0) }),
+        ...(to === "" ? {} : { to: startOf(to, 1) }),
         ...(before === undefined ? {} : { before }),
       });
       await this.post({ type: "sessions", rows: found.sessions.map(row), more: found.more, words: words() });
@@ -174,6 +193,13 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 }
 
+/** Begin of a day such as `2026-11-25`, so many days later, in the user's time zone. */
+function startOf(day: string, later: number): string {
+  const begin = new Date(`${day}T00:00`);
+  begin.setDate(begin.getDate() + later);
+  return begin.toISOString();
+}
+
 function trusted(): void {
   if (!vscode.workspace.isTrusted) {
     throw new Error(vscode.l10n.t("Nothing is evaluated until you trust the workspace"));
@@ -186,11 +212,13 @@ function row(session: ReplSession): Row {
     id: session.id,
     function: session.function,
     pause: session.pause,
+    language: session.language,
     status: session.status,
     started: time(shownTime(session.started)),
     closed: time(session.closed === null ? null : shownTime(session.closed)),
     entries: session.entries,
     isOpen: session.closed === null,
+    isProgram: session.process !== null,
   };
 }
 
@@ -199,8 +227,8 @@ function shownTime(time: unknown): string {
 }
 
 function line(entry: ReplEntry): Line {
-  const { index, input, output, stdout, isError, shows } = entry;
-  return { index, input, output, stdout, isError, shows };
+  const { index, input, output, stdout, isError, shows, cid } = entry;
+  return { index, input, output, stdout, isError, shows, cid };
 }
 
 function words(): Words {
@@ -216,6 +244,12 @@ function words(): Words {
     input: say("Input"),
     hint: say("Enter evaluates, Shift+Enter begins a new line"),
     more: say("Older sessions"),
+    from: say("from"),
+    to: say("to"),
+    stack: say("Stack"),
+    calls: say("Calls"),
+    object: say("value"),
+    busy: say("evaluating…"),
     columns: {
       session: say("Session"),
       function: say("Function"),
@@ -223,20 +257,7 @@ function words(): Words {
       start: say("Started"),
       close: say("Closed"),
       lines: say("Lines"),
+      stack: say("Stack"),
     },
   };
-}
-
-function html(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): string {
-  // no remote content, and nothing inline
-  const csp = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; font-src ${webview.cspSource}`;
-  return `<!DOCTYPE html>
-<html lang="${vscode.env.language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${csp}">
-<link rel="stylesheet" href="${webview.asWebviewUri(style).toString()}">
-</head>
-<body><script src="${webview.asWebviewUri(script).toString()}"></script></body>
-</html>`;
 }

@@ -4,6 +4,7 @@
 
 const crypto = require("node:crypto");
 const path = require("node:path");
+const { fileURLToPath } = require("node:url");
 const util = require("node:util");
 const vm = require("node:vm");
 const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_threads");
@@ -174,7 +175,7 @@ class Program {
       const names = { args, self };
       const action = this.hold(began.pause, undefined, names);
       if (action.kind === "skip" || action.kind === "replace") {
-        const value = action.kind === "skip" ? undefined : this.value(action.value, undefined, names);
+        const value = action.kind === "skip" ? undefined : this.value(action.value, names);
         this.ended(began.call, name, "skipped", value);
         return value;
       }
@@ -185,7 +186,7 @@ class Program {
       if (action.kind === "modify") {
         given = [...args];
         const changes = action.args?.args ?? action.args ?? {};
-        for (const [at, source] of Object.entries(changes)) given[Number(at)] = this.value(source, undefined, names);
+        for (const [at, source] of Object.entries(changes)) given[Number(at)] = this.value(source, names);
       }
     }
     const outer = this.parent;
@@ -204,7 +205,7 @@ class Program {
   after(call, name, outcome, result, args) {
     const pause = this.ended(call, name, outcome, result);
     const action = pause ? this.hold(pause, undefined, { args, result }) : { kind: "continue" };
-    if (action.kind === "replace") return this.value(action.value, undefined, { args, result });
+    if (action.kind === "replace") return this.value(action.value, { args, result });
     if (action.kind === "raise") throw new Raised(action.error);
     if (outcome === "raised") throw result;
     return result;
@@ -288,11 +289,13 @@ class Program {
     return evaluate(wrapped(expression));
   }
 
-  value(source, evaluate, names) {
+  /** The value of an expression at a call. It is made beside the program's own code, so that `{}` and `[]` are what they are there. */
+  value(source, names) {
     if (typeof source !== "string") return source;
     this.isBusy = true;
     try {
-      return this.run(`value ${this.number}`, source, evaluate, names);
+      const all = { require, ...names };
+      return new Function(...Object.keys(all), "$source", "return eval($source)")(...Object.values(all), wrapped(source));
     } catch (error) {
       throw new Raised(errorText(error));
     } finally {
@@ -403,9 +406,12 @@ function stack() {
   Error.stackTraceLimit = stackTraceLimit;
   const frames = [];
   for (const line of String(text).split("\n").slice(1)) {
-    const found = /^\s*at (?:(.*?) \()?(?:file:\/\/)?(\/.*?):(\d+):\d+\)?$/.exec(line);
-    if (found === null || found[2].startsWith(__dirname)) continue;
-    frames.push({ name: found[1] ?? "<anonymous>", path: found[2], line: Number(found[3]), context: [], first: 0 });
+    const found = /^\s*at (?:async )?(?:(.*?) \()?((?:file:\/\/)?\/.*?):(\d+):\d+\)?$/.exec(line);
+    if (found === null) continue;
+    // a module has its URL there
+    const file = found[2].startsWith("/") ? found[2] : fileURLToPath(found[2]);
+    if (file.startsWith(__dirname)) continue;
+    frames.push({ name: found[1] ?? "<anonymous>", path: file, line: Number(found[3]), context: [], first: 0 });
   }
   return frames.reverse();
 }

@@ -18,7 +18,7 @@ use backstitch_protocol::{
 use serde_json::Value;
 
 use super::{decisions, face};
-use crate::control::view;
+use crate::control::{object, view};
 use crate::host::progress::cancel_flag;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
@@ -169,11 +169,24 @@ pub async fn object(server: &ServerState, params: ObjectParams) -> Reply<ObjectR
         .await?
         .flatten()
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::no_object(&cid)))?;
+    if let Some(path) = params.save {
+        let path = std::path::PathBuf::from(path.to_string());
+        let bytes = object.bytes;
+        let written = tokio::task::spawn_blocking(move || {
+            std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+        });
+        let written = written.await.map_err(|error| error.to_string());
+        written
+            .and_then(|done| done)
+            .map_err(|reason| Failure::new(FailureKind::Failed, reason))?;
+    }
+    // a program made it: shown as it is, whatever it is
+    let view = serde_json::from_str(&object.view).unwrap_or(Value::Null);
     Ok(ObjectResult {
+        text: object::text(&object.cid, object.size, &view),
         cid: object.cid,
         size: object.size,
-        // a program made it: shown as it is, whatever it is
-        view: serde_json::from_str(&object.view).unwrap_or(Value::Null),
+        view,
     })
 }
 

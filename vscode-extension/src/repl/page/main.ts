@@ -2,18 +2,22 @@
 // shown as text.
 
 import type { FromPage, Line, Row, ToPage, Words } from "../messages.ts";
+import { highlighted } from "./highlight.ts";
+import { Input } from "./input.ts";
 
 declare function acquireVsCodeApi(): { postMessage: (message: FromPage) => void };
 
 const editor = acquireVsCodeApi();
 const page = document.body;
-/** Inputs of this page, oldest first. */
-const history: string[] = [];
-let shownSession: string | undefined;
-let transcript: HTMLElement | undefined;
-let input: HTMLTextAreaElement | undefined;
-/** Numbers of the entries that are shown. */
-let shownLines = new Set<number>();
+/** The session that is shown. */
+let shown: { row: Row; words: Words; transcript: HTMLElement; lines: Set<number> } | undefined;
+/** Only an open session has one. */
+let input: Input | undefined;
+/** Says that an evaluation is under way. */
+const busy = element("p", "busy");
+busy.setAttribute("role", "status");
+/** Evaluations of this page that have no answer. */
+let waiting = 0;
 
 window.addEventListener("message", (event: MessageEvent<ToPage>) => {
   const sent = event.data;
@@ -25,16 +29,16 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       drawSession(sent.row, sent.lines, sent.reason, sent.words);
       break;
     case "line":
-      if (sent.session === shownSession) add(sent.line);
+      if (sent.session === shown?.row.id) add(sent.line);
       break;
     case "closed":
-      if (sent.row.id === shownSession) end(sent.reason);
+      if (sent.row.id === shown?.row.id) end(sent.reason);
       break;
-    case "failed":
-      if (sent.session === shownSession) say("error", sent.message);
-      break;
-    case "insert":
-      if (input !== undefined) input.value = sent.text;
+    case "answered":
+      if (sent.session === shown?.row.id) {
+        wait(-1);
+        if (sent.message !== "") say("error", sent.message);
+      }
   }
 });
 editor.postMessage({ type: "ready" });
@@ -42,53 +46,75 @@ editor.postMessage({ type: "ready" });
 function element(name: string, kind: string, text = ""): HTMLElement {
   const made = document.createElement(name);
   if (kind !== "") made.className = kind;
-  made.textContent = text;
+  made.textContent = visible(text);
   return made;
 }
 
+/** The text with `\u{fffd}` in place of control characters and marks of direction, as on a terminal. */
+function visible(text: string): string {
+  return text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+function button(kind: string, text: string, label: string, run: () => void): HTMLElement {
+  const made = element("button", kind, text);
+  made.setAttribute("aria-label", label);
+  made.addEventListener("click", run);
+  return made;
+}
+
+function field(type: string, label: string, value: string): HTMLInputElement {
+  const made = document.createElement("input");
+  made.type = type;
+  made.title = label;
+  made.setAttribute("aria-label", label);
+  made.value = value;
+  return made;
+}
+
+function valueOf(selector: string): string {
+  return page.querySelector<HTMLInputElement | HTMLSelectElement>(selector)?.value ?? "";
+}
+
 function drawSessions(rows: Row[], more: boolean, words: Words): void {
-  const hadFocus = document.activeElement instanceof HTMLInputElement;
-  const before = page.querySelector("input")?.value ?? "";
-  const status = page.querySelector("select")?.value ?? "";
-  shownSession = undefined;
-  input = undefined;
-  page.replaceChildren();
-  const search = document.createElement("input");
-  search.type = "search";
+  const focused = document.activeElement?.className ?? "";
+  const search = field("search", words.search, valueOf("input.search"));
+  search.className = "search";
   search.placeholder = words.search;
-  search.setAttribute("aria-label", words.search);
-  search.value = before;
   const choose = document.createElement("select");
-  for (const [value, label] of [
-    ["", words.all],
-    ["active", words.active],
-    ["closed", words.closedOnes],
-  ] as const) {
+  const from = field("date", words.from, valueOf("input.from"));
+  from.className = "from";
+  const to = field("date", words.to, valueOf("input.to"));
+  to.className = "to";
+  const choices = { "": words.all, active: words.active, closed: words.closedOnes };
+  for (const [value, label] of Object.entries(choices)) {
     const option = document.createElement("option");
     option.value = value;
     option.textContent = label;
     choose.append(option);
   }
-  choose.value = status;
+  choose.value = valueOf("select");
+  choose.className = "status";
   choose.setAttribute("aria-label", words.columns.status);
   const ask = (last?: string) => {
     editor.postMessage({
       type: "list",
       search: search.value,
       status: choose.value,
+      from: from.value,
+      to: to.value,
       ...(last === undefined ? {} : { before: last }),
     });
   };
-  search.addEventListener("change", () => {
-    ask();
-  });
-  choose.addEventListener("change", () => {
-    ask();
-  });
+  for (const each of [search, choose, from, to]) {
+    each.addEventListener("change", () => {
+      ask();
+    });
+  }
+  leave();
   const bar = element("div", "bar");
-  bar.append(search, choose);
+  bar.append(search, choose, element("span", "dim", words.from), from, element("span", "dim", words.to), to);
   page.append(bar);
-  if (hadFocus) search.focus();
+  if (focused !== "") bar.querySelector<HTMLElement>(`.${focused}`)?.focus();
   if (rows.length === 0) {
     page.append(element("p", "empty", words.none));
     return;
@@ -96,152 +122,151 @@ function drawSessions(rows: Row[], more: boolean, words: Words): void {
   const table = element("table", "sessions");
   table.setAttribute("aria-label", words.sessions);
   const head = element("tr", "");
-  const { columns } = words;
-  for (const title of [
-    columns.session,
-    columns.function,
-    columns.status,
-    columns.start,
-    columns.close,
-    columns.lines,
-  ]) {
-    head.append(element("th", "", title));
-  }
+  for (const title of Object.values(words.columns)) head.append(element("th", "", title));
   table.append(head);
-  for (const row of rows) {
-    const line = element("tr", "");
-    const link = element("button", "link", row.id);
-    link.addEventListener("click", () => {
-      editor.postMessage({ type: "open", session: row.id });
-    });
-    const first = element("td", "");
-    first.append(link);
-    line.append(first);
-    for (const text of [
-      row.function,
-      row.isOpen ? words.active : words.closedOnes,
-      row.started,
-      row.closed,
-      `${row.entries}`,
-    ]) {
-      line.append(element("td", "", text));
-    }
-    table.append(line);
-  }
-  page.append(table);
+  for (const row of rows) table.append(drawRow(row, words));
+  const scrolled = element("div", "scrolled");
+  scrolled.append(table);
+  page.append(scrolled);
   const last = rows.at(-1);
   if (more && last !== undefined) {
-    const button = element("button", "more", words.more);
-    button.addEventListener("click", () => {
-      ask(last.id);
-    });
-    page.append(button);
+    scrolled.append(
+      button("more", words.more, words.more, () => {
+        ask(last.id);
+      }),
+    );
   }
 }
 
+function drawRow(row: Row, words: Words): HTMLElement {
+  const cells: (string | HTMLElement)[] = [
+    button("link", row.id, `${row.id} ${row.function}`, () => {
+      editor.postMessage({ type: "open", session: row.id });
+    }),
+    row.function,
+    row.isOpen ? words.active : words.closedOnes,
+    row.started,
+    row.closed,
+    `${row.entries}`,
+    stackLink(row, words),
+  ];
+  const line = element("tr", "");
+  for (const content of cells) {
+    const cell = element("td", "");
+    cell.append(content);
+    line.append(cell);
+  }
+  return line;
+}
+
+/** Link to the stack of a program; nothing for a call of an agent. */
+function stackLink(row: Row, words: Words): string | HTMLElement {
+  if (!row.isProgram) return "";
+  return button("link", words.stack, `${words.stack}: ${row.pause}`, () => {
+    editor.postMessage({ type: "stack", pause: row.pause });
+  });
+}
+
+/** Removes everything from the page. */
+function leave(): void {
+  shown = undefined;
+  input?.remove();
+  input = undefined;
+  waiting = 0;
+  busy.textContent = "";
+  page.replaceChildren();
+}
+
 function drawSession(row: Row, lines: Line[], reason: string, words: Words): void {
-  if (shownSession === row.id && input !== undefined && row.isOpen) {
+  if (shown?.row.id === row.id && input !== undefined && row.isOpen) {
     // it is shown already: a text that is being typed stays
     for (const line of lines) add(line);
     input.focus();
     return;
   }
-  shownSession = row.id;
-  shownLines = new Set();
-  page.replaceChildren();
+  leave();
   const bar = element("div", "bar");
-  const back = element("button", "link", `‹ ${words.back}`);
-  back.addEventListener("click", () => {
-    editor.postMessage({ type: "list", search: "", status: "" });
+  const back = button("link", `‹ ${words.back}`, words.back, () => {
+    editor.postMessage({ type: "list", search: "", status: "", from: "", to: "" });
   });
-  const badge = element(
-    "span",
-    row.isOpen ? "badge open" : "badge",
-    row.isOpen ? words.active : words.closedOnes,
-  );
+  const state = row.isOpen ? words.active : words.closedOnes;
   bar.append(
     back,
     element("strong", "", row.function),
-    element("span", "dim", `${row.pause} · ${row.started}`),
-    badge,
+    element("span", "dim", `${row.pause} · ${row.language} · ${row.started}`),
+    element("span", row.isOpen ? "badge open" : "badge", state),
+    stackLink(row, words),
   );
-  transcript = element("div", "transcript");
+  if (row.isProgram) {
+    bar.append(
+      button("link", words.calls, words.calls, () => {
+        editor.postMessage({ type: "calls", session: row.id });
+      }),
+    );
+  }
+  const transcript = element("div", "transcript");
   transcript.setAttribute("role", "log");
   transcript.setAttribute("aria-live", "polite");
+  transcript.tabIndex = 0;
+  shown = { row, words, transcript, lines: new Set() };
   page.append(bar, transcript);
   for (const line of lines) add(line);
-  if (row.isOpen) {
-    input = document.createElement("textarea");
-    input.rows = 1;
-    input.setAttribute("aria-label", words.input);
-    input.placeholder = words.hint;
-    input.spellcheck = false;
-    input.addEventListener("keydown", typed);
-    input.addEventListener("input", grow);
-    page.append(input);
-    input.focus();
-  } else {
+  if (!row.isOpen) {
     end(reason);
+    return;
   }
+  page.append(busy);
+  input = new Input(page, {
+    earlier: lines.map((line) => line.input),
+    language: row.language,
+    label: words.input,
+    hint: words.hint,
+    nonce: page.dataset["nonce"] ?? "",
+    send: (text) => {
+      wait(1);
+      editor.postMessage({ type: "eval", session: row.id, input: text });
+    },
+  });
+  input.focus();
 }
 
-function grow(): void {
-  if (input !== undefined) input.rows = Math.min(input.value.split("\n").length, 10);
+function wait(by: 1 | -1): void {
+  waiting = Math.max(0, waiting + by);
+  busy.textContent = waiting === 0 ? "" : (shown?.words.busy ?? "");
 }
 
-/** Place in the history: its length is the line that is being typed. */
-let at = 0;
-let draft = "";
-
-function typed(event: KeyboardEvent): void {
-  if (input === undefined || shownSession === undefined) return;
-  const { value, selectionStart, selectionEnd } = input;
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-    event.preventDefault();
-    if (value.trim() === "") return;
-    history.push(value);
-    at = history.length;
-    input.value = "";
-    grow();
-    editor.postMessage({ type: "eval", session: shownSession, input: value });
-  } else if (event.key === "ArrowUp" && !value.slice(0, selectionStart).includes("\n") && at > 0) {
-    event.preventDefault();
-    if (at === history.length) draft = value;
-    at--;
-    recall(history[at] ?? "", "first");
-  } else if (event.key === "ArrowDown" && !value.slice(selectionEnd).includes("\n") && at < history.length) {
-    event.preventDefault();
-    at++;
-    recall(at === history.length ? draft : (history[at] ?? ""), "last");
-  }
-}
-
-/** Shows a line of the history. The cursor is at the end of a line from which the same key goes on. */
-function recall(text: string, line: "first" | "last"): void {
-  if (input === undefined) return;
-  input.value = text;
-  grow();
-  const end = text.indexOf("\n");
-  const cursor = line === "first" && end >= 0 ? end : text.length;
-  input.setSelectionRange(cursor, cursor);
-}
-
-function say(kind: string, text: string): void {
-  if (transcript === undefined || text === "") return;
-  transcript.append(element("pre", kind, text));
-  transcript.scrollTop = transcript.scrollHeight;
+function say(kind: string, text: string): HTMLElement | undefined {
+  if (shown === undefined || text === "") return undefined;
+  const made = element("pre", kind, text);
+  shown.transcript.append(made);
+  shown.transcript.scrollTop = shown.transcript.scrollHeight;
+  return made;
 }
 
 function add(line: Line): void {
-  if (shownLines.has(line.index)) return;
-  shownLines.add(line.index);
-  say("input", line.input);
+  if (shown === undefined || shown.lines.has(line.index)) return;
+  shown.lines.add(line.index);
+  const typed = say("input", line.input);
+  typed?.replaceChildren();
+  if (typed !== undefined) highlighted(typed, visible(line.input), shown.row.language);
+  input?.note(line.input);
   if (line.stdout !== "") say("stdout", line.stdout.replace(/\n$/, ""));
-  say(line.isError ? "error" : "value", line.output);
+  const value = say(line.isError ? "error" : "value", line.output);
+  const { cid } = line;
+  if (value === undefined || cid === null) return;
+  const { words } = shown;
+  value.append(
+    " ",
+    button("link object", words.object, `${words.object}: ${line.input}`, () => {
+      editor.postMessage({ type: "object", cid });
+    }),
+  );
+  shown.transcript.scrollTop = shown.transcript.scrollHeight;
 }
 
 function end(reason: string): void {
   input?.remove();
   input = undefined;
+  busy.remove();
   page.append(element("p", "empty", reason));
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codeop
+import contextvars
 import threading
 import traceback
 import types
@@ -101,13 +102,19 @@ def _trace(error: BaseException) -> str:
 
 
 class Evaluation(threading.Thread):
-    """An input on a thread of its own."""
+    """An input on a thread of its own, in the context of the paused one: `flask.request` is that of the paused request."""
 
     def __init__(
-        self, source: str, names: Namespace, frame: types.FrameType, extra: Dict[str, Any], mark_busy: Any
+        self,
+        source: str,
+        names: Namespace,
+        frame: types.FrameType,
+        extra: Dict[str, Any],
+        context: contextvars.Context,
+        mark_busy: Any,
     ) -> None:
         super().__init__(name="backstitch evaluation", daemon=True)
-        self.source, self.names, self.frame, self.extra = source, names, frame, extra
+        self.source, self.names, self.frame, self.extra, self.context = source, names, frame, extra, context
         self.buffer = _streams.Buffer()
         self.answer: Optional[Answer] = None
         self.data: Any = (None, None)
@@ -120,17 +127,20 @@ class Evaluation(threading.Thread):
         self._mark_busy()
         _streams.capture(self.buffer)
         try:
-            answer = evaluate(self.source, self.names, self.frame, self.extra)
-            if answer.has_value and answer.value is not None:
-                self.data = _values.stored(answer.value)
-                self.view = _values.view(answer.value)
-            self.answer = answer
+            self.context.run(self._evaluate)
         finally:
             _streams.release()
             self.is_over.set()
 
+    def _evaluate(self) -> None:
+        answer = evaluate(self.source, self.names, self.frame, self.extra)
+        if answer.has_value and answer.value is not None:
+            self.data = _values.stored(answer.value)
+            self.view = _values.view(answer.value)
+        self.answer = answer
+
     def abandon(self) -> None:
-        self.buffer.is_abandoned = True
+        _streams.abandon(self.buffer)
 
 
 def stack(frame: Optional[types.FrameType], own: str) -> list:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 import queue
 import sys
@@ -30,7 +31,10 @@ class Raised(RuntimeError):
 
 class _Thread(threading.local):
     is_busy = False
-    parent: Optional[int] = None
+
+
+#: The call in which a thread or task is.
+_parent: "contextvars.ContextVar[Optional[int]]" = contextvars.ContextVar("backstitch_parent", default=None)
 
 
 class Program:
@@ -102,6 +106,7 @@ class Program:
         bridge, self._bridge = self._bridge, None
         self._lock = threading.RLock()
         self.thread = _Thread()
+        _parent.set(None)
         self.sessions = {}
         self.started = time.time_ns() // 1000
         if bridge is not None:
@@ -135,13 +140,14 @@ class Program:
         watched = _Watched(self, function, args, kwargs, kind, frame, name)
         if watched.begin():
             return watched.result
-        outer, self.thread.parent = self.thread.parent, watched.call
+        outer = _parent.get()
+        _parent.set(watched.call)
         try:
             result = function(*watched.args, **watched.kwargs)
         except BaseException as error:
-            self.thread.parent = outer
+            _parent.set(outer)
             return watched.fails(error)
-        self.thread.parent = outer
+        _parent.set(outer)
         return watched.returns(result)
 
     def acall(self, function: Callable[..., Any], args: Any, kwargs: Any, frame: types.FrameType) -> Awaitable[Any]:
@@ -151,18 +157,21 @@ class Program:
         return self._acall(watched)
 
     async def _acall(self, watched: "_Watched") -> Any:
-        loop = asyncio.get_running_loop()
-        if await loop.run_in_executor(None, watched.begin):
+        if await _beside(watched.begin):
             return watched.result
+        outer = _parent.get()
+        _parent.set(watched.call)
         try:
             result = watched.function(*watched.args, **watched.kwargs)
             if hasattr(result, "__await__"):
                 result = await result
         except BaseException as error:
             failure = error
+            _parent.set(outer)
         else:
-            return await loop.run_in_executor(None, watched.returns, result)
-        return await loop.run_in_executor(None, watched.fails, failure)
+            _parent.set(outer)
+            return await _beside(watched.returns, result)
+        return await _beside(watched.fails, failure)
 
     def pause(self, label: str, frame: types.FrameType) -> None:
         opened = self.ask(
@@ -171,7 +180,7 @@ class Program:
                 "label": label,
                 "stack": stack(frame, _HERE),
                 "thread": _thread(),
-                "call": self.thread.parent,
+                "call": _parent.get(),
             },
         )
         if opened is None or opened.get("pause") is None:
@@ -185,11 +194,12 @@ class Program:
     def wait(self, pause: str, frame: types.FrameType, extra: Dict[str, Any]) -> Dict[str, Any]:
         """Stands still until there is an action, and evaluates what is asked meanwhile."""
         news: "queue.Queue[Any]" = queue.Queue()
+        at = _Place(frame, extra)
         self.thread.is_busy = True
         try:
             while True:
                 try:
-                    return self._wait_on(self.bridge(), pause, (frame, extra), news)
+                    return self._wait_on(self.bridge(), pause, at, news)
                 except BridgeLost:
                     if self._is_over:
                         return {"kind": "continue"}
@@ -202,9 +212,10 @@ class Program:
                         self._give_up(str(error))
                         return {"kind": "continue"}
         finally:
+            at.leave()
             self.thread.is_busy = False
 
-    def _wait_on(self, bridge: Bridge, pause: str, at: Any, news: Any) -> Dict[str, Any]:
+    def _wait_on(self, bridge: Bridge, pause: str, at: "_Place", news: Any) -> Dict[str, Any]:
         params = {"pause": pause, "waitMs": WAIT_MS}
 
         def poll(method: str) -> None:
@@ -230,17 +241,16 @@ class Program:
                 asked = reply.result if reply.error is None else None
                 if asked and asked.get("evalId") is not None:
                     threading.Thread(
-                        target=self._evaluate, args=(bridge, asked, *at), name="backstitch wait", daemon=True
+                        target=self._evaluate, args=(bridge, asked, at), name="backstitch wait", daemon=True
                     ).start()
                 poll("repl/poll")
 
-    def _evaluate(
-        self, bridge: Bridge, asked: Dict[str, Any], frame: types.FrameType, extra: Dict[str, Any]
-    ) -> None:
+    def _evaluate(self, bridge: Bridge, asked: Dict[str, Any], at: "_Place") -> None:
         self.thread.is_busy = True
         names = self.sessions.setdefault(asked["session"], Namespace())
-        running = Evaluation(asked["expression"], names, frame, extra, self.mark_busy)
-        running.start()
+        running = at.start(asked["expression"], names, self.mark_busy)
+        if running is None:
+            return
         seconds = asked.get("timeoutMs", 30_000) / 1000
         answer: Dict[str, Any] = {"evalId": asked["evalId"], "pause": asked["pause"], "session": asked["session"]}
         if running.is_over.wait(seconds) and running.answer is not None:
@@ -265,6 +275,67 @@ class Program:
         except (BridgeError, BridgeLost):
             # its session is closed: the result is nobody's
             pass
+
+
+class _Place:
+    """The place of a pause: its frame, names beside those of the frame, and the context of its thread or task."""
+
+    def __init__(self, frame: types.FrameType, extra: Dict[str, Any]) -> None:
+        self.frame, self.extra = frame, extra
+        self._context = contextvars.copy_context()
+        self._lock = threading.Lock()
+        self._evaluations: Optional[List[Evaluation]] = []
+
+    def start(self, source: str, names: Namespace, mark_busy: Any) -> Optional[Evaluation]:
+        """Starts an evaluation. None: the pause is over."""
+        with self._lock:
+            if self._evaluations is None:
+                return None
+            # a context is for one thread at a time, and an evaluation that was given up may still run
+            made = Evaluation(source, names, self.frame, self.extra, self._context.copy(), mark_busy)
+            self._evaluations = [each for each in self._evaluations if not each.is_over.is_set()] + [made]
+            made.start()
+            return made
+
+    def leave(self) -> None:
+        """The pause is over: evaluations that still run are nobody's."""
+        with self._lock:
+            running, self._evaluations = self._evaluations or [], None
+        for each in running:
+            each.abandon()
+
+
+async def _beside(act: Callable[..., Any], *args: Any) -> Any:
+    """Calls it on a thread of its own, in the context of the task. The executor of the loop is the program's: paused calls
+    would fill it, and the loop waits for it at its end."""
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    context = contextvars.copy_context()
+    task = asyncio.current_task()
+
+    def settle(result: Any, error: Optional[BaseException]) -> None:
+        # a task that was cancelled does not wait any more
+        if not ended.done():
+            ended.set_result((result, error))
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = context.run(act, *args)
+        except BaseException as raised:  # noqa: B902 - it is raised again in the task
+            error = raised
+        try:
+            loop.call_soon_threadsafe(settle, result, error)
+        except RuntimeError:
+            # the loop is closed
+            pass
+
+    name = task.get_name() if task is not None else "backstitch call"
+    threading.Thread(target=run, name=name, daemon=True).start()
+    result, error = await ended
+    if error is not None:
+        raise error
+    return result
 
 
 def _copy(names: Namespace) -> Namespace:
@@ -322,7 +393,7 @@ class _Watched:
                 "kind": self.kind,
                 "args": views,
                 "thread": _thread(),
-                "parent": self.program.thread.parent,
+                "parent": _parent.get(),
                 "stack": self.stack if self.stack is not None else stack(self.frame, _HERE),
             },
         )

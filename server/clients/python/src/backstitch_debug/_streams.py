@@ -77,42 +77,53 @@ class Buffer:
         return text
 
 
+#: Of evaluations that run, also of those that were given up, by their threads.
 _buffers: Dict[int, Buffer] = {}
 _lock = threading.Lock()
+#: Evaluations that run, without those that were given up.
 _running = 0
+_put: Dict[str, Optional[Router]] = {"stdout": None, "stderr": None}
 
 
 def capture(buffer: Buffer) -> None:
     """Sends what this thread prints into the buffer, until `release`."""
     global _running
     with _lock:
-        _running += 1
         _buffers[threading.get_ident()] = buffer
-        _install()
+        # with none that runs, only the program can have put something else there
+        _install(is_programs=_running == 0)
+        if not buffer.is_abandoned:
+            _running += 1
 
 
 def release() -> None:
     global _running
     with _lock:
-        _running -= 1
-        _buffers.pop(threading.get_ident(), None)
-        if _running == 0:
-            _uninstall()
-        else:
+        buffer = _buffers.pop(threading.get_ident())
+        if not buffer.is_abandoned:
+            _running -= 1
             # code of the evaluation may have put something else there
             _install()
+        if not _buffers:
+            _uninstall()
 
 
-_put: Dict[str, Optional[Router]] = {"stdout": None, "stderr": None}
+def abandon(buffer: Buffer) -> None:
+    """Drops what the evaluation prints from here on. The program goes on beside it, with its own streams."""
+    global _running
+    with _lock:
+        if not buffer.is_abandoned and any(each is buffer for each in _buffers.values()):
+            _running -= 1
+            _install()
+        buffer.is_abandoned = True
 
 
-def _install() -> None:
-    for name in _put:
+def _install(is_programs: bool = False) -> None:
+    for name, router in _put.items():
         there = getattr(sys, name)
-        router = _put[name]
         if router is not None and there is router:
             continue
-        if router is None:
+        if router is None or is_programs:
             router = Router(there)
             _put[name] = router
         # what an evaluation put there is not the program's
@@ -121,6 +132,7 @@ def _install() -> None:
 
 def _uninstall() -> None:
     for name, router in _put.items():
-        if router is not None:
+        # something else there is the program's
+        if router is not None and getattr(sys, name) is router:
             setattr(sys, name, router.through)
-            _put[name] = None
+        _put[name] = None

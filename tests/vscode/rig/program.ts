@@ -1,0 +1,28 @@
+// A Python program that pauses, with the client of the tree under test.
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { backstitch } from './places.ts';
+import type { World } from './world.ts';
+
+const client = path.resolve(import.meta.dirname, '../../../server/clients/python/src');
+
+export class Program {
+  /** Its output once it has ended; fails on another exit status than 0. */
+  readonly ended: Promise<string>;
+
+  constructor(world: World, file: string) {
+    const env = { ...world.env(), PYTHONPATH: client, PYTHONDONTWRITEBYTECODE: '1', BACKSTITCH_BIN: backstitch };
+    const child = spawn('python3', ['-u', file], { cwd: world.root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    let errors = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));
+    child.stderr.setEncoding('utf8').on('data', (part: string) => (errors += part));
+    this.ended = new Promise((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (code) => {
+        if (code === 0) resolve(output);
+        else reject(new Error(`${file}: exit status ${code}\n${errors}`));
+      });
+    });
+  }
+}
