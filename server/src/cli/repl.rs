@@ -273,7 +273,5 @@ fn object(context: &ControlContext, cid: &str, save: Option<&std::path::Path>) -
     if context.out.json {
         return out::answer(json!({ "cid": cid, "size": object.size, "view": view }));
     }
-    context
-        .out
-        .text(&object::text(cid, object.size, &view))
+    context.out.text(&object::text(cid, object.size, &view))
 }

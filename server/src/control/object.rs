@@ -81,7 +81,11 @@ mod tests {
 
     #[test]
     fn a_view_of_any_shape_is_text() {
-        for view in [json!(null), json!([1]), json!({"fields": {"a": 3}, "repr": 4})] {
+        for view in [
+            json!(null),
+            json!([1]),
+            json!({"fields": {"a": 3}, "repr": 4}),
+        ] {
             assert!(text("c", -1, &view).ends_with('\n'), "{view}");
         }
     }

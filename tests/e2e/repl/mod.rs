@@ -6,4 +6,5 @@ mod kills;
 mod lsp;
 mod node;
 mod python;
+mod real_programs;
 mod sessions;
