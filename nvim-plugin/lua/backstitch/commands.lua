@@ -11,6 +11,7 @@ local COMPLETION_TIMEOUT = 500
 
 ---@class backstitch.Typed
 ---@field args string[]
+---@field rest string What follows the name, as it was typed.
 ---@field bang boolean
 ---@field buf integer
 ---@field first integer
@@ -526,7 +527,9 @@ M.SUBCOMMANDS = {
     name = 'repl',
     usage = '[{pause}|list [{text}]]',
     desc = 'Opens a REPL at a held call, or at a paused program: the transcript above, the input below. <CR> evaluates,'
-      .. ' <S-CR> or <C-J> begins a new line, <Up> and <Down> go through earlier inputs. `list` shows earlier sessions.',
+      .. ' <S-CR> or <C-J> begins a new line, <Up> and <Down> go through earlier inputs. In the transcript, `K` shows a'
+      .. ' value, `S` the call stack, `C` the calls. `list` shows earlier sessions; `status:active`, `status:closed`,'
+      .. ' `from:2026-11-01` and `to:2026-11-30` limit it.',
     ask = function(client, _, typed)
       if typed.args[1] == 'list' then
         local text = table.concat(vim.list_slice(typed.args, 2), ' ')
@@ -534,6 +537,38 @@ M.SUBCOMMANDS = {
       else
         require('backstitch.pauses').repl(client, typed.args[1])
       end
+    end,
+  },
+  {
+    name = 'eval',
+    usage = '[{input}]',
+    desc = 'Evaluates an input, or these lines, in the REPL that was opened last, or in a new one at the held call.',
+    ask = function(client, _, typed)
+      local text = typed.rest
+      if text == '' then
+        local lines = vim.api.nvim_buf_get_lines(typed.buf, typed.first - 1, typed.last, false)
+        text = words.dedent(table.concat(lines, '\n'))
+      end
+      require('backstitch.pauses').eval(client, text)
+    end,
+  },
+  {
+    name = 'stack',
+    usage = '[{pause}]',
+    desc = 'Lists the frames of a paused program, each with the lines around it: <Tab> unfolds them, <CR> opens the source.'
+      .. ' The line that stands still is marked in its buffer.',
+    max_args = 1,
+    ask = function(client, _, typed)
+      require('backstitch.pauses').stack(client, typed.args[1])
+    end,
+  },
+  {
+    name = 'calls',
+    usage = '',
+    desc = 'Lists programs with the calls that they watch, as a tree. <CR> shows the REPL session of a call.',
+    max_args = 0,
+    ask = function(client)
+      require('backstitch.programs').calls(client)
     end,
   },
   {
@@ -577,7 +612,8 @@ function M.run(typed)
       })
     end
     local buf = vim.api.nvim_get_current_buf()
-    local parsed = { args = args, bang = typed.bang, buf = buf, first = typed.line1, last = typed.line2 }
+    local rest = vim.trim((typed.args:gsub('^%s*%S+', '')))
+    local parsed = { args = args, rest = rest, bang = typed.bang, buf = buf, first = typed.line1, last = typed.line2 }
     if subcommand.run then
       return subcommand.run(parsed)
     end

@@ -38,6 +38,7 @@ function M.start()
   require('backstitch.pauses').enable()
   require('backstitch.breakpoints').enable()
   require('backstitch.repl').enable()
+  require('backstitch.programs').enable()
   server.enable()
 end
 

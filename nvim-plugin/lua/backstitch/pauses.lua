@@ -151,6 +151,29 @@ function M.repl(client, name)
   require('backstitch.repl').open(client, pick(client, name).id)
 end
 
+--- Evaluates an input in the REPL that was opened last, or in one at a held call.
+---@async
+---@param client vim.lsp.Client
+---@param input string
+function M.eval(client, input)
+  local repl = require('backstitch.repl')
+  if not repl.is_open() then
+    local window = vim.api.nvim_get_current_win()
+    M.repl(client)
+    vim.cmd.stopinsert()
+    vim.api.nvim_set_current_win(window)
+  end
+  repl.eval(input)
+end
+
+--- Shows the call stack of a paused program.
+---@async
+---@param client vim.lsp.Client
+---@param name? string
+function M.stack(client, name)
+  require('backstitch.programs').stack(client, pick(client, name))
+end
+
 ---@param text string
 local function say(text)
   require('backstitch.notice').say('backstitch: ' .. text)

@@ -19,23 +19,29 @@ local HEIGHT = 3
 ---@field history string[] Inputs, oldest first.
 ---@field at integer Place in the history; behind its end: the line that is typed.
 ---@field draft string
+---@field values { first: integer, last: integer, cid: string }[] Lines of the transcript with the values that they show.
+---@field pause string
 
 --- Views by session.
 ---@type table<string, backstitch.ReplView>
 local views = {}
+--- The session that was opened last.
+---@type string?
+local newest
 
 ---@param view backstitch.ReplView
 ---@param text string
 ---@param group string
 ---@param mark? string In front of the first line.
+---@return integer first, integer last Lines, from 1.
 local function append(view, text, group, mark)
   local buf = view.transcript
   if not vim.api.nvim_buf_is_valid(buf) or text == '' then
-    return
+    return 0, 0
   end
   local lines = vim.split((text:gsub('\n$', '')), '\n', { plain = true })
   for i, line in ipairs(lines) do
-    lines[i] = (mark and (i == 1 and mark or '  ') or '') .. words.line(line)
+    lines[i] = (mark and (i == 1 and mark or '  ') or '') .. words.visible(line)
   end
   local count = vim.api.nvim_buf_line_count(buf)
   local is_empty = count == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ''
@@ -49,6 +55,7 @@ local function append(view, text, group, mark)
   for _, window in ipairs(vim.fn.win_findbuf(buf)) do
     vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buf), 0 })
   end
+  return first + 1, first + #lines
 end
 
 ---@param view backstitch.ReplView
@@ -60,7 +67,11 @@ local function add(view, entry)
   view.shown[entry.index] = true
   append(view, entry.input, 'BackstitchPrompt', '> ')
   append(view, entry.stdout, 'BackstitchDim')
-  append(view, entry.output, entry.isError and 'ErrorMsg' or 'Normal')
+  local first, last = append(view, entry.output, entry.isError and 'ErrorMsg' or 'Normal')
+  local cid = words.given(entry.cid)
+  if cid and last > 0 then
+    table.insert(view.values, { first = first, last = last, cid = cid })
+  end
 end
 
 ---@param view backstitch.ReplView
@@ -76,6 +87,21 @@ local function close(view, session)
   end
 end
 
+--- Evaluates an input in a session.
+---@param view backstitch.ReplView
+---@param text string
+local function evaluate(view, text)
+  table.insert(view.history, text)
+  view.at = #view.history + 1
+  task.run(function()
+    local client = assert(vim.lsp.get_client_by_id(view.client), 'the server has ended')
+    local params = { session = view.session, input = text, workspace = server.root_of(client) }
+    ---@type backstitch.ReplEvalResult
+    local done = server.request(client, 'backstitch/repl/eval', params)
+    add(view, done.entry)
+  end)
+end
+
 ---@param view backstitch.ReplView
 local function send(view)
   local input = view.input
@@ -87,15 +113,20 @@ local function send(view)
     return
   end
   vim.api.nvim_buf_set_lines(input, 0, -1, false, { '' })
-  table.insert(view.history, text)
-  view.at = #view.history + 1
-  task.run(function()
-    local client = assert(vim.lsp.get_client_by_id(view.client), 'the server has ended')
-    local params = { session = view.session, input = text, workspace = server.root_of(client) }
-    ---@type backstitch.ReplEvalResult
-    local done = server.request(client, 'backstitch/repl/eval', params)
-    add(view, done.entry)
-  end)
+  evaluate(view, text)
+end
+
+--- Returns true if a session is shown that takes inputs.
+---@return boolean
+function M.is_open()
+  local view = newest and views[newest]
+  return view ~= nil and view.input ~= nil
+end
+
+--- Evaluates an input in the session that was opened last.
+---@param text string
+function M.eval(text)
+  evaluate(assert(newest and views[newest], 'no REPL is open'), text)
 end
 
 --- Takes an input of the history, at the edges of the text.
@@ -170,6 +201,32 @@ function M.leave(session)
   end
 end
 
+--- Maps the keys of a transcript.
+---@param client vim.lsp.Client
+---@param view backstitch.ReplView
+local function map_transcript(client, view)
+  local function map(key, desc, act)
+    vim.keymap.set('n', key, function()
+      task.run(act)
+    end, { buffer = view.transcript, nowait = true, desc = desc })
+  end
+  map('K', 'Show the value', function()
+    local row = vim.api.nvim_win_get_cursor(0)[1]
+    for _, value in ipairs(view.values) do
+      if value.first <= row and row <= value.last then
+        return require('backstitch.programs').value(client, value.cid)
+      end
+    end
+    task.fail({ message = 'no stored value in this line' })
+  end)
+  map('S', 'Show the call stack', function()
+    require('backstitch.pauses').stack(client, view.pause)
+  end)
+  map('C', 'Show the calls', function()
+    require('backstitch.programs').calls(client)
+  end)
+end
+
 --- Shows a session: its transcript, and the input unless it is closed.
 ---@async
 ---@param client vim.lsp.Client
@@ -180,19 +237,32 @@ function M.show(client, id)
   M.leave(id)
   local buf = vim.api.nvim_create_buf(false, true)
   ---@type backstitch.ReplView
-  local view = { session = id, client = client.id, transcript = buf, shown = {}, history = {}, at = 1, draft = '' }
+  local view = {
+    session = id,
+    client = client.id,
+    transcript = buf,
+    shown = {},
+    history = {},
+    at = 1,
+    draft = '',
+    values = {},
+    pause = found.session.pause,
+  }
   views[id] = view
+  newest = id
   vim.bo[buf].modifiable = false
   vim.api.nvim_buf_set_name(buf, NAME .. id)
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
   local session = found.session
-  vim.wo.winbar = (' %s at %s of %s')
-    :format(session.language, session.pause, words.line(session['function']))
+  local more = words.given(session.process) and '   K value  S stack  C calls' or ''
+  vim.wo.winbar = (' %s at %s of %s%s')
+    :format(session.language, session.pause, words.line(session['function']), more)
     :gsub('%%', '%%%%')
   vim.keymap.set('n', 'q', function()
     M.leave(id)
   end, { buffer = buf, nowait = true, desc = 'Close' })
+  map_transcript(client, view)
   for _, entry in ipairs(found.entries) do
     table.insert(view.history, entry.input)
     add(view, entry)
@@ -224,26 +294,66 @@ function M.open(client, pause)
   M.show(client, there.id)
 end
 
---- Lists sessions, and shows the chosen one.
+--- Begin of a day in the user's time zone, so many days later.
+---@param day string
+---@param later integer
+---@return string
+local function start_of(day, later)
+  local year, month, date = day:match('^(%d%d%d%d)-(%d%d)-(%d%d)$')
+  if not year then
+    task.fail({ message = ("'%s' is no day"):format(day), hint = 'a day is written as 2026-11-25' })
+  end
+  local time = os.time({ year = year, month = month, day = date + later, hour = 0 })
+  return os.date('!%Y-%m-%dT%H:%M:%SZ', time) --[[@as string]]
+end
+
+--- Lists sessions, and shows the chosen one. Words such as `status:closed` and `from:2026-11-01` limit the list.
 ---@async
 ---@param client vim.lsp.Client
 ---@param search? string
 function M.list(client, search)
-  local params = { search = search, workspace = server.root_of(client) }
-  ---@type backstitch.ReplListResult
-  local found = server.request(client, 'backstitch/repl/list', params)
-  if #found.sessions == 0 then
-    task.fail({ message = 'no REPL session', hint = ':Backstitch repl opens one at a held call' })
+  local params = { workspace = server.root_of(client) } ---@type table<string, any>
+  local text = {}
+  for word in (search or ''):gmatch('%S+') do
+    local name, value = word:match('^(%l+):(.+)$')
+    if name == 'status' then
+      params.status = value
+    elseif name == 'from' then
+      params.from = start_of(value, 0)
+    elseif name == 'to' then
+      params.to = start_of(value, 1)
+    else
+      table.insert(text, word)
+    end
   end
-  local chosen = task.select(found.sessions, {
-    prompt = 'REPL sessions:',
-    kind = 'backstitch.repl',
-    format_item = function(session)
-      local count = words.count(session.entries, 'line')
-      return ('%s  %s  %s  %s'):format(session.id, session.status, words.line(session['function']), count)
-    end,
-  })
-  M.show(client, chosen.id)
+  params.search = #text > 0 and table.concat(text, ' ') or nil
+  local older = {}
+  while true do
+    ---@type backstitch.ReplListResult
+    local found = server.request(client, 'backstitch/repl/list', params)
+    if #found.sessions == 0 then
+      task.fail({ message = 'no REPL session', hint = ':Backstitch repl opens one at a held call' })
+    end
+    local rows = vim.list_extend({}, found.sessions)
+    if found.more then
+      table.insert(rows, older)
+    end
+    local chosen = task.select(rows, {
+      prompt = 'REPL sessions:',
+      kind = 'backstitch.repl',
+      format_item = function(session)
+        if session == older then
+          return 'Older sessions…'
+        end
+        local count = words.count(session.entries, 'line')
+        return ('%s  %s  %s  %s'):format(session.id, session.status, words.line(session['function']), count)
+      end,
+    })
+    if chosen ~= older then
+      return M.show(client, chosen.id)
+    end
+    params.before = found.sessions[#found.sessions].id
+  end
 end
 
 function M.enable()

@@ -19,6 +19,38 @@ function M.shown(text)
   return type(text) == 'table' and vim.base64.decode(text.bytes) or text --[[@as string]]
 end
 
+--- Returns a line with `\u{fffd}` in place of control characters and marks of direction. Its blanks stay.
+---@param text string
+---@return string
+function M.visible(text)
+  local plain = text:gsub('[%z\1-\8\11-\31\127]', '\u{fffd}'):gsub('\194[\128-\159]', '\u{fffd}')
+  return (
+    plain
+      :gsub('\u{061c}', '\u{fffd}')
+      :gsub('\u{200e}', '\u{fffd}')
+      :gsub('\u{200f}', '\u{fffd}')
+      :gsub('\226\128[\170-\174]', '\u{fffd}')
+      :gsub('\226\129[\166-\169]', '\u{fffd}')
+  )
+end
+
+--- Returns a text without the blanks that all of its lines begin with.
+---@param text string
+---@return string
+function M.dedent(text)
+  local lines, indent = vim.split(text, '\n', { plain = true }), nil
+  for _, line in ipairs(lines) do
+    local own = line:match('^(%s*)%S')
+    if own and (not indent or #own < #indent) then
+      indent = own
+    end
+  end
+  for i, line in ipairs(lines) do
+    lines[i] = vim.startswith(line, indent or '') and line:sub(#(indent or '') + 1) or line
+  end
+  return table.concat(lines, '\n')
+end
+
 --- Returns text as one line without control characters, for lists.
 ---@param text string
 ---@param longest? integer Cells.

@@ -2,6 +2,7 @@
 
 use super::rig::{self, Neovim};
 use crate::control::{HeldHook, before, edit};
+use crate::repl::python::Program;
 
 /// S5-134…140, S5-142: by keys alone, from the held call to a transcript that closes with it.
 #[test]
@@ -42,4 +43,87 @@ fn a_repl_at_a_held_call() {
     let shown = world.ok(["repl", "show", &session]).stdout;
     assert!(shown.contains("> .call.tool"), "{shown}");
     nvim.ex("Backstitch repl list");
+}
+
+const AGENT: &str = r#"import backstitch_debug as bs
+bs.on()
+
+def act(step, depth=0):
+    note = f"step {step}"
+    if depth < 3:
+        return act(step, depth + 1)
+    bs.pause("acting")
+    return note
+
+def plan(state):
+    return bs.call(act, state["step"])
+
+print(bs.call(plan, {"step": 7}))
+"#;
+
+/// S5-130, S5-141, S5-144…147, S5-149, S5-150: a paused program is marked in its buffer; its stack, its calls and its values
+/// are lists, and lines of a buffer are evaluated.
+#[test]
+fn a_paused_program() {
+    let world = rig::world(&[("program.py", AGENT)]);
+    world.ok(["checkpoint"]);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-program", &["program.py"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let program = Program::start(&world, AGENT);
+    nvim.says("python is held: acting program.py");
+    let marks = "vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('program.py'), vim.api.nvim_create_namespace('backstitch.held'), 0, -1, {})";
+    nvim.waits(&format!("#{marks} == 1 and {marks}[1][2] == 7"));
+
+    // the stack, with the lines of a frame on demand
+    nvim.ex("Backstitch stack");
+    nvim.screen.shows("· plan  program.py:12");
+    nvim.screen.shows(">    8      bs.pause(\"acting\")");
+    nvim.screen.keys("Gk\tzt");
+    nvim.screen
+        .shows(">   12      return bs.call(act, state[\"step\"])");
+    nvim.screen.is_like("stack", "· plan  program.py:12");
+    nvim.screen.keys("\r");
+    nvim.waits("vim.fn.bufname() == 'program.py' and vim.fn.line('.') == 12");
+    nvim.ex("wincmd j");
+    nvim.screen.keys("q");
+
+    // a line of the buffer, without its indentation
+    nvim.ex("5Backstitch eval");
+    nvim.screen.shows("> note = f\"step {step}\"");
+    nvim.waits("vim.fn.bufname() == 'program.py'");
+    nvim.ex("Backstitch eval [note, {'a': [1, None]}]");
+    nvim.screen.shows("['step 7', {'a': [1, None]}]");
+    nvim.ex("Backstitch eval print('one\\n    two \\x1b[31m')");
+    nvim.screen.shows("    two ");
+
+    // a value, as its program described it
+    nvim.ex("wincmd j");
+    nvim.waits("vim.fn.bufname():find('^backstitch%-repl://[^/]*$') ~= nil");
+    nvim.waits("vim.fn.getline(vim.fn.line('$') - 1) == '    two \u{fffd}[31m'");
+    nvim.screen.keys("/^\\['step\rK");
+    nvim.screen.shows("list, length 2, ");
+    nvim.screen.shows("1: dict = {'a': [1, None]}");
+    nvim.screen.keys("s");
+    nvim.screen.shows("Save the bytes to:");
+    nvim.screen.keys("value.pickle\r");
+    nvim.says("Nobody has read them");
+    assert!(world.exists("value.pickle"));
+
+    // its calls, with the session at the inner one
+    nvim.screen.keys("C");
+    nvim.screen.shows("plan({'step': 7})  not over");
+    nvim.screen.shows("act(7)  not over  REPL ");
+    nvim.screen.keys("G\r");
+    nvim.waits("vim.fn.bufname():find('^backstitch%-repl://.*/input$') ~= nil");
+
+    world.ok(["resume"]);
+    nvim.screen.shows("-- closed: its pause was decided --");
+    nvim.waits(&format!("#{marks} == 0"));
+    let (code, output, _) = program.end();
+    assert_eq!((code, output.as_str()), (0, "step 7\n"));
+    let day = "status:closed from:2000-01-01 to:2000-01-02";
+    nvim.ex(&format!("Backstitch repl list {day}"));
+    nvim.says("no REPL session");
 }

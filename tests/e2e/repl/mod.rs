@@ -5,6 +5,6 @@ mod held_call;
 mod kills;
 mod lsp;
 mod node;
-mod python;
+pub mod python;
 mod real_programs;
 mod sessions;

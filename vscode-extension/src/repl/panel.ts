@@ -106,7 +106,7 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     }
     const editor = vscode.window.activeTextEditor;
     const selected =
-      editor?.selection.isEmpty === false ? editor.document.getText(editor.selection) : undefined;
+      editor?.selection.isEmpty === false ? dedent(editor.document.getText(editor.selection)) : undefined;
     const input =
       selected ?? (await vscode.window.showInputBox({ title: vscode.l10n.t("Evaluate in the REPL") }));
     if (input === undefined || input.trim() === "") return undefined;
@@ -191,6 +191,16 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   dispose(): void {
     for (const each of this.disposables) each.dispose();
   }
+}
+
+/** The text without the blanks that all of its lines begin with. */
+function dedent(text: string): string {
+  const lines = text.split("\n");
+  const indents = lines
+    .filter((line) => line.trim() !== "")
+    .map((line) => line.length - line.trimStart().length);
+  const least = Math.min(...indents);
+  return lines.map((line) => (line.trim() === "" ? "" : line.slice(least))).join("\n");
 }
 
 /** Begin of a day such as `2026-11-25`, so many days later, in the user's time zone. */
