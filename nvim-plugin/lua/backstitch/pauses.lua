@@ -625,10 +625,9 @@ function M.enable()
     local pause = params.pause ---@type backstitch.Pause
     schedule_read(client)
     announce('BackstitchPause', params)
-    require('backstitch.notice').say(
-      ('backstitch: %s is held: %s (:Backstitch pauses)'):format(pause.agent, words.line(pause.summary)),
-      vim.log.levels.WARN
-    )
+    local text = pause.by == 'program' and 'backstitch: a %s program stands still: %s (:Backstitch repl)'
+      or 'backstitch: %s is held: %s (:Backstitch pauses)'
+    require('backstitch.notice').say(text:format(pause.agent, words.line(pause.summary)), vim.log.levels.WARN)
     if config.get().pauses.open then
       task.run(function()
         M.open(client)

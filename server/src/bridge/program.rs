@@ -9,7 +9,7 @@ use backstitch_core::Workspace;
 use backstitch_core::config::Config;
 use backstitch_core::control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
-    HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, PauseDecision, PauseId, PauseOutcome,
+    HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, Pause, PauseDecision, PauseId, PauseOutcome,
     PauseState, ProgramHello, ProgramPause, StackFrame, Unattended, now, stops_function,
 };
 use base64::Engine as _;
@@ -71,6 +71,8 @@ struct CallBegin {
     parent: Option<i64>,
     #[serde(default)]
     stack: Vec<StackFrame>,
+    #[serde(default)]
+    key: Option<String>,
 }
 
 fn inline() -> String {
@@ -89,10 +91,19 @@ struct CallEnd {
     thread: String,
     #[serde(default)]
     stack: Vec<StackFrame>,
+    #[serde(default)]
+    key: Option<String>,
+    /// False: the call did not run, and nothing stops after it.
+    #[serde(default = "yes")]
+    ran: bool,
 }
 
 fn returned() -> String {
     "returned".to_owned()
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -106,6 +117,8 @@ struct PauseOpen {
     call: Option<i64>,
     #[serde(default)]
     stack: Vec<StackFrame>,
+    #[serde(default)]
+    key: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -117,7 +130,7 @@ struct Poll {
 }
 
 #[derive(Deserialize)]
-struct TakeParams {
+struct PauseParams {
     pause: String,
 }
 
@@ -152,6 +165,8 @@ struct StopPlace<'a> {
     /// None: whatever breakpoints say.
     why: Option<String>,
     failed: bool,
+    /// The program's own name of its request: the same one if a bridge died meanwhile, and it asks the next one.
+    key: Option<&'a str>,
 }
 
 type Outcome = Result<Value, Refusal>;
@@ -179,6 +194,11 @@ fn pause_id(name: &str) -> Result<PauseId, Refusal> {
         code: rpc::UNKNOWN,
         message: format!("there is no pause `{name}`"),
     })
+}
+
+/// The stored name of a request.
+fn call_of(key: &str) -> String {
+    format!("key {key}")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -249,6 +269,7 @@ impl BridgeShared {
             "call/end" => self.call_end(&read(params)?),
             "pause/open" => self.pause_open(&read(params)?),
             "pause/take" => self.pause_take(&read(params)?),
+            "pause/withdraw" => self.pause_withdraw(&read(params)?),
             "pause/poll" => self.pause_poll(&read(params)?),
             "repl/poll" => self.repl_poll(&read(params)?),
             "repl/result" => self.repl_result(read(params)?),
@@ -295,6 +316,10 @@ impl BridgeShared {
 
     fn call_begin(&self, begin: &CallBegin) -> Outcome {
         let program = self.program()?;
+        if let Some(id) = self.opened_before(&program, begin.key.as_deref())? {
+            let call = locked(&self.control).function_call_of(id)?;
+            return Ok(json!({ "call": call, "pause": id.to_string() }));
+        }
         let call = locked(&self.control).begin_function_call(&NewFunctionCall {
             process: program.process,
             parent: begin.parent,
@@ -319,6 +344,7 @@ impl BridgeShared {
             ],
             why: None,
             failed: false,
+            key: begin.key.as_deref(),
         };
         let paused = self.stop(&program, &stop)?;
         Ok(json!({ "call": call, "pause": paused.map(|id| id.to_string()) }))
@@ -328,6 +354,9 @@ impl BridgeShared {
         let program = self.program()?;
         let result = end.result.to_string();
         locked(&self.control).end_function_call(end.call, &end.outcome, Some(&result))?;
+        if !end.ran || end.outcome == "skipped" {
+            return Ok(json!({ "pause": null }));
+        }
         let failed = end.outcome == "raised";
         let stop = StopPlace {
             function: &end.function,
@@ -339,6 +368,7 @@ impl BridgeShared {
             can: &[Ability::Continue, Ability::Replace, Ability::Deny],
             why: None,
             failed,
+            key: end.key.as_deref(),
         };
         let paused = self.stop(&program, &stop)?;
         Ok(json!({ "pause": paused.map(|id| id.to_string()) }))
@@ -356,6 +386,7 @@ impl BridgeShared {
             can: &[Ability::Continue, Ability::Deny],
             why: Some(format!("pause(\"{}\")", open.label)),
             failed: false,
+            key: open.key.as_deref(),
         };
         let paused = self.stop(&program, &stop)?;
         Ok(json!({ "pause": paused.map(|id| id.to_string()) }))
@@ -363,6 +394,9 @@ impl BridgeShared {
 
     /// Holds the program if it asks for it, or a breakpoint says so.
     fn stop(&self, program: &Connected, stop: &StopPlace<'_>) -> Result<Option<PauseId>, Refusal> {
+        if let Some(id) = self.opened_before(program, stop.key)? {
+            return Ok(Some(id));
+        }
         let control = locked(&self.control);
         if let Some(why) = &stop.why {
             return self.hold(&control, program, stop, None, why);
@@ -458,11 +492,12 @@ impl BridgeShared {
             prompt: None,
             iteration: stop.call,
             tool: stop.function.to_owned(),
-            call: format!(
-                "{}/{}/{}",
-                stop.thread,
-                stop.call.unwrap_or_default(),
-                now()
+            call: stop.key.map_or_else(
+                || {
+                    let call = stop.call.unwrap_or_default();
+                    format!("{}/{call}/{}", stop.thread, now())
+                },
+                call_of,
             ),
             moment: stop.moment,
             input: stop.args.to_string(),
@@ -492,15 +527,64 @@ impl BridgeShared {
         }))
     }
 
+    /// Returns the pause that a bridge opened for the same request before it died, and holds it from here on.
+    fn opened_before(
+        &self,
+        program: &Connected,
+        key: Option<&str>,
+    ) -> Result<Option<PauseId>, Refusal> {
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        let control = locked(&self.control);
+        let found =
+            control.pause_of_program((&program.language, &program.session), &call_of(key))?;
+        let Some(id) = found else {
+            return Ok(None);
+        };
+        if !self.is_own(id)
+            && let Some((_, hold)) = control.take_over(id)?
+        {
+            locked(&self.state).holds.insert(id, hold);
+        }
+        Ok(Some(id))
+    }
+
+    fn is_own(&self, id: PauseId) -> bool {
+        locked(&self.state).holds.contains_key(&id)
+    }
+
     /// Takes a pause over from a bridge that died.
-    fn pause_take(&self, take: &TakeParams) -> Outcome {
+    fn pause_take(&self, take: &PauseParams) -> Outcome {
         let id = pause_id(&take.pause)?;
+        if self.is_own(id) {
+            let held = format!("{:?}", PauseState::Held);
+            return Ok(json!({ "pause": id.to_string(), "state": held }));
+        }
         let control = locked(&self.control);
         let (pause, hold) = control
             .take_over(id)?
             .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
         locked(&self.state).holds.insert(id, hold);
         Ok(json!({ "pause": id.to_string(), "state": format!("{:?}", pause.state) }))
+    }
+
+    /// Ends a pause that the program needs no more: its task was cancelled.
+    fn pause_withdraw(&self, withdrawn: &PauseParams) -> Outcome {
+        let program = self.program()?;
+        let id = pause_id(&withdrawn.pause)?;
+        let control = locked(&self.control);
+        let is_its_own = |there: &Pause| {
+            (&there.call.agent, &there.call.session) == (&program.language, &program.session)
+        };
+        control
+            .pause(id)?
+            .filter(is_its_own)
+            .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
+        let ended = control.end_pause(id, PauseState::Ended, Some(PauseOutcome::Ended))?;
+        drop(control);
+        self.forget(id);
+        Ok(json!({ "withdrawn": ended }))
     }
 
     /// Waits for the decision on a pause.

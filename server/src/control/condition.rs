@@ -287,9 +287,47 @@ fn compile(jq: &str) -> Result<Filter<Metered>, String> {
 }
 
 fn compile_here(jq: &str) -> Result<Filter<Metered>, String> {
+    // most of the time goes to the definitions of jq's functions
+    if !may_name_functions(jq)
+        && let Ok(filter) = compile_with(jq, Vec::new())
+    {
+        return Ok(filter);
+    }
+    compile_with(jq, functions::definitions())
+}
+
+/// False if no word of the text can be a function: fields and variables alone. A text with words inside of strings counts
+/// as one that may.
+fn may_name_functions(jq: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut before = ' ';
+    let mut rest = jq;
+    while let Some(c) = rest.chars().next() {
+        let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+        if length == 0 {
+            before = c;
+            rest = &rest[c.len_utf8()..];
+            continue;
+        }
+        let (word, after) = rest.split_at(length);
+        let is_operator = matches!(word, "and" | "or" | "as");
+        let is_named = matches!(before, '.' | '$') || c.is_ascii_digit();
+        if !is_operator && !is_named {
+            return true;
+        }
+        before = ' ';
+        rest = after;
+    }
+    false
+}
+
+fn compile_with(
+    jq: &str,
+    definitions: Vec<load::parse::Def<&'static str>>,
+) -> Result<Filter<Metered>, String> {
     let arena = Arena::default();
     let file = File { code: jq, path: () };
-    let modules = Loader::new(functions::definitions())
+    let modules = Loader::new(definitions)
         .load(&arena, file)
         .map_err(|errors| {
             errors

@@ -1,7 +1,10 @@
 //! The REPL of held calls in Neovim: transcript above, input below.
 
-use super::rig::{self, Neovim};
+use std::fs;
+
+use super::rig::{self, Neovim, plugin};
 use crate::control::{HeldHook, before, edit};
+use crate::editors::picture::svg;
 use crate::repl::python::Program;
 
 /// S5-134…140, S5-142: by keys alone, from the held call to a transcript that closes with it.
@@ -72,7 +75,7 @@ fn a_paused_program() {
     };
     nvim.is_attached();
     let program = Program::start(&world, AGENT);
-    nvim.says("python is held: acting program.py");
+    nvim.says("a python program stands still: acting program.py");
     let marks = "vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('program.py'), vim.api.nvim_create_namespace('backstitch.held'), 0, -1, {})";
     nvim.waits(&format!("#{marks} == 1 and {marks}[1][2] == 7"));
 
@@ -126,4 +129,60 @@ fn a_paused_program() {
     let day = "status:closed from:2000-01-01 to:2000-01-02";
     nvim.ex(&format!("Backstitch repl list {day}"));
     nvim.says("no REPL session");
+}
+
+const SHOP: &str = r#"import backstitch_debug as bs
+bs.on()
+
+def plan(state):
+    goal = state["goal"]
+    steps = ["read the tests", "mend the price"]
+    bs.pause("after planning")
+    return steps
+
+state = {"goal": "make the tests pass", "tries": 2}
+print(plan(state))
+"#;
+
+/// `BACKSTITCH_RENEW_SCREENS=1` draws the picture of the documentation again.
+#[test]
+fn the_docs_show_a_repl() {
+    let world = rig::world(&[("program.py", SHOP)]);
+    world.ok(["checkpoint"]);
+    rig::configure(
+        &world,
+        "vim.o.termguicolors = true
+        vim.o.background = 'dark'
+        vim.o.fillchars = 'eob: '
+        vim.o.laststatus = 3
+        vim.o.statusline = ' All'
+        vim.g.backstitch = { codelens = false }",
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-repl-picture", &["program.py"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let _program = Program::start(&world, SHOP);
+    nvim.says("a python program stands still: after planning program.py");
+    nvim.ex("Backstitch repl");
+    nvim.waits("vim.api.nvim_get_mode().mode == 'i' and vim.fn.bufname():find('/input$') ~= nil");
+    nvim.screen.keys("len(steps), goal\r");
+    nvim.screen.shows("(2, 'make the tests pass')");
+    nvim.screen
+        .keys("steps.append(\"run them again\")\rsteps\r");
+    nvim.screen
+        .shows("['read the tests', 'mend the price', 'run them again']");
+    nvim.screen.keys("[s for s in steps");
+    nvim.screen.shows("[s for s in steps");
+    nvim.screen.keys("\x1b");
+    nvim.waits("vim.api.nvim_get_mode().mode == 'n'");
+    nvim.ex("echo ''");
+    // a changed screen needs a new picture
+    nvim.screen.is_like("shown", "[s for s in steps");
+    let path = plugin().join("repl.svg");
+    if let Some(screen) = nvim.screen.renewed() {
+        let label = "Neovim: a REPL at the line where a Python program stands still";
+        fs::write(&path, svg(screen, label)).expect("written");
+    }
+    assert!(path.exists());
 }

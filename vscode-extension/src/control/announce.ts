@@ -60,10 +60,21 @@ async function tell(pause: Pause): Promise<void> {
   if (reveal === "never") return;
   if (reveal === "show") await vscode.commands.executeCommand("backstitch.inspect", pause);
   const say = vscode.l10n.t;
-  const [resume, deny, show] = [say("Continue"), say("Deny"), say("Show")];
-  const text = say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why);
-  const chosen = await vscode.window.showInformationMessage(text, resume, deny, show);
-  if (chosen === resume) await vscode.commands.executeCommand("backstitch.resume", pause);
-  else if (chosen === deny) await vscode.commands.executeCommand("backstitch.deny", pause);
-  else if (chosen === show) await vscode.commands.executeCommand("backstitch.inspect", pause);
+  const isProgram = pause.by === "program";
+  const text = isProgram
+    ? say("A {0} program stands still: {1} ({2})", pause.agent, pause.summary, pause.why)
+    : say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why);
+  const actions = isProgram
+    ? [
+        { title: say("Continue"), command: "backstitch.resume" },
+        { title: say("Open a REPL"), command: "backstitch.repl.start" },
+        { title: say("Stack"), command: "backstitch.stack" },
+      ]
+    : [
+        { title: say("Continue"), command: "backstitch.resume" },
+        { title: say("Deny"), command: "backstitch.deny" },
+        { title: say("Show"), command: "backstitch.inspect" },
+      ];
+  const chosen = await vscode.window.showInformationMessage(text, ...actions);
+  if (chosen !== undefined) await vscode.commands.executeCommand(chosen.command, pause);
 }

@@ -133,6 +133,7 @@ export class Decisions {
   async inspect(argument: unknown): Promise<unknown> {
     const pause = await this.call(argument);
     if (pause === undefined) return undefined;
+    if (pause.by === "program") return vscode.commands.executeCommand("backstitch.stack", this.about(pause));
     const details = await this.ctx.request("backstitch/pause", this.about(pause));
     this.files.keep(details);
     const title = vscode.l10n.t("Held: {0}", pause.summary);

@@ -81,6 +81,48 @@ fn conditions_see_the_call() {
     );
 }
 
+/// A text that names no function means the same without the definitions of all functions.
+#[test]
+fn conditions_without_functions_are_compiled_alone() {
+    let texts = [
+        ".turn.calls < -3",
+        ".iteration == 12 and .turn.files >= 2",
+        ".input.n * 2 - 1 | . > 4 or .input.edits[1].new",
+        ".paths[0], .paths[-1], .paths[:1], .[]?",
+        ".input.edits[] | .new",
+        "..",
+        ".missing // .turn.number",
+        ".turn | . as {$calls, $files} | $calls + $files",
+    ];
+    let document = Val::from(&document(&input()).expect("JSON"));
+    let outputs = |filter: &Filter<Metered>| -> Vec<String> {
+        let context = Ctx::<Metered>::new(Terms(&filter.lut), Vars::new([]));
+        let all = filter.id.run((context, document.clone()));
+        all.map(|output| output.map_or_else(reason, |value| value.to_string()))
+            .collect()
+    };
+    let mut alone = 0;
+    for text in texts {
+        assert!(!may_name_functions(text), "{text}");
+        let whole = compile_with(text, functions::definitions()).expect(text);
+        if let Ok(filter) = compile_with(text, Vec::new()) {
+            alone += 1;
+            assert_eq!(outputs(&filter), outputs(&whole), "{text}");
+        }
+    }
+    assert!(alone >= 6, "{alone}");
+    for text in [
+        ".tool | length",
+        "not",
+        "[.paths[] | test(\"a\")]",
+        "\"\\(.a | keys)\"",
+        "@json",
+        "true",
+    ] {
+        assert!(may_name_functions(text), "{text}");
+    }
+}
+
 #[test]
 fn the_first_output_decides() {
     assert_eq!(holds("false, true"), Ok(false));

@@ -32,11 +32,15 @@ pub fn held(pause: &Pause, predicted: &[PredictedFile]) -> String {
         added += file.added.unwrap_or(0);
         removed += file.removed.unwrap_or(0);
     }
-    let mut text = format!(
-        "{} wants to run {}",
+    let (agent, summary) = (
         render::clean(&call.agent),
-        render::cut(&words::summary(pause), 80)
+        render::cut(&words::summary(pause), 80),
     );
+    let mut text = if pause.is_program {
+        format!("A {agent} program stands still: {summary}")
+    } else {
+        format!("{agent} wants to run {summary}")
+    };
     if added + removed > 0 {
         write!(text, " (+{added} −{removed})").ok();
     }
