@@ -14,6 +14,7 @@
 //! - `--versions N` is the number of versions of the file for `blame` (500); 0 leaves it out.
 //! - `--edits N` is the number of changes of the long document whose lenses an editor requests, and in which a user
 //!   types (1000); 0 leaves it out.
+//! - `--no-repl` leaves the REPL of a Python program out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
 //!
@@ -30,6 +31,7 @@ mod engine;
 mod floor;
 mod measure;
 mod place;
+mod repl;
 mod rivals;
 #[allow(
     dead_code,
@@ -68,6 +70,7 @@ struct Options {
     timeline: usize,
     versions: usize,
     edits: usize,
+    repl: bool,
     day: bool,
     json: bool,
 }
@@ -82,6 +85,7 @@ impl Options {
             timeline: 100_000,
             versions: 500,
             edits: 1000,
+            repl: true,
             day: false,
             json: false,
         };
@@ -100,10 +104,11 @@ impl Options {
                 "--timeline" => read.timeline = value()?.parse()?,
                 "--versions" => read.versions = value()?.parse()?,
                 "--edits" => read.edits = value()?.parse()?,
+                "--no-repl" => read.repl = false,
                 "--day" => read.day = true,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --day or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --no-repl, --day or --json"
                 ),
             }
         }
@@ -153,6 +158,9 @@ fn main() -> Result<()> {
     }
     if options.edits > 0 {
         editor::measure_document(&mut report, &programs, options.edits, options.runs)?;
+    }
+    if options.repl {
+        repl::measure(&mut report, &programs)?;
     }
     let load = [before, load()];
     if options.json {

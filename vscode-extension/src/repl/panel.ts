@@ -14,11 +14,15 @@ import type { StackView } from "./stack.ts";
 
 const VIEW = "backstitch.repl";
 
+/** Debounce delay in milliseconds. */
+const SOON = 100;
+
 /** The views beside the panel. */
 export type Beside = { stack: StackView; calls: CallsView; objects: Objects };
 
 export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable {
   private view: vscode.WebviewView | undefined;
+  private timer: NodeJS.Timeout | undefined;
   private readonly disposables: Disposable[];
   /** The session that is shown; undefined: the list. */
   private session: string | undefined;
@@ -37,15 +41,15 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       ctx.on("backstitch/replOutput", ({ session, entry }) => {
         if (session.id === this.session) {
           void this.post({ type: "line", session: session.id, line: line(entry) });
-        } else if (this.session === undefined) void this.list();
+        } else this.listSoon();
       }),
       ctx.on("backstitch/replChanged", ({ session }) => {
         if (session.id === this.session && session.closed !== null) {
           void this.post({ type: "closed", row: row(session), reason: session.reason ?? "" });
-        } else if (this.session === undefined) void this.list();
+        } else this.listSoon();
       }),
       ctx.onDidChangeState(() => {
-        if (this.session === undefined) void this.list();
+        this.listSoon();
       }),
     ];
   }
@@ -153,6 +157,14 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     }
   }
 
+  /** Reads the list anew where it is shown: once for many changes. */
+  private listSoon(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      if (this.session === undefined) void this.list();
+    }, SOON);
+  }
+
   private async list(before?: string): Promise<void> {
     if (this.view === undefined || this.ctx.state.name !== "running") return;
     const { text, status, from, to } = this.search;
@@ -189,6 +201,7 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   }
 
   dispose(): void {
+    clearTimeout(this.timer);
     for (const each of this.disposables) each.dispose();
   }
 }

@@ -29,7 +29,10 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       drawSession(sent.row, sent.lines, sent.reason, sent.words);
       break;
     case "line":
-      if (sent.session === shown?.row.id) add(sent.line);
+      if (sent.session === shown?.row.id) {
+        add(sent.line);
+        scroll();
+      }
       break;
     case "closed":
       if (sent.row.id === shown?.row.id) end(sent.reason);
@@ -37,7 +40,8 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
     case "answered":
       if (sent.session === shown?.row.id) {
         wait(-1);
-        if (sent.message !== "") say("error", sent.message);
+        say("error", sent.message);
+        scroll();
       }
   }
 });
@@ -181,6 +185,7 @@ function drawSession(row: Row, lines: Line[], reason: string, words: Words): voi
   if (shown?.row.id === row.id && input !== undefined && row.isOpen) {
     // it is shown already: a text that is being typed stays
     for (const line of lines) add(line);
+    scroll();
     input.focus();
     return;
   }
@@ -209,8 +214,9 @@ function drawSession(row: Row, lines: Line[], reason: string, words: Words): voi
   transcript.setAttribute("aria-live", "polite");
   transcript.tabIndex = 0;
   shown = { row, words, transcript, lines: new Set() };
-  page.append(bar, transcript);
   for (const line of lines) add(line);
+  page.append(bar, transcript);
+  scroll();
   if (!row.isOpen) {
     end(reason);
     return;
@@ -239,8 +245,12 @@ function say(kind: string, text: string): HTMLElement | undefined {
   if (shown === undefined || text === "") return undefined;
   const made = element("pre", kind, text);
   shown.transcript.append(made);
-  shown.transcript.scrollTop = shown.transcript.scrollHeight;
   return made;
+}
+
+/** Shows the end of the transcript. */
+function scroll(): void {
+  if (shown !== undefined) shown.transcript.scrollTop = shown.transcript.scrollHeight;
 }
 
 function add(line: Line): void {
@@ -261,7 +271,6 @@ function add(line: Line): void {
       editor.postMessage({ type: "object", cid });
     }),
   );
-  shown.transcript.scrollTop = shown.transcript.scrollHeight;
 }
 
 function end(reason: string): void {
