@@ -14,6 +14,8 @@ use crate::table::{Goal, Row};
 
 /// Runs per median: a hook is quick.
 const RUNS: usize = 31;
+/// Runs for a ratio of some percent.
+const HOOKS: usize = 201;
 /// Time for which a hold is watched.
 const HOLD_TIME: Duration = Duration::from_secs(20);
 /// Held calls.
@@ -36,6 +38,14 @@ pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str)
     let times = alternating(RUNS, || before(&armed), || before(&bare))?;
     let what = "hook before an edit, 20 breakpoints";
     report.times(name, what, limit, &times, Goal::Ratio(1.1));
+
+    if let Some(other) = place.of_other()? {
+        other.write_edited(edited, 8 << 10)?;
+        other.prompt()?;
+        let times = alternating(HOOKS, || before(&bare), || before(&other))?;
+        let what = "hook before an edit, nothing armed";
+        report.times(name, what, "another build", &times, Goal::Ratio(1.01));
+    }
 
     let asking = workspace(place, edited)?;
     for n in 0..10 {

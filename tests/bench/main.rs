@@ -5,6 +5,8 @@
 //! It builds Backstitch first, as it is shipped (`--profile dist`), or takes the one that `BACKSTITCH_BIN` names. Trees are made below
 //! `TMPDIR`, which should lie on a disk: in memory a sync costs nothing, and the limits are lower than anywhere else.
 //!
+//! `BACKSTITCH_OTHER_BIN` names another build, such as an older one, beside which the hook is measured.
+//!
 //! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
 //!   without it and without `--tree`, small and medium ones.
 //! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
@@ -221,8 +223,18 @@ fn programs() -> Result<Programs> {
         Some(path) => path.canonicalize().context("BACKSTITCH_BIN")?,
         None => built("backstitch")?,
     };
+    let nothing = built("bench-nothing")?;
+    let other = match std::env::var_os("BACKSTITCH_OTHER_BIN").map(PathBuf::from) {
+        None => None,
+        Some(path) => Some(Box::new(Programs {
+            backstitch: path.canonicalize().context("BACKSTITCH_OTHER_BIN")?,
+            nothing: nothing.clone(),
+            other: None,
+        })),
+    };
     Ok(Programs {
         backstitch,
-        nothing: built("bench-nothing")?,
+        nothing,
+        other,
     })
 }

@@ -24,6 +24,8 @@ const LINE: &str = "// edit ";
 pub struct Programs {
     pub backstitch: PathBuf,
     pub nothing: PathBuf,
+    /// Another build of Backstitch beside which the hook is measured.
+    pub other: Option<Box<Programs>>,
 }
 
 #[derive(Debug)]
@@ -129,6 +131,12 @@ impl<'p> Place<'p> {
     /// Creates an empty workspace next to this one.
     pub fn another(&self) -> Result<Self> {
         Self::new(self.programs)
+    }
+
+    /// Creates an empty workspace of the other build; None if none is given.
+    pub fn of_other(&self) -> Result<Option<Self>> {
+        let other = self.programs.other.as_deref();
+        other.map(Self::new).transpose()
     }
 
     /// Runs `bench-nothing` with these arguments. Returns its time.
