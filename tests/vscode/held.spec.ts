@@ -232,6 +232,9 @@ test.describe(() => {
     await expect(window.notifications.toast('A call can be changed once you trust the workspace')).toBeVisible();
     expect(world.json('pauses').pauses[0].state).toBe('held');
     await page.keyboard.press('Control+Z');
+    await agents.action(/^Edit a\.txt/, 'Open a REPL at the Held Call');
+    await expect(window.notifications.toast('Nothing is evaluated until you trust the workspace')).toBeVisible();
+    expect(world.json('repl', 'list').sessions).toEqual([]);
     await agents.action(/^Edit a\.txt/, 'Deny the Held Call…');
     await quick.type('no');
     await page.keyboard.press('Enter');

@@ -51,6 +51,13 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await page.keyboard.press('Enter');
   await expect(repl.locator('pre.value').last()).toContainText('+zwei');
   await look(page, 'repl-session');
+  // as a screen reader has it
+  await expect(repl.locator('body')).toMatchAriaSnapshot(`
+    - button "Sessions"
+    - strong: Edit
+    - log: /.call.tool "Edit".*/
+    - textbox "Input"
+  `);
   world.run('resume');
   expect((await answered).updatedInput?.['new_string']).toBe('zwei');
   await expect(input).toHaveCount(0);
