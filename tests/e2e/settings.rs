@@ -282,7 +282,7 @@ fn invalid_settings_are_reported_and_break_nothing() {
         "warning: {}:3: `hold`: unknown setting; the settings are capture.exclude, capture.include, \
          capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
          checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, repl.evalTimeout, \
-         repl.shell\n",
+         repl.shell, repl.maxObject\n",
         own_path(&world)
     );
     assert_eq!(said, format!("warning: {expected}\n{unknown}"));

@@ -150,15 +150,18 @@ fn check_stored(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], want
     }
 }
 
-/// Reads the file `armed`. One that is read can be written, is read as itself, and each of its breakpoints can be compared
-/// with a call.
+/// Reads the file `armed`. One that is read can be written, is read as itself, and each of its breakpoints is refused with a
+/// reason, or can be compared with a call.
 pub fn armed(input: &[u8]) {
     match Armed::parse(input) {
         Ok(armed) => {
             let text = serde_json::to_vec(&armed).expect("JSON");
             assert_eq!(Armed::parse(&text).as_ref(), Ok(&armed));
             for breakpoint in armed.breakpoints {
-                matching::exercise(breakpoint.spec, "text");
+                match breakpoint.spec.check() {
+                    Ok(()) => matching::exercise(breakpoint.spec, "text"),
+                    Err(error) => assert!(!error.to_string().is_empty()),
+                }
             }
         }
         Err(reason) => assert!(!reason.is_empty()),

@@ -725,7 +725,8 @@ impl Drop for Client<'_> {
     }
 }
 
-fn read(from: &mut impl BufRead) -> Option<Value> {
+/// The next message. None: the other side has ended.
+pub fn read(from: &mut impl BufRead) -> Option<Value> {
     let mut length = None;
     loop {
         let mut line = String::new();

@@ -2,9 +2,12 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::rig::{self, Neovim, plugin};
 use crate::control::{HeldHook, before, edit};
 use crate::editors::picture::svg;
+use crate::lsp::client::{Client, Editor};
 use crate::repl::python::Program;
 
 /// S5-134…140, S5-142: by keys alone, from the held call to a transcript that closes with it.
@@ -185,4 +188,59 @@ fn the_docs_show_a_repl() {
         fs::write(&path, svg(screen, label)).expect("written");
     }
     assert!(path.exists());
+}
+
+const DEEP: &str = r#"import backstitch_debug as bs
+bs.on()
+
+def down(n):
+    if n > 0:
+        return down(n - 1)
+    bs.pause("deep")
+
+down(197)
+"#;
+
+/// S5-039, S5-043, S5-044, S5-148: a stack of 199 frames is whole, and the list of sessions goes on to the oldest of a
+/// thousand.
+#[test]
+fn a_deep_stack_and_many_sessions() {
+    let world = rig::world(&[("program.py", DEEP)]);
+    world.ok(["checkpoint"]);
+    // takes the last row of each list: that of older sessions, as long as there is one
+    rig::configure(
+        &world,
+        "lists = 0
+        vim.ui.select = function(items, _, done)
+          lists = lists + 1
+          done(items[#items])
+        end",
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-deep", &["program.py"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let _program = Program::start(&world, DEEP);
+    nvim.says("a python program stands still: deep program.py");
+    let own = json!({ "panels": true, "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    let ids: Vec<_> = (0..1000)
+        .map(|_| {
+            let started = client.ok("backstitch/repl/start", json!({ "pause": "p1" }));
+            started["session"]["id"].as_str().expect("an id").to_owned()
+        })
+        .collect();
+    nvim.ex("Backstitch repl list");
+    nvim.waits(&format!(
+        "vim.fn.bufnr('backstitch-repl://{}') > 0",
+        ids[0].replace('.', "\\\\.")
+    ));
+    assert_eq!(nvim.lua("lists"), 20);
+    nvim.screen.keys("\x1b");
+    nvim.waits("vim.api.nvim_get_mode().mode == 'n'");
+    nvim.ex("Backstitch stack");
+    nvim.waits("vim.fn.bufname() == 'backstitch-stack://p1'");
+    let frames = "#vim.tbl_filter(function(line) return line:match('^%S') end, vim.api.nvim_buf_get_lines(0, 0, -1, false))";
+    assert_eq!(nvim.lua(frames), 199);
+    client.leave();
 }

@@ -10,7 +10,7 @@ use super::python::world;
 use crate::support::World;
 
 /// A program that speaks with its bridge.
-struct Talk {
+pub struct Talk {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -18,7 +18,13 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(world: &World) -> Self {
+    /// A bridge that is its own program.
+    pub fn start(world: &World) -> Self {
+        Self::of(world, None)
+    }
+
+    /// A bridge of the program with this number.
+    fn of(world: &World, program: Option<u32>) -> Self {
         let mut command = world.backstitch();
         command.arg("bridge").stdin(Stdio::piped());
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a bridge");
@@ -32,7 +38,7 @@ impl Talk {
         };
         // not this process: commands from inside a program are refused
         let hello = json!({
-            "pid": talk.child.id(), "started": 1, "argv": ["x"], "language": "x", "cwd": world.root,
+            "pid": program.unwrap_or(talk.child.id()), "started": 1, "argv": ["x"], "language": "x", "cwd": world.root,
         });
         talk.ok("hello", &hello);
         talk
@@ -60,7 +66,7 @@ impl Talk {
     }
 
     /// A pause, from outermost to innermost `depth` frames.
-    fn pause(&mut self, depth: usize) -> String {
+    pub fn pause(&mut self, depth: usize) -> String {
         let stack: Vec<_> = (1..=depth)
             .map(|n| json!({ "name": format!("f{n}"), "path": "/x", "line": n, "context": ["a", "b"], "first": n }))
             .collect();
@@ -81,7 +87,13 @@ impl Talk {
         }
     }
 
-    fn end(mut self) {
+    /// Dies before it can say anything more.
+    fn die(mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("an end");
+    }
+
+    pub fn end(mut self) {
         drop(self.stdin);
         assert!(self.child.wait().expect("an end").success());
     }
@@ -181,5 +193,162 @@ fn wrong_messages_are_refused() {
     world.ok(["deny", &pause, "-m", "no"]);
     let action = talk.ok("pause/poll", &json!({ "pause": pause, "waitMs": 1000 }));
     assert_eq!(action["action"], json!({ "kind": "raise", "error": "no" }));
+    talk.end();
+}
+
+/// A program that does nothing by itself.
+struct Idle(Child);
+
+impl Idle {
+    fn start(world: &World) -> Self {
+        let mut command = world.command("cat");
+        Self(command.stdin(Stdio::piped()).spawn().expect("cat"))
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+fn open(world: &World) -> Vec<String> {
+    let all = world.json(["pauses"]);
+    let all = all["pauses"].as_array().expect("pauses").iter();
+    all.map(|one| format!("{} {}", one["id"], one["state"]).replace('"', ""))
+        .collect()
+}
+
+/// A request that a bridge carried out before it died, and did not answer, gets the same pause from the next bridge: none stays
+/// behind that nobody waits for.
+#[test]
+fn a_request_without_an_answer_is_sent_again() {
+    let world = world();
+    let program = Idle::start(&world);
+    let pid = Some(program.0.id());
+    let opens = |key: &str| json!({ "label": "here", "thread": "main", "key": key });
+    let begins = json!({ "function": "f", "args": {}, "thread": "main", "key": "2" });
+    let ends = |call: &Value| {
+        json!({
+            "call": call, "function": "f", "outcome": "returned", "result": "1", "thread": "main", "key": "3",
+        })
+    };
+    let mut talk = Talk::of(&world, pid);
+    assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
+    talk.die();
+    assert_eq!(open(&world), ["p1 held"]);
+    // it is asked again, and what the dead one had begun to evaluate is evaluated
+    let mut talk = Talk::of(&world, pid);
+    assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
+    let (entry, mut talk) = thread::scope(|scope| {
+        let asker = scope.spawn(|| world.json(["repl", "p1", "-e", "x"]));
+        let asked = talk.evaluation("p1");
+        talk.die();
+        let mut talk = Talk::of(&world, pid);
+        assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
+        let again = talk.evaluation("p1");
+        assert_eq!(asked, again);
+        let answer = json!({ "evalId": again["evalId"], "result": "7" });
+        talk.ok("repl/result", &answer);
+        (asker.join().expect("answered")["entry"].clone(), talk)
+    });
+    assert_eq!(entry["output"], "7");
+    // the same bridge, and one that died after the decision
+    assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
+    world.ok(["resume", "p1"]);
+    talk.die();
+    talk = Talk::of(&world, pid);
+    assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
+    let poll = json!({ "pause": "p1", "waitMs": 1000 });
+    assert_eq!(talk.ok("pause/poll", &poll)["action"]["kind"], "continue");
+    // calls: a breakpoint for one hit is gone with the first request
+    world.ok(["breakpoint", "add", "function", "f", "--once"]);
+    let begun = talk.ok("call/begin", &begins);
+    assert_eq!(begun["pause"], "p2");
+    talk.die();
+    talk = Talk::of(&world, pid);
+    assert_eq!(talk.ok("call/begin", &begins), begun);
+    world.ok(["resume", "p2"]);
+    let poll = json!({ "pause": "p2", "waitMs": 1000 });
+    assert_eq!(talk.ok("pause/poll", &poll)["action"]["kind"], "continue");
+    world.ok(["breakpoint", "add", "function", "f", "--after", "--once"]);
+    assert_eq!(talk.ok("call/end", &ends(&begun["call"]))["pause"], "p3");
+    talk.die();
+    talk = Talk::of(&world, pid);
+    assert_eq!(talk.ok("call/end", &ends(&begun["call"]))["pause"], "p3");
+    // another request is another pause
+    assert_eq!(talk.ok("pause/open", &opens("4"))["pause"], "p4");
+    assert_eq!(open(&world), ["p3 held", "p4 held"]);
+    // another program that happens to use the same key
+    let mut other = Talk::start(&world);
+    assert_eq!(other.ok("pause/open", &opens("4"))["pause"], "p5");
+    other.end();
+    talk.end();
+    assert_eq!(open(&world), Vec::<String>::new());
+}
+
+/// S5-065, S5-123: a pause that its program withdraws is over: its sessions close, an evaluation under way is told at once, and
+/// its late result is refused.
+#[test]
+fn a_pause_is_withdrawn() {
+    let world = world();
+    let mut talk = Talk::start(&world);
+    let pause = talk.pause(1);
+    let (said, refused) = thread::scope(|scope| {
+        let asker = scope.spawn(|| world.run(["repl", &pause, "-e", "x"]));
+        let asked = talk.evaluation(&pause);
+        let withdrawn = talk.ok("pause/withdraw", &json!({ "pause": pause }));
+        assert_eq!(withdrawn, json!({ "withdrawn": true }));
+        let answer = json!({ "evalId": asked["evalId"], "result": "7" });
+        let refused = talk.ask("repl/result", &answer);
+        (asker.join().expect("answered"), refused)
+    });
+    assert!(
+        said.code != 0 && said.stderr.contains("is closed: its pause is over"),
+        "{said}"
+    );
+    assert_eq!(refused["error"]["code"], 409, "{refused}");
+    let all = world.json(["pauses", "--all"]);
+    assert_eq!(all["pauses"][0]["state"], "ended", "{all:#}");
+    let shown = world.ok(["pauses", "--all"]).stdout;
+    assert!(shown.contains("given up by the program"), "{shown}");
+    // again, and what is no pause of this program
+    let again = talk.ok("pause/withdraw", &json!({ "pause": pause }));
+    assert_eq!(again, json!({ "withdrawn": false }));
+    let mut other = Talk::start(&world);
+    let of_other = other.pause(1);
+    for unknown in [&*of_other, "p9"] {
+        let refused = talk.ask("pause/withdraw", &json!({ "pause": unknown }));
+        assert_eq!(refused["error"]["code"], 404, "{refused}");
+    }
+    // an ended pause is not taken
+    let taken = talk.ask("pause/take", &json!({ "pause": pause }));
+    assert_eq!(taken["error"]["code"], 404, "{taken}");
+    assert_eq!(open(&world), [format!("{of_other} held")]);
+    other.end();
+    talk.end();
+}
+
+/// A call that did not run is not stopped after it.
+#[test]
+fn calls_that_did_not_run() {
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "f", "--after"]);
+    let mut talk = Talk::start(&world);
+    let begins = json!({ "function": "f", "args": {}, "thread": "main" });
+    for (outcome, ran, stops) in [
+        ("skipped", true, false),
+        ("raised", false, false),
+        ("raised", true, true),
+        ("returned", true, true),
+    ] {
+        let call = talk.ok("call/begin", &begins)["call"].clone();
+        let ends = json!({
+            "call": call, "function": "f", "outcome": outcome, "result": "", "thread": "main", "ran": ran,
+        });
+        let paused = talk.ok("call/end", &ends)["pause"].clone();
+        assert_eq!(paused.is_string(), stops, "{outcome} {ran}: {paused}");
+    }
     talk.end();
 }

@@ -9,7 +9,7 @@ use crate::control::Watcher;
 use crate::support::World;
 
 /// Node of the editors' rig, or of this machine.
-fn node() -> Option<PathBuf> {
+pub fn node() -> Option<PathBuf> {
     let own =
         std::env::var_os("BACKSTITCH_TEST_EDITORS").map(|dir| PathBuf::from(dir).join("bin/node"));
     own.filter(|path| path.exists()).or_else(|| {

@@ -1,13 +1,15 @@
 //! Python programs that pause: real processes, asked over the command line.
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::control::Watcher;
+use crate::lsp::client::{Client, Editor};
 use crate::support::World;
+use crate::support::limits::EVENT_TIMEOUT;
 
 /// A program that runs. Its output is read as it comes.
 pub struct Program {
@@ -21,29 +23,52 @@ impl Program {
     }
 
     fn start_with(world: &World, source: &str, env: &[(&str, &str)]) -> Self {
+        Self::spawn(Self::python(world, source, env))
+    }
+
+    /// A program that reads lines.
+    fn start_with_input(world: &World, source: &str) -> Self {
+        let mut command = Self::python(world, source, &[]);
+        command.stdin(Stdio::piped());
+        Self::spawn(command)
+    }
+
+    fn python(world: &World, source: &str, env: &[(&str, &str)]) -> Command {
         world.write("program.py", source);
         let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/clients/python/src");
         let mut command = world.command("python3");
         command
             .args(["-u", "program.py"])
             .env("PYTHONPATH", client)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("BACKSTITCH_BIN", crate::support::binary::path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .env("PYTHONDONTWRITEBYTECODE", "1");
         for (name, value) in env {
             command.env(name, value);
         }
-        let mut child = command.spawn().expect("python3");
+        command
+    }
+
+    /// Starts a program in any language.
+    pub fn spawn(mut command: Command) -> Self {
+        command
+            .env("BACKSTITCH_BIN", crate::support::binary::path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("a program");
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         Self { child, stdout }
     }
 
     /// The next line of its output.
-    fn line(&mut self) -> String {
+    pub fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("a line");
         line.trim_end_matches('\n').to_owned()
+    }
+
+    /// Gives it a line.
+    fn says(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{line}").expect("it reads");
     }
 
     pub fn pid(&self) -> u32 {
@@ -519,6 +544,331 @@ fn a_bridge_that_dies_is_replaced() {
     assert_eq!(over["id"], pause["id"]);
     let failed = world.run(["repl", pause["id"].as_str().expect("an id"), "-e", "1"]);
     assert_ne!(failed.code, 0);
+}
+
+/// S5-066, S5-120, S5-122: the program goes on at once when its pause is decided in the midst of an evaluation; the result that is
+/// refused afterwards changes nothing in it.
+#[test]
+fn a_refused_result_is_ignored() {
+    let source = r#"
+import threading
+import backstitch_debug as bs
+bs.on()
+begun, gate = threading.Event(), threading.Event()
+def tells():
+    begun.wait()
+    print("begun", flush=True)
+threading.Thread(target=tells).start()
+bs.pause("here")
+print("resumed", gate.is_set(), flush=True)
+gate.set()
+# each of them waits for an evaluation, and posts its result
+for thread in threading.enumerate():
+    if thread.name == "backstitch wait": thread.join()
+bs.pause("there")
+print("end")
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    let mut asks = world.backstitch();
+    asks.args(["repl", "p1", "-e", "begun.set() or gate.wait()"]);
+    let asks = asks.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    assert_eq!(program.line(), "begun");
+    world.ok(["resume"]);
+    assert_eq!(program.line(), "resumed False");
+    let refused = asks
+        .expect("a terminal")
+        .wait_with_output()
+        .expect("an end");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("is closed: its pause was decided"), "{said}");
+    // the result has come, and the program evaluates on
+    watcher.until("held");
+    assert_eq!(output(&world, "p2", "gate.is_set()"), "True");
+    world.ok(["resume"]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, &*rest, &*errors), (0, "end\n", ""));
+    let list = world.json(["repl", "list", "--pause", "p1"]);
+    assert_eq!(list["sessions"][0]["entries"], 0, "{list:#}");
+}
+
+/// S5-097, S5-099: the names of a session are dropped when it closes, while its pause goes on; another session keeps its own.
+#[test]
+fn names_of_a_session_end_with_it() {
+    let source = r#"
+import weakref
+import backstitch_debug as bs
+bs.on()
+alive = weakref.WeakValueDictionary()
+class Probe:
+    def __init__(self, name): alive[name] = self
+bs.pause("here")
+print("end")
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let mut viewer = Client::with(&world, Editor::Vscode, &json!({ "panels": true }));
+    viewer.open("a.txt");
+    let started = viewer.ok("backstitch/repl/start", json!({ "pause": "p1" }));
+    let session = started["session"]["id"].clone();
+    let mut evaluates = |input: &str| {
+        let asked = json!({ "session": session, "input": input });
+        viewer.ok("backstitch/repl/eval", asked)["entry"]["output"].clone()
+    };
+    evaluates("mine = Probe('kept')");
+    let entries = ask(
+        &world,
+        "p1",
+        &[
+            "mine = Probe('dropped')",
+            "sorted(alive)",
+            "mine is alive['dropped']",
+        ],
+    );
+    assert_eq!(entries[1]["output"], "['dropped', 'kept']");
+    assert_eq!(entries[2]["output"], "True");
+    // the terminal's session is closed; its program hears of it a moment later
+    while evaluates("sorted(alive)") != "['kept']" {}
+    assert_eq!(evaluates("mine is alive['kept']"), "True");
+    viewer.leave();
+    world.ok(["resume"]);
+    assert_eq!(program.end(), (0, "end\n".to_owned(), String::new()));
+}
+
+/// S5-D2, S5-L1: an evaluation that was given up keeps no stream of the process: a later one and the program print where they
+/// should, and its own late output is nowhere.
+#[test]
+fn an_evaluation_that_was_given_up_keeps_no_stream() {
+    let source = r#"
+import sys, threading
+import backstitch_debug as bs
+bs.on()
+gate, asked = threading.Event(), threading.Event()
+def prints():
+    asked.wait()
+    print("of the program", flush=True)
+threading.Thread(target=prints).start()
+late = []
+def waits():
+    late.append(threading.current_thread())
+    print("early")
+    gate.wait()
+    print("late")
+    print("late, too", file=sys.stderr)
+bs.pause("here")
+gate.set()
+late[0].join()
+print("end", sys.stdout is sys.__stdout__)
+"#;
+    let world = world();
+    world.configure("[repl]\nevalTimeout = 1\n");
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    let entries = ask(&world, "p1", &["waits()", "print('mine')", "asked.set()"]);
+    assert_eq!(
+        (&entries[0]["stdout"], &entries[0]["isError"]),
+        (&json!("early\n"), &json!(true))
+    );
+    assert_eq!(entries[1]["stdout"], "mine\n");
+    // while the one that was given up still waits
+    assert_eq!(program.line(), "of the program");
+    world.ok(["resume"]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, &*rest, &*errors), (0, "end True\n", ""));
+}
+
+/// A paused call whose task is cancelled is over: its pause and its sessions end with it, and the program can pause again.
+#[test]
+fn a_cancelled_task_withdraws_its_pause() {
+    let source = r#"
+import asyncio, os
+import backstitch_debug as bs
+bs.on()
+def step(n): return n + 1
+async def main():
+    task = asyncio.ensure_future(bs.acall(step, 1))
+    while not os.path.exists("cancel"):
+        await asyncio.sleep(0.001)
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        print("cancelled", flush=True)
+    # after the call, too
+    task = asyncio.ensure_future(bs.acall(step, 2))
+    while not os.path.exists("cancel again"):
+        await asyncio.sleep(0.001)
+    task.cancel()
+    await asyncio.wait([task])
+    print("cancelled again", task.cancelled(), flush=True)
+    print(await bs.acall(step, 41), flush=True)
+asyncio.run(main())
+"#;
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "step"]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    let mut asks = world.backstitch();
+    asks.args([
+        "repl",
+        "p1",
+        "-e",
+        "open('cancel', 'w').close() or __import__('threading').Event().wait()",
+    ]);
+    let asks = asks.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    assert_eq!(watcher.until("ended")["id"], "p1");
+    assert_eq!(program.line(), "cancelled");
+    let refused = asks
+        .expect("a terminal")
+        .wait_with_output()
+        .expect("an end");
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("is closed: its pause is over"), "{said}");
+    assert_eq!(watcher.until("held")["id"], "p2");
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "function", "step", "--after"]);
+    world.ok(["resume"]);
+    assert_eq!(watcher.until("held")["id"], "p3");
+    assert_eq!(output(&world, "p3", "result"), "3");
+    world.write("cancel again", "");
+    assert_eq!(watcher.until("ended")["id"], "p3");
+    assert_eq!(program.line(), "cancelled again True");
+    assert_eq!(watcher.until("held")["id"], "p4");
+    world.ok(["resume"]);
+    assert_eq!(program.end(), (0, "42\n".to_owned(), String::new()));
+    assert_eq!(world.json(["pauses"])["pauses"], json!([]));
+    let list = world.json(["repl", "list", "--status", "active"]);
+    assert_eq!(list["sessions"], json!([]));
+}
+
+/// Tasks that are cancelled at any moment, also before their pause is there, leave no pause behind.
+#[test]
+fn tasks_that_are_cancelled_at_any_moment() {
+    let source = r#"
+import asyncio, random
+import backstitch_debug as bs
+bs.on()
+def step(n): return n
+async def one(n, moment):
+    task = asyncio.ensure_future(bs.acall(step, n))
+    await asyncio.sleep(moment)
+    task.cancel()
+    await asyncio.wait([task])
+async def main():
+    moments = random.Random(20261125)
+    await asyncio.gather(*[one(n, moments.random() / 20) for n in range(60)])
+    print("cancelled", flush=True)
+    print(await bs.acall(step, "last"), flush=True)
+asyncio.run(main())
+"#;
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "step"]);
+    let mut program = Program::start(&world, source);
+    assert_eq!(program.line(), "cancelled");
+    let until = std::time::Instant::now() + EVENT_TIMEOUT;
+    let last = loop {
+        let all = world.json(["pauses"])["pauses"].clone();
+        if let [last] = &all.as_array().expect("pauses")[..]
+            && output(&world, last["id"].as_str().expect("an id"), "n") == "'last'"
+        {
+            break last["id"].clone();
+        }
+        assert!(std::time::Instant::now() < until, "{all:#}");
+    };
+    world.ok(["resume", last.as_str().expect("an id")]);
+    assert_eq!(program.end(), (0, "last\n".to_owned(), String::new()));
+}
+
+/// A call that is skipped or refused before it runs opens no pause after it that nobody waits for.
+#[test]
+fn breakpoints_before_and_after_one_function() {
+    let source = r"
+import backstitch_debug as bs
+bs.on()
+def step(n): return n + 1
+for n in range(4):
+    try:
+        print(bs.call(step, n), flush=True)
+    except bs.Raised as error:
+        print(error, flush=True)
+";
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "step"]);
+    world.ok(["breakpoint", "add", "function", "step", "--after"]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    world.ok(["skip", "--value", "'instead'"]);
+    assert_eq!(program.line(), "instead");
+    watcher.until("held");
+    world.ok(["deny", "-m", "not this one"]);
+    assert_eq!(program.line(), "not this one");
+    watcher.until("held");
+    world.ok(["skip"]);
+    assert_eq!(program.line(), "None");
+    let before = watcher.until("held");
+    assert_eq!(
+        (&before["id"], &before["at"]),
+        (&json!("p4"), &json!("before"))
+    );
+    world.ok(["resume"]);
+    let after = watcher.until("held");
+    assert_eq!(
+        (&after["id"], &after["at"]),
+        (&json!("p5"), &json!("after"))
+    );
+    world.ok(["resume"]);
+    assert_eq!(program.end(), (0, "4\n".to_owned(), String::new()));
+    assert_eq!(world.json(["pauses"])["pauses"], json!([]));
+}
+
+/// An input whose bridge dies while it is evaluated is evaluated once, and its answer comes over the next bridge.
+#[test]
+fn an_input_is_evaluated_once() {
+    let source = r"
+import threading
+import backstitch_debug as bs
+bs.on()
+begun, gate, count = threading.Event(), threading.Event(), []
+def tells():
+    begun.wait()
+    print('begun', flush=True)
+threading.Thread(target=tells).start()
+def step():
+    count.append(1)
+    begun.set()
+    gate.wait()
+    return 'done', len(count)
+opens = threading.Thread(target=lambda: input() and gate.set())
+opens.start()
+bs.pause('here')
+";
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start_with_input(&world, source);
+    watcher.until("held");
+    let entry = std::thread::scope(|scope| {
+        let asks = scope.spawn(|| world.json(["repl", "p1", "-e", "step()"]));
+        assert_eq!(program.line(), "begun");
+        let dead = super::kills::bridge_of(program.pid()).expect("a bridge");
+        super::kills::kill(dead);
+        let until = std::time::Instant::now() + EVENT_TIMEOUT;
+        while super::kills::bridge_of(program.pid()).is_none_or(|now| now == dead) {
+            assert!(std::time::Instant::now() < until, "no other bridge");
+        }
+        program.says("go");
+        asks.join().expect("answered")["entry"].clone()
+    });
+    assert_eq!(entry["output"], "('done', 1)");
+    assert_eq!(output(&world, "p1", "len(count)"), "1");
+    world.ok(["resume"]);
+    assert_eq!(program.end(), (0, String::new(), String::new()));
 }
 
 /// Forked and started processes have pauses of their own.

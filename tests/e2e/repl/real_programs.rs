@@ -22,8 +22,8 @@ fn in_tests(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Python with the packages of the programs.
-fn python(test: &str) -> Option<PathBuf> {
+/// Python with the packages of the programs. None where they are missing and may be.
+pub fn python(test: &str) -> Option<PathBuf> {
     let folder = env::var_os("BACKSTITCH_TEST_PROGRAMS")
         .map_or_else(|| in_tests(".cache/programs"), PathBuf::from);
     let python = folder.join("bin/python");
@@ -31,7 +31,7 @@ fn python(test: &str) -> Option<PathBuf> {
         return Some(python);
     }
     let reason = "the programs' packages are not installed (tests/programs/install.sh)";
-    skip(&format!("real_programs::{test}"), reason);
+    skip(&format!("repl::{test}"), reason);
     None
 }
 
@@ -217,7 +217,7 @@ fn sorted(text: &str) -> Vec<&str> {
 /// is asked in its own request, and changed, skipped or refused.
 #[test]
 fn flask_under_load() {
-    let Some(python) = python("flask_under_load") else {
+    let Some(python) = python("real_programs::flask_under_load") else {
         return;
     };
     let world = world(&["flask_shop.py"]);
@@ -451,7 +451,8 @@ fn asyncio_service() {
 
     other.say("close");
     assert_eq!(paused[3].1.answer(), "");
-    let over = watcher.until("lost");
+    // its task was cancelled
+    let over = watcher.until("ended");
     assert_eq!(over["id"], paused[3].0.as_str());
     let (code, printed, errors) = program.end();
     assert_eq!((code, errors.as_str()), (0, ""));
@@ -466,7 +467,7 @@ fn asyncio_service() {
 /// and its bytes are given out, and never read.
 #[test]
 fn numpy_and_pandas() {
-    let Some(python) = python("numpy_and_pandas") else {
+    let Some(python) = python("real_programs::numpy_and_pandas") else {
         return;
     };
     let world = world(&["sales.py"]);
@@ -554,7 +555,7 @@ fn numpy_and_pandas() {
 /// is changed, and evaluations that do not end change no report, nor the output of later tests.
 #[test]
 fn pytest_with_captured_output() {
-    let Some(python) = python("pytest_with_captured_output") else {
+    let Some(python) = python("real_programs::pytest_with_captured_output") else {
         return;
     };
     let world = world(&["test_prices.py"]);

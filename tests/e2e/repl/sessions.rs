@@ -2,7 +2,7 @@
 
 use backstitch_core::control::{
     Ability, CallMoment, Control, EvalAnswer, Given, HeldCall, Hold, ObjectValue, PauseDecision,
-    PauseId, ProgramHello, ReplFilter,
+    PauseId, ProgramHello, ProgramPause, ReplFilter,
 };
 use backstitch_core::{Error, Workspace};
 use std::time::Duration;
@@ -14,7 +14,15 @@ const TIME: Duration = Duration::from_secs(30);
 /// A held call in a database of its own. The hold is kept: a pause whose holder is gone is over.
 fn held(world: &World, name: &str) -> (Control, Hold) {
     let control = open(world);
-    let call = HeldCall {
+    let call = a_call(world, name);
+    match control.hold(&call, None, false) {
+        Ok(Some(Given::Held(hold))) => (control, hold),
+        other => panic!("not held: {other:?}"),
+    }
+}
+
+fn a_call(world: &World, name: &str) -> HeldCall {
+    HeldCall {
         breakpoint: None,
         why: "a test".into(),
         root: world.root.clone(),
@@ -33,10 +41,6 @@ fn held(world: &World, name: &str) -> (Control, Hold) {
         can: vec![Ability::Continue],
         agent_process: None,
         until: None,
-    };
-    match control.hold(&call, None, false) {
-        Ok(Some(Given::Held(hold))) => (control, hold),
-        other => panic!("not held: {other:?}"),
     }
 }
 
@@ -81,7 +85,8 @@ fn a_session_and_its_end() {
     assert_eq!(pid.parse(), Ok(first.pid));
     let (seconds, micros) = time.split_once('.').expect("a time");
     assert_eq!(micros.len(), 6);
-    assert!(seconds.parse::<i64>().is_ok());
+    assert_eq!(format!("{seconds}{micros}").parse(), Ok(first.started));
+    assert_eq!(control.repl(&first.id).expect("asked"), Some(first.clone()));
     assert_eq!((first.function.as_str(), first.closed), ("Edit", None));
     exchange(&control, &first.id, hold.id, "1", "one");
     exchange(&control, &first.id, hold.id, "2", "two");
@@ -97,6 +102,11 @@ fn a_session_and_its_end() {
         ..ReplFilter::default()
     };
     assert_eq!(control.repls(&by_pause).expect("sessions").0.len(), 2);
+    let by_another = ReplFilter {
+        pause: Some(PauseId(99)),
+        ..ReplFilter::default()
+    };
+    assert_eq!(control.repls(&by_another).expect("sessions").0, []);
     assert_eq!(control.repl("7-7.000007").expect("asked"), None);
     assert!(matches!(
         control.ask("7-7.000007", "1", TIME),
@@ -116,6 +126,7 @@ fn a_session_and_its_end() {
     let again = control
         .close_repl(&first.id, "again", "cli")
         .expect("closed");
+    assert!(closed.closed.is_some());
     assert_eq!(closed, again);
     assert!(matches!(
         control.ask(&first.id, "1", TIME),
@@ -381,6 +392,14 @@ fn lists() {
         ..search("value 7")
     };
     assert_eq!(list(both).0.len(), 6);
+    for is_active in [true, false] {
+        let by_state = ReplFilter {
+            active: Some(is_active),
+            limit: 1000,
+            ..ReplFilter::default()
+        };
+        assert_eq!(list(by_state).0.len(), 60);
+    }
     let started = |id: &str| control.repl(id).expect("asked").expect("a session").started;
     let between = ReplFilter {
         from: Some(started(&ids[20])),
@@ -426,4 +445,70 @@ fn values_by_their_hash() {
         .expect("answered")
         .expect("an entry");
     assert_eq!((entry.cid, entry.output.as_str()), (None, "no"));
+}
+
+/// S5-017, S5-018: an id that another session has taken in the same microsecond is made again a millisecond later, as often as
+/// it needs; the largest process number fits.
+#[test]
+fn an_id_that_is_taken() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let control = open(&world);
+    let hello = ProgramHello {
+        pid: u32::MAX,
+        started: 1,
+        argv: Vec::new(),
+        language: "python".to_owned(),
+        cwd: "/".to_owned(),
+    };
+    let process = control.connect_program(&hello).expect("connected");
+    let at = ProgramPause {
+        process,
+        call: None,
+        stack: &[],
+    };
+    let call = a_call(&world, "plan");
+    let hold = control.hold_program(&call, &at, None, false);
+    let hold = hold.expect("stored").expect("held");
+    // another process starts one in the same microsecond, twice
+    let rows = rusqlite::Connection::open(world.store().join(Control::DATABASE)).expect("open");
+    rows.execute_batch(
+        "CREATE TRIGGER other BEFORE INSERT ON repl_session WHEN (SELECT COUNT(*) FROM repl_session) < 2 BEGIN
+           INSERT INTO repl_session (id, pause, pid, function, language, started)
+             VALUES (NEW.id, NEW.pause, NEW.pid, 'of another', NEW.language, NEW.started);
+         END",
+    )
+    .expect("a trigger");
+    let own = control.start_repl(hold.id, "cli").expect("started");
+    let (all, _) = control.repls(&ReplFilter::default()).expect("sessions");
+    let started: Vec<_> = all
+        .iter()
+        .map(|session| (session.function.as_str(), own.started - session.started))
+        .collect();
+    assert_eq!(
+        started,
+        [("plan", 0), ("of another", 1000), ("of another", 2000)]
+    );
+    let (seconds, micros) = (own.started / 1_000_000, own.started % 1_000_000);
+    assert_eq!(own.id, format!("4294967295-{seconds}.{micros:06}"));
+}
+
+/// S5-006, S5-046: a transcript of hundreds of entries is complete and in order, also in a terminal.
+#[test]
+fn a_long_transcript() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let (control, hold) = held(&world, "Edit");
+    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let line = |n: usize| (format!("input {n}"), format!("output {n}"));
+    for n in 0..600 {
+        let (input, output) = line(n);
+        exchange(&control, &session, hold.id, &input, &output);
+    }
+    let shown = world.ok(["repl", "show", &session]).stdout;
+    let expected: Vec<String> = (0..600)
+        .flat_map(|n| [format!("> input {n}"), format!("output {n}")])
+        .collect();
+    assert_eq!(shown.lines().skip(1).collect::<Vec<_>>(), expected);
+    let entries = control.transcript(&session, 590, 1000).expect("entries");
+    let numbers: Vec<_> = entries.iter().map(|entry| entry.number).collect();
+    assert_eq!(numbers, (591..=600).collect::<Vec<_>>());
 }

@@ -86,6 +86,7 @@ class Program {
   sessions = new Map();
   inbox = [];
   number = 0;
+  keys = 0;
 
   constructor(binary, lost) {
     this.lost = lost;
@@ -121,6 +122,8 @@ class Program {
       const { message } = received;
       if (message.method === "repl/closed") this.sessions.delete(message.params.session);
       else if (message.over === true) throw new BridgeLost(message.lost);
+      // a bridge that died answers none of these: whoever waits for one asks the next bridge
+      else if (message.open !== undefined) this.inbox.push(...message.open.map((id) => ({ id, isLost: true })));
       else this.inbox.push(message);
     }
   }
@@ -136,8 +139,8 @@ class Program {
   ask(method, params) {
     for (;;) {
       const id = this.send(method, params);
-      const answer = this.wait((message) => message.id === id || message.open?.includes(id));
-      if (answer.open !== undefined) continue;
+      const answer = this.wait((message) => message.id === id);
+      if (answer.isLost) continue;
       if (answer.error !== undefined) {
         const error = new Error(answer.error.message);
         error.code = answer.error.code;
@@ -145,6 +148,12 @@ class Program {
       }
       return answer.result;
     }
+  }
+
+  /** A name of a request. Asked again by it, another bridge finds the pause that the last one opened. */
+  key() {
+    this.keys += 1;
+    return `${this.keys}`;
   }
 
   guarded(act, otherwise) {
@@ -158,6 +167,7 @@ class Program {
   }
 
   call(name, f, self, args, kind) {
+    const key = this.key();
     const began = this.guarded(
       () =>
         this.ask("call/begin", {
@@ -167,6 +177,7 @@ class Program {
           thread: "main",
           parent: this.parent,
           stack: stack(),
+          key,
         }),
       {},
     );
@@ -180,7 +191,7 @@ class Program {
         return value;
       }
       if (action.kind === "raise") {
-        this.ended(began.call, name, "raised", undefined);
+        this.ended(began.call, name, "raised", undefined, false);
         throw new Raised(action.error);
       }
       if (action.kind === "modify") {
@@ -211,14 +222,15 @@ class Program {
     return result;
   }
 
-  ended(call, name, outcome, result) {
+  ended(call, name, outcome, result, ran = true) {
     if (call === undefined) return undefined;
-    const params = { call, function: name, outcome, result: this.shown(result, 200), thread: "main", stack: stack() };
+    const shown = this.shown(result, 200);
+    const params = { call, function: name, outcome, result: shown, thread: "main", stack: stack(), key: this.key(), ran };
     return this.guarded(() => this.ask("call/end", params), {}).pause;
   }
 
   pause(label, evaluate) {
-    const params = { label, thread: "main", call: this.parent, stack: stack() };
+    const params = { label, thread: "main", call: this.parent, stack: stack(), key: this.key() };
     const { pause } = this.guarded(() => this.ask("pause/open", params), {});
     if (!pause) return;
     const action = this.hold(pause, evaluate, {});
@@ -231,17 +243,16 @@ class Program {
     let action = this.send("pause/poll", params);
     let asks = this.send("repl/poll", params);
     for (;;) {
-      const is = (message, id) => message.id === id || message.open?.includes(id);
-      const answer = this.wait((message) => is(message, action) || is(message, asks));
-      if (answer.open !== undefined) {
+      const answer = this.wait((message) => message.id === action || message.id === asks);
+      if (answer.isLost) {
         // another bridge
         try {
           this.ask("pause/take", { pause });
         } catch (error) {
           if (error instanceof BridgeLost) throw error;
         }
-        action = this.send("pause/poll", params);
-        asks = this.send("repl/poll", params);
+        if (answer.id === action) action = this.send("pause/poll", params);
+        else asks = this.send("repl/poll", params);
       } else if (answer.id === action) {
         if (answer.error !== undefined) return { kind: "continue" };
         if (answer.result.action !== null) return answer.result.action;

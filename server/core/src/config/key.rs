@@ -20,6 +20,9 @@ const MOST_DAYS: u64 = 36_500;
 /// Default of `repl.evalTimeout` in seconds, and its maximum.
 const EVAL_TIMEOUT: u64 = 30;
 const MOST_EVAL: u64 = 86_400;
+/// Default of `repl.maxObject`, and its maximum: a message has the whole value.
+const MAX_OBJECT: u64 = 8 << 20;
+const MOST_OBJECT: u64 = 64 << 20;
 /// Default of `store.maxBytes`.
 const MAX_BYTES: u64 = 5 << 30;
 const LEAST_BYTES: u64 = 1 << 20;
@@ -42,6 +45,7 @@ pub enum Key {
     AllowControl,
     EvalTimeout,
     Shell,
+    MaxObject,
 }
 
 /// Value of a key.
@@ -149,7 +153,7 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
@@ -166,6 +170,7 @@ impl Key {
         Self::AllowControl,
         Self::EvalTimeout,
         Self::Shell,
+        Self::MaxObject,
     ];
 
     pub fn name(self) -> &'static str {
@@ -186,6 +191,7 @@ impl Key {
             Self::AllowControl => "agents.allowControl",
             Self::EvalTimeout => "repl.evalTimeout",
             Self::Shell => "repl.shell",
+            Self::MaxObject => "repl.maxObject",
         }
     }
 
@@ -224,6 +230,7 @@ impl Key {
             Self::AllowControl => Setting::Flag(false),
             Self::EvalTimeout => Setting::Seconds(EVAL_TIMEOUT),
             Self::Shell => Setting::Program("sh".to_owned()),
+            Self::MaxObject => Setting::Size(MAX_OBJECT),
             Self::StoreDir => return None,
         })
     }
@@ -274,6 +281,7 @@ impl Key {
             (Self::Exclude | Self::CodeLens, ..) => true,
             (
                 Self::MaxFileSize
+                | Self::MaxObject
                 | Self::Restore
                 | Self::KeepDays
                 | Self::MaxBytes
@@ -302,7 +310,7 @@ impl Key {
             Self::EvalTimeout | Self::Shell => {
                 "a file in a workspace cannot set up evaluations; set it in your own config.toml"
             }
-            Self::MaxFileSize | Self::Automatic => {
+            Self::MaxFileSize | Self::MaxObject | Self::Automatic => {
                 "a file in a workspace may have less recorded, never more; set it in your own config.toml"
             }
             _ => {
@@ -343,6 +351,7 @@ impl Key {
                     "{shown} is not a number of seconds from 1 to {MOST_EVAL}"
                 )),
             },
+            Self::MaxObject => object_bytes(value, shown).map(Setting::Size),
             Self::Shell => match value.as_str().map(str::trim) {
                 Some(program) if !program.is_empty() => Ok(Setting::Program(program.to_owned())),
                 _ => Err(format!(
@@ -389,6 +398,24 @@ fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
         Some(bytes) if bytes > 0 => Ok(bytes),
         _ => Err(format!(
             "{shown} is not a size; write a number of bytes, or a text such as \"10MB\" or \"512 KiB\""
+        )),
+    }
+}
+
+fn object_bytes(value: &Value, shown: &str) -> Result<u64, String> {
+    let bytes = match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => size::parse(text),
+        _ => None,
+    };
+    match bytes {
+        Some(bytes) if bytes <= MOST_OBJECT => Ok(bytes),
+        Some(_) => Err(format!(
+            "{shown} is above {}, the maximum",
+            size::show(MOST_OBJECT)
+        )),
+        None => Err(format!(
+            "{shown} is not a size; write a number of bytes, or a text such as \"8 MiB\"; 0 keeps no value"
         )),
     }
 }

@@ -285,6 +285,14 @@ impl Config {
         }
     }
 
+    /// Bytes of a value in a REPL that is kept at most. 0: none is.
+    pub fn max_object(&self) -> u64 {
+        match self.setting(Key::MaxObject) {
+            Some(Setting::Size(bytes)) => bytes,
+            _ => 8 << 20,
+        }
+    }
+
     /// The shell of `!command` in REPLs.
     pub fn shell(&self) -> String {
         match self.setting(Key::Shell) {

@@ -102,6 +102,7 @@ impl Sources {
                     Key::PauseUnattended,
                     Key::EvalTimeout,
                     Key::Shell,
+                    Key::MaxObject,
                 ];
                 for key in own {
                     layer.said.remove(key);

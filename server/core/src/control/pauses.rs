@@ -133,6 +133,11 @@ impl Control {
         store::lock(&self.lock_path(id), true, Duration::ZERO)
     }
 
+    /// As `try_lock`, for one whose holder is about to end.
+    pub(super) fn wait_for_lock(&self, id: PauseId, limit: Duration) -> Result<Option<Lock>> {
+        store::lock(&self.lock_path(id), true, limit)
+    }
+
     /// True if a call was held before it ran, and was let go on.
     pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
         pause::was_let_go(&self.conn, (agent, session), call)

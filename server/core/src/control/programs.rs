@@ -1,8 +1,10 @@
 //! Programs in the store: connections, watched calls and pauses.
 
+use std::time::Duration;
+
 use super::Control;
 use super::hold::Hold;
-use super::pause::{HeldCall, Pause, PauseId};
+use super::pause::{HeldCall, Pause, PauseId, PauseState};
 use super::process::ProcessId;
 use super::program::{
     FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
@@ -10,6 +12,9 @@ use super::program::{
 use super::tables::hit::Hit;
 use super::tables::{breakpoint, hit, pause, program};
 use crate::error::Result;
+
+/// Time in which a process that was killed frees its locks.
+const DYING: Duration = Duration::from_secs(2);
 
 impl Control {
     /// Notes a program. One that connects again keeps its number.
@@ -85,16 +90,30 @@ impl Control {
         })
     }
 
-    /// Takes a program's pause over from a bridge that died.
+    /// Finds the open pause that a program asked for under this name. A bridge that died may have opened it.
+    pub fn pause_of_program(
+        &self,
+        (language, program): (&str, &str),
+        call: &str,
+    ) -> Result<Option<PauseId>> {
+        pause::of_program(&self.conn, (language, program), call)
+    }
+
+    /// Takes a program's pause over from a bridge that died. None: it is over, or another bridge has it.
     pub fn take_over(&self, id: PauseId) -> Result<Option<(Pause, Hold)>> {
         self.make_holds_dir()?;
+        // the pipes of a dying process may end before its locks do
+        let Some(lock) = self.wait_for_lock(id, DYING)? else {
+            return Ok(None);
+        };
         self.write_armed(|conn| {
             let Some(there) = pause::get(conn, id)? else {
                 return Ok(None);
             };
-            let Some(lock) = self.try_lock(id)? else {
+            let is_open = matches!(there.state, PauseState::Held | PauseState::Lost);
+            if !is_open && there.decision.is_none() {
                 return Ok(None);
-            };
+            }
             if there.decision.is_none() {
                 pause::take_over(conn, id, ProcessId::own(), &there.call.call, None)?;
             }

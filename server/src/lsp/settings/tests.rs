@@ -38,7 +38,7 @@ fn errors_are_reported() {
     let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
                 checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, \
-                repl.evalTimeout, repl.shell";
+                repl.evalTimeout, repl.shell, repl.maxObject";
     for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import itertools
 import os
 import queue
 import sys
@@ -11,7 +12,7 @@ import threading
 import time
 import types
 import warnings
-from typing import Any, Awaitable, Callable, Dict, List, Optional
+from typing import Any, Awaitable, Callable, Dict, List, Optional, Set
 
 from . import _values
 from ._bridge import Bridge, BridgeError, BridgeLost, find
@@ -27,6 +28,31 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 class Raised(RuntimeError):
     """Somebody had a paused call raise this."""
+
+
+class Withdrawn(Exception):
+    """The task of a paused call was cancelled."""
+
+
+class Cancellation:
+    """Wakes the thread that waits for a task, once that is cancelled."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._lock = threading.Lock()
+        self._news: Any = None
+
+    def set(self) -> None:
+        with self._lock:
+            self.is_set = True
+            if self._news is not None:
+                self._news.put((self, "", None))
+
+    def wakes(self, news: Any) -> None:
+        with self._lock:
+            self._news = news
+            if self.is_set:
+                news.put((self, "", None))
 
 
 class _Thread(threading.local):
@@ -46,6 +72,7 @@ class Program:
         self._lock = threading.RLock()
         self._bridge: Optional[Bridge] = None
         self._is_over = False
+        self._keys = itertools.count(1)
         #: Names of sessions, by their ids.
         self.sessions: Dict[str, Namespace] = {}
         if hasattr(os, "register_at_fork"):
@@ -92,6 +119,10 @@ class Program:
                 if self._is_over:
                     return None
         return self._give_up("the bridge dies again and again")
+
+    def key(self) -> str:
+        """A name of a request. Asked again by it, another bridge finds the pause that the last one opened."""
+        return str(next(self._keys))
 
     def _give_up(self, why: str) -> None:
         if self.lost == "raise":
@@ -154,10 +185,11 @@ class Program:
         watched = _Watched(self, function, args, kwargs, "inline", frame, None)
         # the stack is whole only now
         watched.stack = stack(frame, _HERE)
-        return self._acall(watched)
+        watched.cancellation = Cancellation()
+        return self._acall(watched, watched.cancellation)
 
-    async def _acall(self, watched: "_Watched") -> Any:
-        if await _beside(watched.begin):
+    async def _acall(self, watched: "_Watched", cancellation: Cancellation) -> Any:
+        if await _beside(cancellation, watched.begin):
             return watched.result
         outer = _parent.get()
         _parent.set(watched.call)
@@ -170,8 +202,8 @@ class Program:
             _parent.set(outer)
         else:
             _parent.set(outer)
-            return await _beside(watched.returns, result)
-        return await _beside(watched.fails, failure)
+            return await _beside(cancellation, watched.returns, result)
+        return await _beside(cancellation, watched.fails, failure)
 
     def pause(self, label: str, frame: types.FrameType) -> None:
         opened = self.ask(
@@ -181,6 +213,7 @@ class Program:
                 "stack": stack(frame, _HERE),
                 "thread": _thread(),
                 "call": _parent.get(),
+                "key": self.key(),
             },
         )
         if opened is None or opened.get("pause") is None:
@@ -191,15 +224,30 @@ class Program:
 
     # ---- waiting ---------------------------------------------------------------------------------------------------
 
-    def wait(self, pause: str, frame: types.FrameType, extra: Dict[str, Any]) -> Dict[str, Any]:
+    def wait(
+        self,
+        pause: str,
+        frame: types.FrameType,
+        extra: Dict[str, Any],
+        cancellation: Optional[Cancellation] = None,
+    ) -> Dict[str, Any]:
         """Stands still until there is an action, and evaluates what is asked meanwhile."""
         news: "queue.Queue[Any]" = queue.Queue()
+        if cancellation is not None:
+            cancellation.wakes(news)
         at = _Place(frame, extra)
         self.thread.is_busy = True
         try:
             while True:
                 try:
                     return self._wait_on(self.bridge(), pause, at, news)
+                except Withdrawn:
+                    try:
+                        self.ask("pause/withdraw", {"pause": pause})
+                    except BridgeError:
+                        # it was decided meanwhile
+                        pass
+                    return {"kind": "withdrawn"}
                 except BridgeLost:
                     if self._is_over:
                         return {"kind": "continue"}
@@ -225,6 +273,8 @@ class Program:
         poll("repl/poll")
         while True:
             source, method, reply = news.get()
+            if isinstance(source, Cancellation):
+                raise Withdrawn
             if source is not bridge:
                 continue
             if isinstance(reply.error, BridgeLost):
@@ -239,13 +289,12 @@ class Program:
                 poll("pause/poll")
             else:
                 asked = reply.result if reply.error is None else None
-                if asked and asked.get("evalId") is not None:
-                    threading.Thread(
-                        target=self._evaluate, args=(bridge, asked, at), name="backstitch wait", daemon=True
-                    ).start()
+                # one that a bridge had taken before it died comes again
+                if asked and asked.get("evalId") is not None and at.is_new(asked["evalId"]):
+                    threading.Thread(target=self._evaluate, args=(asked, at), name="backstitch wait", daemon=True).start()
                 poll("repl/poll")
 
-    def _evaluate(self, bridge: Bridge, asked: Dict[str, Any], at: "_Place") -> None:
+    def _evaluate(self, asked: Dict[str, Any], at: "_Place") -> None:
         self.thread.is_busy = True
         names = self.sessions.setdefault(asked["session"], Namespace())
         running = at.start(asked["expression"], names, self.mark_busy)
@@ -271,7 +320,7 @@ class Program:
             # what it assigns later is nobody's
             self.sessions[asked["session"]] = _copy(names)
         try:
-            bridge.ask("repl/result", answer)
+            self.ask("repl/result", answer)
         except (BridgeError, BridgeLost):
             # its session is closed: the result is nobody's
             pass
@@ -285,6 +334,13 @@ class _Place:
         self._context = contextvars.copy_context()
         self._lock = threading.Lock()
         self._evaluations: Optional[List[Evaluation]] = []
+        self._asked: Set[int] = set()
+
+    def is_new(self, number: int) -> bool:
+        """True if this input was not asked before."""
+        is_new = number not in self._asked
+        self._asked.add(number)
+        return is_new
 
     def start(self, source: str, names: Namespace, mark_busy: Any) -> Optional[Evaluation]:
         """Starts an evaluation. None: the pause is over."""
@@ -305,7 +361,7 @@ class _Place:
             each.abandon()
 
 
-async def _beside(act: Callable[..., Any], *args: Any) -> Any:
+async def _beside(cancellation: Cancellation, act: Callable[..., Any], *args: Any) -> Any:
     """Calls it on a thread of its own, in the context of the task. The executor of the loop is the program's: paused calls
     would fill it, and the loop waits for it at its end."""
     loop = asyncio.get_running_loop()
@@ -332,7 +388,11 @@ async def _beside(act: Callable[..., Any], *args: Any) -> Any:
 
     name = task.get_name() if task is not None else "backstitch call"
     threading.Thread(target=run, name=name, daemon=True).start()
-    result, error = await ended
+    try:
+        result, error = await ended
+    except BaseException:
+        cancellation.set()
+        raise
     if error is not None:
         raise error
     return result
@@ -374,6 +434,8 @@ class _Watched:
         self.call: Optional[int] = None
         self.stack: Optional[List[Any]] = None
         self.result: Any = None
+        #: Of the task that made the call, if one did.
+        self.cancellation: Optional[Cancellation] = None
 
     def _quietly(self, act: Callable[[], Any]) -> Any:
         thread = self.program.thread
@@ -395,6 +457,7 @@ class _Watched:
                 "thread": _thread(),
                 "parent": _parent.get(),
                 "stack": self.stack if self.stack is not None else stack(self.frame, _HERE),
+                "key": self.program.key(),
             },
         )
         if began is None:
@@ -403,7 +466,7 @@ class _Watched:
         pause = began.get("pause")
         if pause is None:
             return False
-        action = self.program.wait(pause, self.frame, self._bound())
+        action = self.program.wait(pause, self.frame, self._bound(), self.cancellation)
         kind = action.get("kind")
         if kind == "skip":
             self._end("skipped", None)
@@ -413,8 +476,11 @@ class _Watched:
             self._end("skipped", self.result)
             return True
         if kind == "raise":
-            self._end("raised", None)
+            self._end("raised", None, ran=False)
             raise Raised(action.get("error") or "raised at a pause")
+        if kind == "withdrawn":
+            self._end("raised", None, ran=False)
+            return True
         if kind == "modify":
             self._modify(action.get("args") or {})
         return False
@@ -461,7 +527,7 @@ class _Watched:
         except (ValueError, TypeError):
             return None
 
-    def _end(self, outcome: str, result: Any) -> Optional[str]:
+    def _end(self, outcome: str, result: Any, ran: bool = True) -> Optional[str]:
         if self.call is None:
             return None
         shown = self._quietly(lambda: _values.shown(result, 200))
@@ -474,6 +540,8 @@ class _Watched:
                 "result": shown,
                 "thread": _thread(),
                 "stack": self.stack if self.stack is not None else stack(self.frame, _HERE),
+                "key": self.program.key(),
+                "ran": ran,
             },
         )
         return None if ended is None or outcome == "skipped" else ended.get("pause")
@@ -482,7 +550,7 @@ class _Watched:
         pause = self._end("returned", result)
         if pause is None:
             return result
-        action = self.program.wait(pause, self.frame, {**self._bound(), "result": result})
+        action = self.program.wait(pause, self.frame, {**self._bound(), "result": result}, self.cancellation)
         kind = action.get("kind")
         if kind == "replace":
             return self._value(action.get("value", "None"), result)
@@ -493,7 +561,7 @@ class _Watched:
     def fails(self, error: BaseException) -> Any:
         pause = self._end("raised", error)
         if pause is not None:
-            action = self.program.wait(pause, self.frame, {**self._bound(), "error": error})
+            action = self.program.wait(pause, self.frame, {**self._bound(), "error": error}, self.cancellation)
             if action.get("kind") == "replace":
                 return self._value(action.get("value", "None"))
             if action.get("kind") == "raise":

@@ -332,6 +332,21 @@ pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause
     .transpose()
 }
 
+/// Finds the open pause that a program asked for under this name.
+pub(crate) fn of_program(
+    conn: &Connection,
+    (language, program): (&str, &str),
+    call: &str,
+) -> Result<Option<PauseId>> {
+    conn.prepare_cached(
+        "SELECT id FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND by = 'program'
+           AND state IN ('held','decided') ORDER BY id DESC LIMIT 1",
+    )?
+    .query_row([language, program, call], |r| Ok(PauseId(r.get(0)?)))
+    .optional()
+    .in_row(conn, || "a row of table pause".to_owned())
+}
+
 /// True if this call was held before it ran, and was let go on.
 pub(crate) fn was_let_go(
     conn: &Connection,
