@@ -309,9 +309,14 @@ impl BridgeShared {
             pid: hello.pid,
             cwd: hello.cwd.clone(),
         });
-        let timeout = Config::of(&self.workspace).eval_timeout();
-        let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        Ok(json!({ "process": process, "evalTimeoutMs": timeout, "functions": functions }))
+        let config = Config::of(&self.workspace);
+        let timeout = u64::try_from(config.eval_timeout().as_millis()).unwrap_or(u64::MAX);
+        Ok(json!({
+            "process": process,
+            "evalTimeoutMs": timeout,
+            "maxObject": config.max_object(),
+            "functions": functions,
+        }))
     }
 
     fn call_begin(&self, begin: &CallBegin) -> Outcome {
@@ -696,7 +701,9 @@ impl BridgeShared {
                 let bytes = base64::engine::general_purpose::STANDARD
                     .decode(data)
                     .map_err(|error| wrong(format!("`data` is not base64: {error}")))?;
-                Some(ObjectValue {
+                let limit = Config::of(&self.workspace).max_object();
+                let is_kept = u64::try_from(bytes.len()).is_ok_and(|size| size <= limit);
+                is_kept.then(|| ObjectValue {
                     cid,
                     bytes,
                     view: result.view.to_string(),

@@ -991,3 +991,28 @@ fn pythons() -> Vec<std::path::PathBuf> {
     }
     all
 }
+
+/// `repl.maxObject`: larger values are not kept, and with 0 none is; the outputs stay.
+#[test]
+fn the_largest_value_is_a_setting() {
+    for (setting, small, large) in [
+        ("\"1 KiB\"", true, false),
+        ("0", false, false),
+        ("\"1 MiB\"", true, true),
+    ] {
+        let world = world();
+        world.configure(&format!("[repl]\nmaxObject = {setting}\n"));
+        let mut watcher = Watcher::start(&world);
+        let program = Program::start(&world, PAUSED);
+        watcher.until("held");
+        let entries = ask(&world, "p1", &["[1, 2]", "'x' * 5000"]);
+        let kept: Vec<bool> = entries
+            .iter()
+            .map(|entry| entry["cid"].is_string())
+            .collect();
+        assert_eq!(kept, [small, large], "{setting}: {entries:#?}");
+        assert_eq!(entries[0]["output"], "[1, 2]");
+        world.ok(["resume"]);
+        assert_eq!(program.end().0, 0);
+    }
+}

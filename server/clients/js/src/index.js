@@ -106,6 +106,7 @@ class Program {
     port1.unref();
     const said = this.wait((message) => message.id === "hello");
     this.timeout = said.result?.evalTimeoutMs ?? 30_000;
+    this.maxObject = said.result?.maxObject ?? MAX_BYTES;
   }
 
   /** Sleeps until a message comes that is wanted. Others stay in the inbox. */
@@ -273,7 +274,7 @@ class Program {
     try {
       const value = this.run(session, expression, evaluate, names);
       answer.result = this.shown(value, MAX_RESULT);
-      if (value !== undefined && value !== null) Object.assign(answer, stored(value), { view: this.view(value) });
+      if (value !== undefined && value !== null) Object.assign(answer, stored(value, this.maxObject), { view: this.view(value) });
       if (value === undefined && isStatement(expression)) answer.result = "";
     } catch (error) {
       answer = { result: "", error: errorText(error) };
@@ -398,10 +399,11 @@ function capture() {
   };
 }
 
-function stored(value) {
+function stored(value, limit) {
+  if (limit === 0) return {};
   try {
     const bytes = require("node:v8").serialize(value);
-    if (bytes.length > MAX_BYTES) return {};
+    if (bytes.length > limit) return {};
     const cid = `sha256:${crypto.createHash("sha256").update(bytes).digest("hex")}`;
     return { cid, data: bytes.toString("base64") };
   } catch {

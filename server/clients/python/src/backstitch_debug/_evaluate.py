@@ -112,6 +112,7 @@ class Evaluation(threading.Thread):
         extra: Dict[str, Any],
         context: contextvars.Context,
         mark_busy: Any,
+        max_object: int,
     ) -> None:
         super().__init__(name="backstitch evaluation", daemon=True)
         self.source, self.names, self.frame, self.extra, self.context = source, names, frame, extra, context
@@ -120,7 +121,7 @@ class Evaluation(threading.Thread):
         self.data: Any = (None, None)
         self.view: Any = None
         self.is_over = threading.Event()
-        self._mark_busy = mark_busy
+        self._mark_busy, self._max_object = mark_busy, max_object
 
     def run(self) -> None:
         # the client's own code, and what it calls, is not paused again
@@ -135,7 +136,7 @@ class Evaluation(threading.Thread):
     def _evaluate(self) -> None:
         answer = evaluate(self.source, self.names, self.frame, self.extra)
         if answer.has_value and answer.value is not None:
-            self.data = _values.stored(answer.value)
+            self.data = _values.stored(answer.value, self._max_object)
             self.view = _values.view(answer.value)
         self.answer = answer
 

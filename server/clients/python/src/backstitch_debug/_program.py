@@ -67,6 +67,7 @@ class Program:
     def __init__(self, binary: Optional[str], lost: str) -> None:
         self.binary, self.lost = find(binary), lost
         self.timeout = 30.0
+        self.max_object = _values.MAX_BYTES
         self.thread = _Thread()
         self.started = time.time_ns() // 1000
         self._lock = threading.RLock()
@@ -104,6 +105,7 @@ class Program:
                         },
                     )
                     self.timeout = said.get("evalTimeoutMs", 30_000) / 1000
+                    self.max_object = said.get("maxObject", _values.MAX_BYTES)
                     self._bridge = made
                     return made
                 except (BridgeLost, BridgeError) as error:
@@ -297,7 +299,7 @@ class Program:
     def _evaluate(self, asked: Dict[str, Any], at: "_Place") -> None:
         self.thread.is_busy = True
         names = self.sessions.setdefault(asked["session"], Namespace())
-        running = at.start(asked["expression"], names, self.mark_busy)
+        running = at.start(asked["expression"], names, self.mark_busy, self.max_object)
         if running is None:
             return
         seconds = asked.get("timeoutMs", 30_000) / 1000
@@ -342,13 +344,14 @@ class _Place:
         self._asked.add(number)
         return is_new
 
-    def start(self, source: str, names: Namespace, mark_busy: Any) -> Optional[Evaluation]:
+    def start(self, source: str, names: Namespace, mark_busy: Any, max_object: int) -> Optional[Evaluation]:
         """Starts an evaluation. None: the pause is over."""
         with self._lock:
             if self._evaluations is None:
                 return None
             # a context is for one thread at a time, and an evaluation that was given up may still run
-            made = Evaluation(source, names, self.frame, self.extra, self._context.copy(), mark_busy)
+            context = self._context.copy()
+            made = Evaluation(source, names, self.frame, self.extra, context, mark_busy, max_object)
             self._evaluations = [each for each in self._evaluations if not each.is_over.is_set()] + [made]
             made.start()
             return made

@@ -13,7 +13,7 @@ MAX_REPR = 100_000
 MAX_VIEW = 1000
 #: Fields of a value in a view.
 MAX_FIELDS = 50
-#: Bytes of a value that is kept.
+#: Bytes of a value that is kept, unless the settings say otherwise.
 MAX_BYTES = 8 << 20
 
 
@@ -74,14 +74,16 @@ def _fields(value: Any) -> Optional[Dict[str, Any]]:
     return None
 
 
-def stored(value: Any) -> Tuple[Optional[str], Optional[str]]:
-    """The content id and the bytes in base64. None: it cannot be pickled, or is too large."""
+def stored(value: Any, limit: int = MAX_BYTES) -> Tuple[Optional[str], Optional[str]]:
+    """The content id and the bytes in base64. None: it cannot be pickled, or is too large. Limit 0: nothing is kept."""
+    if limit == 0:
+        return None, None
     for pickler in _picklers():
         try:
             data = pickler(value)
         except BaseException:  # noqa: B902
             continue
-        if len(data) > MAX_BYTES:
+        if len(data) > limit:
             return None, None
         cid = "sha256:" + hashlib.sha256(data).hexdigest()
         return cid, base64.b64encode(data).decode("ascii")
