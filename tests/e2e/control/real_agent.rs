@@ -231,6 +231,41 @@ fn an_edit_that_is_changed_in_neovim_is_on_disk() {
     assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
 }
 
+/// S5-041: at a held call of the real agent, jq sees it, a command runs in its directory, and the command that `:set` makes of
+/// it is the one that runs and that the model is told of. Its transcript is found by a word of an output.
+#[test]
+fn a_repl_at_a_held_call_changes_its_command() {
+    let test = "a_repl_at_a_held_call_changes_its_command";
+    let steps = json!([bash("echo theirs > out.txt"), {"text": "done"}]);
+    let Some(session) = Session::new(test, &steps, None) else {
+        return;
+    };
+    session.world.write("b.txt", "b\nyellow submarine\n");
+    session.world.ok(["breakpoint", "add", "command", "theirs"]);
+    let ended = session.run(|world, watcher| {
+        watcher.until("held");
+        let said = world.ok(["repl", "p1", "-e", ".call.input.command", "-e", "!git diff"]);
+        assert!(said.stdout.contains("\"echo theirs > out.txt\""), "{said}");
+        assert!(said.stdout.contains("+yellow submarine"), "{said}");
+        let set = ":set .command \"echo mine > out.txt\"";
+        world.ok(["repl", "p1", "-e", set]);
+        assert!(!world.exists("out.txt"));
+        world.ok(["resume"]);
+        watcher.until("answered");
+    });
+    assert_eq!(session.world.read("out.txt"), "mine\n");
+    assert!(ended.model_saw("echo mine > out.txt"));
+    let found = session
+        .world
+        .json(["repl", "list", "--search", "submarine"]);
+    let found = found["sessions"].as_array().expect("sessions");
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(found[0]["status"], "closed");
+    let id = found[0]["id"].as_str().expect("an id");
+    let shown = session.world.ok(["repl", "show", id]).stdout;
+    assert!(shown.contains("> !git diff"), "{shown}");
+}
+
 /// A command breakpoint holds a shell command, which is skipped.
 #[test]
 fn a_command_is_held_and_skipped() {

@@ -1016,3 +1016,104 @@ fn the_largest_value_is_a_setting() {
         assert_eq!(program.end().0, 0);
     }
 }
+
+/// S5-112, S5-113, S5-118: code that ends the program, splits it, holds the interpreter or gives a gigabyte has an entry, and
+/// the pause goes on unless the program is gone.
+#[test]
+fn evaluations_that_are_dangerous() {
+    let source = r#"
+import backstitch_debug as bs
+bs.on()
+class Huge:
+    def __repr__(self): return "x" * 10**9
+huge = Huge()
+bs.pause("here")
+print("went on", flush=True)
+bs.pause("there")
+"#;
+    let world = world();
+    world.configure("[repl]\nevalTimeout = 1\n");
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    let inputs = [
+        "import sys; sys.exit(3)",
+        "import time; time.sleep(10**6)",
+        "huge",
+        "import os; os.fork() and None",
+        "sys.stdout = sys.stderr = None",
+    ];
+    let entries = ask(&world, "p1", &inputs);
+    let outputs: Vec<&str> = entries
+        .iter()
+        .map(|entry| entry["output"].as_str().expect("text"))
+        .collect();
+    assert!(outputs[0].contains("SystemExit: 3"), "{}", outputs[0]);
+    assert!(outputs[1].contains("TimeoutError"), "{}", outputs[1]);
+    assert!(
+        outputs[2].contains("(1000000000 characters)"),
+        "{} characters",
+        outputs[2].len()
+    );
+    assert_eq!(outputs[3], "");
+    assert_eq!(outputs[4], "");
+    // a C function that keeps the interpreter for itself: nobody answers meanwhile
+    let keeps = "import ctypes; ctypes.PyDLL(None).sleep(8)";
+    let stuck = world.run(["repl", "p1", "-e", keeps]);
+    assert!(
+        stuck.code != 0 && stuck.stderr.contains("no answer within"),
+        "{stuck}"
+    );
+    assert_eq!(output(&world, "p1", "6 * 7"), "42");
+    world.ok(["resume", "p1"]);
+    assert_eq!(program.line(), "went on");
+    watcher.until("held");
+    world.run(["repl", "p2", "-e", "import os; os._exit(7)"]);
+    watcher.until("lost");
+    let (code, rest, _) = program.end();
+    assert_eq!((code, rest.as_str()), (7, ""));
+    let sessions = world.json(["repl", "list", "--status", "active"]);
+    assert_eq!(sessions["sessions"], serde_json::json!([]), "{sessions:#}");
+}
+
+/// S5-095, S5-116, S5-117: a hundred inputs of four sessions at once are evaluated one by one, and each is in its own transcript.
+#[test]
+fn many_evaluations_at_once() {
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, PAUSED);
+    watcher.until("held");
+    let sessions: Vec<(usize, Vec<Value>)> = std::thread::scope(|scope| {
+        let world = &world;
+        let asking: Vec<_> = (0..4)
+            .map(|who| {
+                scope.spawn(move || {
+                    let inputs: Vec<String> = (0..25)
+                        .map(|n| format!("local.append(({who}, {n})) or ({who}, {n})"))
+                        .collect();
+                    let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+                    (who, ask(world, "p1", &inputs))
+                })
+            })
+            .collect();
+        asking
+            .into_iter()
+            .map(|one| one.join().expect("answered"))
+            .collect()
+    });
+    for (who, entries) in &sessions {
+        let outputs: Vec<&str> = entries
+            .iter()
+            .map(|entry| entry["output"].as_str().expect("text"))
+            .collect();
+        let expected: Vec<String> = (0..25).map(|n| format!("({who}, {n})")).collect();
+        assert_eq!(outputs, expected);
+    }
+    // each ran once
+    assert_eq!(
+        output(&world, "p1", "len(local), len(set(local))"),
+        "(103, 103)"
+    );
+    world.ok(["resume"]);
+    assert_eq!(program.end().0, 0);
+}
