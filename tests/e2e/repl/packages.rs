@@ -138,6 +138,8 @@ fn the_wheel_of_the_python_client() {
         "Name: backstitch-debug",
         &format!("Version: {VERSION}"),
         "License: MIT OR Apache-2.0",
+        "License-File: LICENSE-MIT",
+        "License-File: LICENSE-APACHE",
         "Requires-Python: >=3.8",
         "Classifier: Typing :: Typed",
         "Description-Content-Type: text/markdown",
@@ -196,6 +198,8 @@ fn the_npm_package_of_the_node_client() {
         .map(|file| file["path"].as_str().expect("a path"))
         .collect();
     let expected = [
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
         "README.md",
         "package.json",
         "src/index.d.ts",
