@@ -47,12 +47,15 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
     }
-    context.out.remark(&format!(
-        "Added {}: {} {}\n",
-        made.id,
+    let what = format!(
+        "{} {}",
         made.spec.kind(),
         render::clean(&made.spec.summary())
-    ))?;
+    );
+    let what = what.trim_end();
+    context
+        .out
+        .remark(&format!("Added {}: {what}\n", made.id))?;
     if made.action == BreakpointAction::Pause {
         context.out.remark(
             "`backstitch pauses --watch` shows held calls; `backstitch resume` lets one go on.\n",
@@ -63,7 +66,7 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
                 .unwrap_or_else(|| Config::of(&context.workspace).pause_unattended());
             context.out.remark(&format!(
                 "No editor shows held calls now: {}.\n",
-                unwatched(outcome)
+                unwatched(outcome, made.moment)
             ))?;
         }
     }
@@ -121,8 +124,12 @@ fn is_watched(context: &ControlContext) -> bool {
 }
 
 /// The outcome of a pause that nobody sees, in words.
-fn unwatched(outcome: Unattended) -> &'static str {
+fn unwatched(outcome: Unattended, moment: CallMoment) -> &'static str {
     match outcome {
+        // there is nothing to ask about or to refuse
+        Unattended::Ask | Unattended::Deny if moment == CallMoment::After => {
+            "a call that has run goes on; `pause.unattended = \"hold\"` has it wait"
+        }
         Unattended::Ask => {
             "an agent asks you itself if you sit before it, else the call is held (`pause.unattended`)"
         }

@@ -156,16 +156,20 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         // a hook that died commits nothing
         let lost = control.notice_lost()?;
         if seq != Some(now) || !lost.is_empty() {
+            let is_first = seq.is_none();
             seq = Some(now);
             for pause in control.pauses(PauseFilter::All)? {
                 let state = (pause.id, pause.state);
-                let is_old = shown.is_empty() && !pause.state.is_open();
+                let is_old = is_first && !pause.state.is_open();
                 let is_other = !is_of(&pause, session.as_deref());
-                if shown.contains(&state) || is_old || is_other {
+                if shown.contains(&state) || is_other {
                     continue;
                 }
                 shown.retain(|(id, _)| *id != pause.id);
                 shown.push(state);
+                if is_old {
+                    continue;
+                }
                 if context.out.json {
                     let line = serde_json::to_string(&view::pause(&pause)).unwrap_or_default();
                     context.out.bytes(format!("{line}\n").as_bytes())?;
@@ -251,7 +255,7 @@ fn say(
         PauseDecision::Ask => "is left to the agent's own question",
     };
     let next = match step {
-        Some(how) => format!(" The next stop: {}.", step_words(how)),
+        Some(how) => format!(" The next stop: {}.", step_words(how, pause)),
         None => String::new(),
     };
     let parked = if pause.state == PauseState::Parked {
@@ -259,8 +263,12 @@ fn say(
     } else {
         ""
     };
+    let told = match decision {
+        PauseDecision::Back { message } => format!(" The model is told: {message}"),
+        _ => String::new(),
+    };
     context.out.remark(&format!(
-        "{}: {} {what}.{next}{parked}\n",
+        "{}: {} {what}.{told}{next}{parked}\n",
         pause.id,
         words::summary(pause)
     ))
@@ -276,8 +284,9 @@ fn how_name(how: StepHow) -> &'static str {
     }
 }
 
-fn step_words(how: StepHow) -> &'static str {
+fn step_words(how: StepHow, from: &Pause) -> &'static str {
     match how {
+        StepHow::Out if from.call.subagent.is_none() => "the first call of another turn",
         StepHow::Over => "the next call of this thread",
         StepHow::Into => "the next call of any thread",
         StepHow::Out => "the next call of the main thread, or of another turn",
@@ -423,7 +432,7 @@ fn waiting(context: &ControlContext) -> CliResult<()> {
                 DIM,
                 match &one.session {
                     Some(session) => format!("  for {}", render::clean(session)),
-                    None => "  for the next session".to_owned(),
+                    None => "  for the session of the next event".to_owned(),
                 },
             )
             .right(context.out.paint.ago(one.made))

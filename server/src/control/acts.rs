@@ -3,7 +3,7 @@
 use backstitch_core::control::{
     Ability, CallMoment, Control, Decided, Pause, PauseDecision, StepUntil,
 };
-use backstitch_core::model::OpId;
+use backstitch_core::model::{NodeId, OpId};
 use backstitch_core::restore::{Goal, OnConflict, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
@@ -50,14 +50,8 @@ pub fn back(
             pause.call.agent
         )));
     }
-    let history = engine.history();
-    let entries = history.log(&LogFilter {
-        session: Some(pause.call.session.clone()),
-        kind: Some(backstitch_core::model::Kind::Step),
-        ..LogFilter::default()
-    })?;
-    let in_force = entries.iter().filter(|entry| !entry.taken_out);
-    let taken: Vec<_> = in_force.take(steps).collect();
+    let in_force = in_force(engine, &pause.call.session)?;
+    let taken: Vec<NodeId> = in_force.iter().copied().take(steps).collect();
     if steps == 0 {
         return Err(Error::Usage("`back` takes at least 1 step out".to_owned()));
     }
@@ -72,18 +66,20 @@ pub fn back(
             crate::render::plural(taken.len(), "step", "steps")
         )));
     }
-    let nodes = taken.iter().map(|entry| entry.node.id).collect::<Vec<_>>();
-    let names: Vec<String> = nodes.iter().rev().map(ToString::to_string).collect();
     let request = Request {
-        goal: Goal::Revert(nodes),
+        goal: Goal::Revert(taken),
         session: Some(pause.call.session.clone()),
         on_conflict,
         ..Request::new(Goal::Redo)
     };
     let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
+    // calls that ran at the same time go together
+    let left = self::in_force(engine, &pause.call.session)?;
+    let gone = in_force.iter().rev().filter(|node| !left.contains(node));
+    let names: Vec<String> = gone.map(ToString::to_string).collect();
     let decision = PauseDecision::Back {
         message: words::back(
-            steps,
+            names.len(),
             &names.join(", "),
             pause.call.moment == CallMoment::After,
         ),
@@ -91,6 +87,17 @@ pub fn back(
     control
         .decide(pause.id, &decision, None, face)
         .map_err(|error| put_back(engine, applied.operation, error))
+}
+
+/// Returns the steps of a session that are in force, the newest first.
+fn in_force(engine: &Engine, session: &str) -> Result<Vec<NodeId>> {
+    let entries = engine.history().log(&LogFilter {
+        session: Some(session.to_owned()),
+        kind: Some(backstitch_core::model::Kind::Step),
+        ..LogFilter::default()
+    })?;
+    let in_force = entries.iter().filter(|entry| !entry.taken_out);
+    Ok(in_force.map(|entry| entry.node.id).collect())
 }
 
 /// Puts steps back whose removal was no decision any more. `why` is the refusal of it.

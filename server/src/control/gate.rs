@@ -55,6 +55,8 @@ pub struct Passed {
     pub abandoned: bool,
     /// The pause that is over once the agent has the answer.
     pause: Option<(PauseId, PauseOutcome)>,
+    /// Kept until the agent has the answer: a pause whose lock is free counts as lost.
+    hold: Option<Hold>,
     /// For the user, in one line.
     pub warning: Option<String>,
 }
@@ -70,7 +72,7 @@ impl std::fmt::Debug for AtGate<'_> {
 
 impl Passed {
     /// Notes that the agent has the answer.
-    pub fn answered(&self, workspace: &Workspace) {
+    pub fn answered(&mut self, workspace: &Workspace) {
         if let Some((id, outcome)) = self.pause
             && let Ok(control) = Control::open_for_hook(workspace)
         {
@@ -81,6 +83,7 @@ impl Passed {
             };
             let _ = control.end_pause(id, state, Some(outcome));
         }
+        self.hold = None;
     }
 }
 
@@ -451,6 +454,20 @@ impl AtGate<'_> {
         held: &HeldCall,
         unattended: Option<Unattended>,
     ) -> Passed {
+        let passed = self.wait_with(control, &mut hold, held, unattended);
+        Passed {
+            hold: Some(hold),
+            ..passed
+        }
+    }
+
+    fn wait_with(
+        &self,
+        control: &Control,
+        hold: &mut Hold,
+        held: &HeldCall,
+        unattended: Option<Unattended>,
+    ) -> Passed {
         let config = Config::of(self.workspace);
         let began = Instant::now();
         let mut deadline = self.deadline(&config, Duration::ZERO);
@@ -459,7 +476,7 @@ impl AtGate<'_> {
         let seen_until = deadline.min(began + ACK_TIME);
         hold.evaluates = true;
         let mut running = None;
-        let mut waited = match self.wait_evaluating(control, &mut hold, &mut running, seen_until) {
+        let mut waited = match self.wait_evaluating(control, hold, &mut running, seen_until) {
             Ok(waited) => waited,
             Err(error) => return failed(error),
         };
@@ -470,7 +487,7 @@ impl AtGate<'_> {
                 return self.decide_alone(control, hold.id, &decision, held, "nobody watches");
             }
             loop {
-                waited = match self.wait_evaluating(control, &mut hold, &mut running, deadline) {
+                waited = match self.wait_evaluating(control, hold, &mut running, deadline) {
                     Ok(waited) => waited,
                     Err(error) => return failed(error),
                 };

@@ -70,7 +70,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
                 print(&warning);
             }
             let exit = send(&handled.output);
-            if let (Some(passed), Some(workspace)) = (handled.passed, &workspace) {
+            if let (Some(mut passed), Some(workspace)) = (handled.passed, &workspace) {
                 passed.answered(workspace);
             }
             return exit;

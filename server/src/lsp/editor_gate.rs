@@ -106,7 +106,7 @@ async fn hold(
             limit: Some(LIMIT),
             started: Instant::now(),
         };
-        let passed = gate.pass(armed);
+        let mut passed = gate.pass(armed);
         passed.answered(&workspace);
         passed
     });

@@ -142,6 +142,52 @@ fn steps_are_taken_out_while_a_call_is_held() {
     );
 }
 
+/// Calls that ran at the same time go together: `back` names each step that it took out.
+#[test]
+fn steps_that_overlap_are_named() {
+    let world = world();
+    let agent = began(&world);
+    let sleeping = json!({ "command": "sleep 60", "description": "wait" });
+    agent.pre("Bash", sleeping.clone());
+    agent.bash("sed -i s/three/drei/ a.txt");
+    agent.pre("Bash", sleeping);
+    agent.bash("sed -i s/drei/tres/ a.txt");
+    world.ok(["pause"]);
+    let payload = before(&agent, "c9", "Edit", &edit(&world, FILE, "one", "1"));
+    let mut watcher = Watcher::start(&world);
+    let hook = HeldHook::start(&world, &payload, 600);
+    watcher.until("held");
+    let back = world.ok(["back"]);
+    let answer = hook.answer();
+    let log = world.json(["log", "--all", "--kind", "step"]);
+    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let out: Vec<&str> = all
+        .filter(|one| one["taken_out"] == true)
+        .map(|one| one["id"].as_str().expect("an id"))
+        .collect();
+    let count = if out.len() == 1 {
+        "1 step".to_owned()
+    } else {
+        format!("{} steps", out.len())
+    };
+    assert!(!out.is_empty(), "{log:#}");
+    for told in [reason(&answer), &back.stdout] {
+        assert!(
+            told.contains(&format!("took your last {count} out")),
+            "{told}\n{log:#}"
+        );
+        for id in &out {
+            assert!(told.contains(id), "{id}: {told}");
+        }
+    }
+    let text = if out.len() == 1 {
+        "one\ntwo\ndrei\n"
+    } else {
+        "one\ntwo\nthree\n"
+    };
+    assert_eq!(world.read(FILE), text);
+}
+
 /// A decision that comes while `back` takes steps out is the first one: the steps are put back.
 #[test]
 fn steps_are_put_back_for_another_decision() {
@@ -286,4 +332,77 @@ fn every_command_takes_a_session() {
     assert_eq!(reason(&b.answer()), "not this one");
     world.ok(["resume", "-s", &first.session()]);
     assert_eq!(a.answer(), Value::Null);
+}
+
+/// A call that goes on is never called lost: its lock is free only once the agent has the answer.
+#[test]
+fn a_call_that_goes_on_is_not_lost() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut watcher = Watcher::start(&world);
+    for n in 0..8 {
+        let id = format!("c{n}");
+        let payload = before(&agent, &id, "Edit", &edit(&world, FILE, "one", "1"));
+        let hook = HeldHook::start(&world, &payload, 600);
+        watcher.until("held");
+        world.ok(["resume"]);
+        loop {
+            let all = world.json(["pauses", "--all"]);
+            let newest = all["pauses"]
+                .as_array()
+                .and_then(|all| all.last())
+                .expect("a pause");
+            assert_ne!(newest["state"], "lost", "{n}: {newest:#}");
+            if newest["state"] == "answered" {
+                break;
+            }
+        }
+        hook.end();
+    }
+}
+
+/// A call that waits for its agent's next try does not stand in the way of one that is held.
+#[test]
+fn a_held_call_comes_before_a_parked_one() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    world.configure("[pause]\ntimeout = 1\n");
+    let first = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
+    HeldHook::start(&world, &first, 600).answer();
+    world.configure("");
+    let second = before(&agent, "c2", "Edit", &edit(&world, FILE, "two", "2"));
+    let (pause, answer) = decided(&world, &second, &["skip"]);
+    assert_eq!(
+        (pause["id"].as_str(), decision(&answer)),
+        (Some("p2"), Some("deny"))
+    );
+    let open = world.json(["pauses"]);
+    assert_eq!(open["pauses"][0]["state"], "parked", "{open:#}");
+    world.ok(["resume"]);
+}
+
+/// A watch tells what comes after its start, and nothing from before it.
+#[test]
+fn a_watch_tells_only_news() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    for id in ["c1", "c2"] {
+        let payload = before(&agent, id, "Edit", &edit(&world, FILE, "one", "1"));
+        decided(&world, &payload, &["skip"]);
+    }
+    let mut watcher = Watcher::start(&world);
+    let payload = before(&agent, "c3", "Edit", &edit(&world, FILE, "one", "1"));
+    let hook = HeldHook::start(&world, &payload, 600);
+    let first = watcher.next();
+    assert_eq!(
+        (&first["id"], &first["state"]),
+        (&json!("p3"), &json!("held"))
+    );
+    world.ok(["skip"]);
+    hook.answer();
+    let second = watcher.next();
+    assert_eq!(second["id"], "p3", "{second:#}");
 }

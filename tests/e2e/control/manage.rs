@@ -463,3 +463,19 @@ fn a_breakpoint_in_another_store_says_so() {
     let same = world.ok(["--store-dir", same].iter().chain(&add));
     assert!(!same.stderr.contains(told), "{same}");
 }
+
+/// An empty expression would match everything, and is refused.
+#[test]
+fn an_empty_expression_is_refused() {
+    let world = World::git();
+    for kind in ["pattern", "command", "content", "tool", "path"] {
+        let refused = world.run(["breakpoint", "add", kind, ""]).expect_code(2);
+        assert!(refused.stderr.contains("not empty"), "{kind}: {refused}");
+    }
+    let error = world.ok(["breakpoint", "add", "error"]);
+    assert!(error.stdout.starts_with("Added b1: error\n"), "{error}");
+    assert!(
+        error.stdout.contains("a call that has run goes on"),
+        "{error}"
+    );
+}

@@ -103,7 +103,7 @@ impl HeldHook {
     }
 
     /// Kills the hook, and not the agent.
-    fn kill(mut self) {
+    pub fn kill(mut self) {
         let killed = Command::new("kill")
             .args(["-9", &self.pid().to_string()])
             .status();
@@ -176,7 +176,7 @@ pub fn before(agent: &Agent<'_>, id: &str, tool: &str, input: &Value) -> Value {
     agent.payload("PreToolUse", fields)
 }
 
-fn after(agent: &Agent<'_>, id: &str, tool: &str, input: &Value, response: &Value) -> Value {
+pub fn after(agent: &Agent<'_>, id: &str, tool: &str, input: &Value, response: &Value) -> Value {
     let fields = json!({
         "tool_name": tool, "tool_input": input, "tool_use_id": id, "tool_response": response,
         "duration_ms": 3,

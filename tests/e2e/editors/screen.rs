@@ -165,6 +165,20 @@ impl Editor {
         }
     }
 
+    /// Waits until the program has ended.
+    #[track_caller]
+    pub fn ends(&mut self) {
+        let until = Instant::now() + EVENT_TIMEOUT;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.output.recv_timeout(left) {
+                Ok(bytes) => self.terminal.process(&bytes),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => panic!("no end:\n{}", self.screen()),
+            }
+        }
+    }
+
     /// Child processes of the editor, where the system lists them.
     pub fn children(&self) -> Vec<String> {
         let id = self.child.id();

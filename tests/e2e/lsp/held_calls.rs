@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::client::{Client, Editor};
-use crate::control::{HeldHook, before, decision, edit, reason};
+use crate::control::{HeldHook, after, before, decision, edit, reason};
 use crate::support::World;
 use crate::support::agent::Agent;
 
@@ -163,5 +163,46 @@ fn hits_are_told() {
     );
     world.ok(["resume"]);
     hook.answer();
+    client.leave();
+}
+
+/// S2-016: a call that its agent ran although its hook was killed is told, after it was told as lost.
+#[test]
+fn a_call_that_slipped_is_told() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    let outcomes = |client: &Client<'_>| -> Vec<String> {
+        let resumed = client
+            .notified
+            .iter()
+            .filter(|(name, _)| name == "backstitch/didResume");
+        resumed
+            .map(|(_, params)| params["outcome"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    client.until(|client| {
+        client
+            .notified
+            .iter()
+            .any(|(name, _)| name == "backstitch/didPause")
+    });
+    hook.kill();
+    client.until(|client| outcomes(client) == ["lost"]);
+    // the agent runs the call all the same
+    world.write("a.txt", TEXT.replace("two", "2"));
+    let response = json!({"filePath": world.path("a.txt"), "oldString": "two", "newString": "2",
+        "originalFile": TEXT, "structuredPatch": [], "userModified": false, "replaceAll": false});
+    world
+        .hook(&after(&agent, "c1", "Edit", &input, &response))
+        .expect_code(0);
+    client.until(|client| outcomes(client) == ["lost", "slipped"]);
+    let told = "claude-code ran Edit a.txt unasked: the hook that held it (p1) died.";
+    client.until(|client| client.said.iter().any(|text| text.contains(told)));
     client.leave();
 }

@@ -10,3 +10,4 @@ pub mod python;
 mod real_programs;
 mod seed_tests;
 mod sessions;
+mod terminal;

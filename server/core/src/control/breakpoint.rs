@@ -328,11 +328,11 @@ impl BreakpointSpec {
                 Ok(())
             }
             Self::Content { regex: text, path } => {
-                regex(text, Case::Counts)?;
+                expression(text, Case::Counts)?;
                 path.as_deref().map_or(Ok(()), |path| glob(path).map(drop))
             }
-            Self::Pattern { regex: text } => regex(text, Case::Ignored).map(drop),
-            Self::Command { regex: text } => regex(text, Case::Counts).map(drop),
+            Self::Pattern { regex: text } => expression(text, Case::Ignored),
+            Self::Command { regex: text } => expression(text, Case::Counts),
             Self::Error { tool } => tool.as_deref().map_or(Ok(()), |tool| glob(tool).map(drop)),
             Self::Iteration { number: 0 } => {
                 usage("iterations of a session count from 1".to_owned())
@@ -444,6 +444,14 @@ impl BreakpointScope {
 pub enum Case {
     Counts,
     Ignored,
+}
+
+/// Checks the expression of a breakpoint. An empty one would match everything.
+fn expression(text: &str, case: Case) -> Result<()> {
+    if text.is_empty() {
+        return Err(Error::Usage("a regular expression is not empty".to_owned()));
+    }
+    regex(text, case).map(drop)
 }
 
 /// Compiles a regular expression.

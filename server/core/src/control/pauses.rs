@@ -172,6 +172,10 @@ impl Control {
             .filter(|pause| pause.state != PauseState::Parked || pause.decision.is_none())
             .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
             .collect();
+        // a call that waits for its agent's next try is meant only if none is held now
+        if open.iter().any(|pause| pause.state != PauseState::Parked) {
+            open.retain(|pause| pause.state != PauseState::Parked);
+        }
         match open.len() {
             1 => Ok(open.remove(0)),
             0 => Err(Error::refused(

@@ -33,13 +33,17 @@ use crate::to_protocol;
 
 /// Interval at which hooks that died are noticed while a call is held.
 const TICK: Duration = Duration::from_millis(250);
+/// Maximum number of calls whose end is awaited although their hook died.
+const MAX_LOST: usize = 100;
 /// Maximum number of log points that are announced at once.
 const MAX_HITS: usize = 100;
 
 /// The part of a workspace's state that was announced.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Announced {
     held: BTreeMap<PauseId, PauseState>,
+    /// Calls whose hook died. Their agent may have run them all the same, which is found later.
+    lost: Vec<PauseId>,
     breakpoints: Vec<Breakpoint>,
     hit: Option<i64>,
     /// Row of the newest entry of a transcript.
@@ -55,6 +59,8 @@ struct ControlRows {
     open: Vec<Pause>,
     /// Calls that were held when they were announced, and are no longer open.
     over: Vec<Pause>,
+    /// Calls whose hook died, and which ran.
+    slipped: Vec<Pause>,
     breakpoints: Vec<Breakpoint>,
     lines: Vec<(Breakpoint, Vec<u8>)>,
     hits: Vec<Hit>,
@@ -99,20 +105,19 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
     }
 }
 
-fn read(
-    workspace: &Workspace,
-    control: &Control,
-    held: &[PauseId],
-    hit: Option<i64>,
-    (entry, open_before): (Option<i64>, &[String]),
-) -> Result<ControlRows> {
+fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<ControlRows> {
     control.notice_lost()?;
     let open = control.pauses(PauseFilter::Open)?;
     let mut over = Vec::new();
-    for id in held {
+    for id in seen.held.keys() {
         if open.iter().all(|pause| pause.id != *id) {
             over.extend(control.pause(*id)?);
         }
+    }
+    let mut slipped = Vec::new();
+    for id in &seen.lost {
+        let now = control.pause(*id)?;
+        slipped.extend(now.filter(|pause| pause.state == PauseState::Slipped));
     }
     let breakpoints = control.breakpoints()?;
     let moved = moves::follow(workspace, control, &breakpoints);
@@ -124,13 +129,13 @@ fn read(
         }
     }
     let newest_hit = control.newest_hit()?;
-    let hits = match hit {
+    let hits = match seen.hit {
         Some(hit) if newest_hit > hit => control.hits_after(hit, MAX_HITS)?,
         _ => Vec::new(),
     };
     let newest_entry = control.newest_entry()?;
     let mut entries = Vec::new();
-    if let Some(entry) = entry.filter(|entry| newest_entry > *entry) {
+    if let Some(entry) = seen.entry.filter(|entry| newest_entry > *entry) {
         for (_, id, entry) in control.entries_after(entry, MAX_HITS)? {
             entries.push((control.known_repl(&id)?, entry));
         }
@@ -142,8 +147,8 @@ fn read(
     };
     let mut repls = control.repls(&filter)?.0;
     let open_repls: Vec<String> = repls.iter().map(|session| session.id.clone()).collect();
-    repls.retain(|session| !open_before.contains(&session.id));
-    for id in open_before.iter().filter(|id| !open_repls.contains(id)) {
+    repls.retain(|session| !seen.open.contains(&session.id));
+    for id in seen.open.iter().filter(|id| !open_repls.contains(id)) {
         repls.extend(control.repl(id)?);
     }
     Ok(ControlRows {
@@ -154,6 +159,7 @@ fn read(
         seq: control.seq()?,
         open,
         over,
+        slipped,
         breakpoints,
         lines,
         hits,
@@ -167,13 +173,9 @@ async fn look(
     handle: &Arc<WorkspaceHandle>,
     announced: &mut Announced,
 ) -> Result<()> {
-    let held: Vec<PauseId> = announced.held.keys().copied().collect();
-    let hit = announced.hit;
-    let (entry, repls) = (announced.entry, announced.open.clone());
+    let seen = announced.clone();
     let workspace = handle.workspace().clone();
-    let rows = handle.control(false, move |control| {
-        read(&workspace, control, &held, hit, (entry, &repls))
-    });
+    let rows = handle.control(false, move |control| read(&workspace, control, &seen));
     let Some(rows) = rows.await? else {
         // there is none yet, or it was removed with the store: all that comes into it is news
         *announced = Announced {
@@ -200,7 +202,15 @@ async fn look(
     let over: Vec<Pause> = parked.chain(&rows.over).cloned().collect();
     for pause in &over {
         announced.held.remove(&pause.id);
+        if pause.state == PauseState::Lost {
+            announced.lost.push(pause.id);
+        }
     }
+    announced
+        .lost
+        .retain(|id| rows.slipped.iter().all(|pause| pause.id != *id));
+    let old = announced.lost.len().saturating_sub(MAX_LOST);
+    announced.lost.drain(..old);
     for pause in &new {
         announced.held.insert(pause.id, pause.state);
     }
@@ -246,7 +256,14 @@ async fn tell(
     let own = &server.features().own;
     let (workspace, seq) = (to_protocol::path(handle.root()), rows.seq);
     let client = &server.client;
-    for pause in over.iter().filter(|_| own.notifications) {
+    for pause in &rows.slipped {
+        server.say(MessageType::Warning, messages::slipped(pause));
+    }
+    for pause in over
+        .iter()
+        .chain(&rows.slipped)
+        .filter(|_| own.notifications)
+    {
         let outcome = pause.outcome.map_or("", PauseOutcome::name);
         let resumed = protocol::DidResume {
             workspace: workspace.clone(),

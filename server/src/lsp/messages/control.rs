@@ -51,6 +51,16 @@ pub fn held(pause: &Pause, predicted: &[PredictedFile]) -> String {
     text
 }
 
+/// A held call whose hook died, and which its agent ran.
+pub fn slipped(pause: &Pause) -> String {
+    format!(
+        "{} ran {} unasked: the hook that held it ({}) died.",
+        render::clean(&pause.call.agent),
+        render::cut(&words::summary(pause), 80),
+        pause.id
+    )
+}
+
 /// A held call in a list.
 pub fn offered(pause: &Pause) -> String {
     format!(
