@@ -41,6 +41,21 @@ fn a_hold_at_its_limit_is_parked() {
     assert_eq!(states(&world), ["used"]);
 }
 
+/// The agent's own limit ends a hold before the agent gives up: the call is denied in time, and parked.
+#[test]
+fn a_hold_ends_before_the_agents_own_limit() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let input = edit(&world, FILE, "one", "1");
+    let began = std::time::Instant::now();
+    let answer = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 3).answer();
+    let took = began.elapsed();
+    assert_eq!(decision(&answer), Some("deny"));
+    assert!(took > std::time::Duration::from_secs(2), "{took:?}");
+    assert_eq!(states(&world), ["parked"]);
+}
+
 /// A parked call that is tried again before a decision is held again, as the same pause.
 #[test]
 fn a_parked_call_is_held_again() {
