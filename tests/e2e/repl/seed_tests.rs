@@ -103,7 +103,7 @@ fn sessions_of_a_call_field_by_field() {
         )
     );
     let cid = entry["cid"].as_str().expect("a content id").to_owned();
-    // of UTC: a later time is a greater text
+    // times in UTC: a later one is a greater text
     let time = |of: &Value| {
         of.as_str()
             .expect("a time")
