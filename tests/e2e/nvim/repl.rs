@@ -131,7 +131,7 @@ fn a_paused_program() {
     assert_eq!((code, output.as_str()), (0, "step 7\n"));
     let day = "status:closed from:2000-01-01 to:2000-01-02";
     nvim.ex(&format!("Backstitch repl list {day}"));
-    nvim.says("no REPL session");
+    nvim.screen.shows("no REPL session");
 }
 
 const SHOP: &str = r#"import backstitch_debug as bs

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::control::{HeldHook, before, began, edit};
+use super::python::Program;
+use crate::control::{HeldHook, Watcher, before, began, edit};
 use crate::lsp::client::{Client, Editor};
 use crate::support::World;
 
@@ -126,3 +127,38 @@ fn sessions_over_lsp() {
     );
     client.leave();
 }
+
+/// S5-116: inputs that an editor sends one after the other, without waiting, are evaluated in that order.
+#[test]
+fn inputs_are_evaluated_in_the_order_of_the_requests() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, COUNTER);
+    watcher.until("held");
+    let started = client.ok("backstitch/repl/start", json!({ "pause": "p1" }));
+    let session = started["session"]["id"].clone();
+    let ids: Vec<i64> = (0..40)
+        .map(|n| {
+            let input = format!("seen.append({n}) or len(seen) - 1");
+            let asked = json!({ "session": session, "input": input });
+            client.begin("backstitch/repl/eval", asked)
+        })
+        .collect();
+    for (n, id) in ids.into_iter().enumerate() {
+        let entry = client.response(id)["result"]["entry"].clone();
+        assert_eq!(entry["output"], n.to_string(), "{entry:#}");
+        assert_eq!(entry["index"], n + 1, "{entry:#}");
+    }
+    world.ok(["resume"]);
+    assert_eq!(program.end().0, 0);
+    client.leave();
+}
+
+const COUNTER: &str = r#"import backstitch_debug as bs
+bs.on()
+seen = []
+bs.pause("here")
+"#;

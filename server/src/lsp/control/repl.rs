@@ -71,11 +71,18 @@ pub async fn eval(handle: &Arc<WorkspaceHandle>, params: ReplEvalParams) -> Repl
     // the request was cancelled
     let is_over: Arc<AtomicBool> = cancel_flag();
     let (session, input) = (params.session.to_string(), params.input);
+    // in the order of the requests; the waits are side by side
+    let (asking, of) = (session.clone(), workspace.clone());
+    let asked = handle.control(false, move |control| {
+        let timeout: Duration = Config::of(&of).eval_timeout();
+        control.ask(&asking, &input, timeout)
+    });
+    let id: EvalId = asked
+        .await?
+        .ok_or_else(|| Box::<Failure>::from(Error::UnknownSession(session.clone())))?;
     let evaluated = tokio::task::spawn_blocking(move || {
         let control = Control::open_existing(&workspace)?
             .ok_or_else(|| Error::UnknownSession(session.clone()))?;
-        let timeout: Duration = Config::of(&workspace).eval_timeout();
-        let id: EvalId = control.ask(&session, &input, timeout)?;
         let entry: ReplEntry = control.answer_to(id, &|| is_over.load(Ordering::Relaxed))?;
         Ok::<_, Error>((control.known_repl(&session)?, entry))
     });
