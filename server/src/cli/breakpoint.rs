@@ -56,7 +56,12 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     context
         .out
         .remark(&format!("Added {}: {what}\n", made.id))?;
-    if made.action == BreakpointAction::Pause {
+    let is_function = matches!(made.spec, BreakpointSpec::Function { .. });
+    if made.action == BreakpointAction::Pause && is_function {
+        context.out.remark(
+            "A program that calls it stands still until you decide. `backstitch pauses --watch` shows that; `backstitch repl` asks it.\n",
+        )?;
+    } else if made.action == BreakpointAction::Pause {
         context.out.remark(
             "`backstitch pauses --watch` shows held calls; `backstitch resume` lets one go on.\n",
         )?;

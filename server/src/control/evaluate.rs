@@ -269,10 +269,20 @@ fn recent(workspace: &Workspace, session: &str) -> Vec<backstitch_protocol::Chec
     )
 }
 
+/// Returns the path of this program. One that was replaced meanwhile, as by an update, is the one that runs.
+fn own_program() -> std::io::Result<std::path::PathBuf> {
+    let path = std::env::current_exe()?;
+    let running = std::path::Path::new("/proc/self/exe");
+    if path.exists() || !running.exists() {
+        return Ok(path);
+    }
+    Ok(running.to_owned())
+}
+
 type Started = (Child, std::sync::mpsc::Receiver<Vec<u8>>);
 
 fn spawn(job: &EvaluationJob) -> std::io::Result<Started> {
-    let mut child = Command::new(std::env::current_exe()?)
+    let mut child = Command::new(own_program()?)
         .args(["hook", WORD])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

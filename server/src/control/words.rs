@@ -88,10 +88,11 @@ pub fn summary(pause: &Pause) -> String {
         .as_ref()
         .and_then(|input| input.get("command"))
         .and_then(Value::as_str);
+    let tool = render::clean(&call.tool);
     match (call.files.first(), command) {
-        (_, Some(command)) => format!("{} {}", call.tool, render::clean(command)),
-        (Some(file), None) => format!("{} {}", call.tool, render::clean(file)),
-        (None, None) => call.tool.clone(),
+        (_, Some(command)) => format!("{tool} {}", render::clean(command)),
+        (Some(file), None) => format!("{tool} {}", render::clean(file)),
+        (None, None) => tool,
     }
 }
 

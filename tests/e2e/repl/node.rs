@@ -115,3 +115,75 @@ bs.off();
     );
     assert_eq!(world.json(["pauses"])["pauses"], Value::Array(Vec::new()));
 }
+
+/// Arguments are changed by name or by number. With `lost: "continue"` the program goes on, and warns once, when no bridge
+/// can be had any more.
+#[test]
+fn a_node_program_goes_on_without_a_bridge() {
+    let Some(node) = node() else {
+        eprintln!("skipped: a_node_program_goes_on_without_a_bridge: no node is here");
+        assert!(std::env::var_os("CI").is_none(), "node is missing");
+        return;
+    };
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["breakpoint", "add", "function", "plan"]);
+    let client = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/clients/js");
+    let program = world.root.join("bridge-program");
+    std::os::unix::fs::symlink(crate::support::binary::path(), &program).expect("a link");
+    let source = format!(
+        "const bs = require({client:?});
+bs.on({{ binary: {program:?}, lost: 'continue' }});
+function plan(a, b = 2) {{ return a * b; }}
+const keep = (c) => c;
+console.log(bs.call(plan, 3));
+console.log(bs.call(plan, 4), bs.call(keep, 5));
+bs.pause('here');
+console.log(bs.call(keep, 6));
+"
+    );
+    world.write("program.js", &source);
+    let mut watcher = Watcher::start(&world);
+    let child = world
+        .command(&node)
+        .arg("program.js")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("node");
+    watcher.until("held");
+    world.write("input.json", "{\"a\": \"7\", \"1\": \"6\"}");
+    world.ok(["resume", "--input", "input.json"]);
+    watcher.until("answered");
+    watcher.until("held");
+    // no bridge can be started any more, and the one that is there dies
+    std::fs::remove_file(&program).expect("removed");
+    let root = world.root.to_string_lossy().into_owned();
+    let all = std::fs::read_dir("/proc").expect("processes").flatten();
+    let bridges: Vec<String> = all
+        .filter_map(|entry| {
+            let words = std::fs::read(entry.path().join("cmdline")).ok()?;
+            let words = String::from_utf8_lossy(&words).into_owned();
+            let is_bridge = words.starts_with(&root) && words.contains("bridge\0")
+                || words.ends_with("\0bridge\0") && words.contains(&root);
+            is_bridge.then(|| entry.file_name().to_string_lossy().into_owned())
+        })
+        .collect();
+    assert_eq!(bridges.len(), 1, "{bridges:?}");
+    let killed = std::process::Command::new("kill")
+        .arg("-9")
+        .args(&bridges)
+        .status();
+    assert!(killed.expect("kill").success());
+    let output = child.wait_with_output().expect("an end");
+    let (out, errors) = (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    );
+    assert_eq!(out, "42\n8 5\n6\n", "{errors}");
+    assert_eq!(
+        errors.matches("the program goes on unwatched").count(),
+        1,
+        "{errors}"
+    );
+}

@@ -1117,3 +1117,72 @@ fn many_evaluations_at_once() {
     world.ok(["resume"]);
     assert_eq!(program.end().0, 0);
 }
+
+/// Ctrl-C at a pause ends it: the program goes on with its exception, and nobody is asked about a pause that is over.
+#[test]
+fn a_signal_ends_a_pause() {
+    let source = r#"
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import backstitch_debug as bs
+bs.on()
+try:
+    bs.pause("first")
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+bs.pause("second")
+print("went on")
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    watcher.until("held");
+    let pid = program.pid().to_string();
+    let interrupted = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(interrupted.expect("kill").success());
+    assert_eq!(program.line(), "interrupted");
+    watcher.until("ended");
+    let second = watcher.until("held");
+    assert_eq!(second["tool"], "second");
+    let open = world.json(["pauses"]);
+    assert_eq!(open["pauses"].as_array().map(Vec::len), Some(1), "{open:#}");
+    world.ok(["resume"]);
+    assert_eq!(program.end().1, "went on\n");
+}
+
+/// Names and labels of a program are text on a terminal: their control characters do not reach it.
+#[test]
+fn hostile_names_are_text() {
+    let source = r#"
+import backstitch_debug as bs
+bs.on()
+bs.pause("\x1b]0;pwned\x07\x1b[31mred\nnew\u202eline")
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let color = ["--color", "never"];
+    let mut said = String::new();
+    for command in [
+        &["pauses"][..],
+        &["pauses", "--all"],
+        &["inspect"],
+        &["status"],
+        &["repl", "-e", "1"],
+        &["repl", "list"],
+        &["resume"],
+        &["pauses", "--all"],
+    ] {
+        let output = world.ok(command.iter().chain(&color));
+        said += &output.stdout;
+        said += &output.stderr;
+    }
+    let hostile = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    let found: Vec<&str> = said.lines().filter(|line| line.contains(hostile)).collect();
+    assert!(found.is_empty(), "{found:?}");
+    assert!(said.contains("red"), "{said}");
+    assert_eq!(program.end().0, 0);
+}

@@ -114,6 +114,7 @@ class Program {
     for (;;) {
       const at = this.inbox.findIndex(isWanted);
       if (at >= 0) return this.inbox.splice(at, 1)[0];
+      if (this.isOver !== undefined) throw new BridgeLost(this.isOver);
       const seen = Atomics.load(this.ready, 0);
       const received = receiveMessageOnPort(this.port);
       if (received === undefined) {
@@ -122,7 +123,7 @@ class Program {
       }
       const { message } = received;
       if (message.method === "repl/closed") this.sessions.delete(message.params.session);
-      else if (message.over === true) throw new BridgeLost(message.lost);
+      else if (message.over === true) this.isOver = message.lost;
       // a bridge that died answers none of these: whoever waits for one asks the next bridge
       else if (message.open !== undefined) this.inbox.push(...message.open.map((id) => ({ id, isLost: true })));
       else this.inbox.push(message);
@@ -162,7 +163,8 @@ class Program {
       return act();
     } catch (error) {
       if (!(error instanceof BridgeLost) || this.lost === "raise") throw error;
-      process.emitWarning(`backstitch: ${error.message}; the program goes on unwatched`);
+      if (!this.hasWarned) process.emitWarning(`backstitch: ${error.message}; the program goes on unwatched`);
+      this.hasWarned = true;
       return otherwise;
     }
   }
@@ -185,7 +187,7 @@ class Program {
     let given = args;
     if (began.pause) {
       const names = { args, self };
-      const action = this.hold(began.pause, undefined, names);
+      const action = this.held(began.pause, undefined, names);
       if (action.kind === "skip" || action.kind === "replace") {
         const value = action.kind === "skip" ? undefined : this.value(action.value, names);
         this.ended(began.call, name, "skipped", value);
@@ -198,7 +200,7 @@ class Program {
       if (action.kind === "modify") {
         given = [...args];
         const changes = action.args?.args ?? action.args ?? {};
-        for (const [at, source] of Object.entries(changes)) given[Number(at)] = this.value(source, names);
+        for (const [name, source] of Object.entries(changes)) given[place(f, name)] = this.value(source, names);
       }
     }
     const outer = this.parent;
@@ -216,7 +218,7 @@ class Program {
 
   after(call, name, outcome, result, args) {
     const pause = this.ended(call, name, outcome, result);
-    const action = pause ? this.hold(pause, undefined, { args, result }) : { kind: "continue" };
+    const action = pause ? this.held(pause, undefined, { args, result }) : { kind: "continue" };
     if (action.kind === "replace") return this.value(action.value, { args, result });
     if (action.kind === "raise") throw new Raised(action.error);
     if (outcome === "raised") throw result;
@@ -234,8 +236,13 @@ class Program {
     const params = { label, thread: "main", call: this.parent, stack: stack(), key: this.key() };
     const { pause } = this.guarded(() => this.ask("pause/open", params), {});
     if (!pause) return;
-    const action = this.hold(pause, evaluate, {});
+    const action = this.held(pause, evaluate, {});
     if (action.kind === "raise") throw new Raised(action.error);
+  }
+
+  /** As `hold`. Without a bridge the program goes on, if it is to. */
+  held(pause, evaluate, names) {
+    return this.guarded(() => this.hold(pause, evaluate, names), { kind: "continue" });
   }
 
   /** Sleeps until there is an action, and evaluates what is asked meanwhile. */
@@ -397,6 +404,16 @@ function capture() {
       for (const each of undo) each();
     },
   };
+}
+
+/** Place of an argument that is named by its number, or as the function's text names it. */
+function place(f, name) {
+  if (/^\d+$/.test(name)) return Number(name);
+  const text = Function.prototype.toString.call(f);
+  const list = /^[^(]*\(([^)]*)\)/.exec(text)?.[1] ?? /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)?.[1] ?? "";
+  const at = list.split(",").findIndex((each) => each.replace(/=[\s\S]*$/, "").trim() === name);
+  if (at < 0) throw new Raised(`the function has no argument \`${name}\`; its number names it, too`);
+  return at;
 }
 
 function stored(value, limit) {

@@ -11,6 +11,7 @@ const { binary, hello, port, signal } = workerData;
 const ready = new Int32Array(signal);
 let child;
 let tries = 0;
+let isOver = false;
 const waiting = new Map();
 
 /** Hands a message to the program, which may sleep. */
@@ -61,6 +62,7 @@ function lost(why) {
   waiting.clear();
   tries += 1;
   if (tries > TRIES) {
+    isOver = true;
     post({ lost: why, open, over: true });
     return;
   }
@@ -79,6 +81,8 @@ port.on("message", (message) => {
     port.close();
     return;
   }
+  // nobody answers any more, which the program has been told
+  if (isOver) return;
   if (child === undefined) setTimeout(() => port.emit("message", message), 20);
   else send(message);
 });

@@ -22,7 +22,7 @@ const EVAL_TIMEOUT: u64 = 30;
 const MOST_EVAL: u64 = 86_400;
 /// Default of `repl.maxObject`, and its maximum: a message has the whole value.
 const MAX_OBJECT: u64 = 8 << 20;
-const MOST_OBJECT: u64 = 64 << 20;
+const MOST_OBJECT: u64 = 16 << 20;
 /// Default of `store.maxBytes`.
 const MAX_BYTES: u64 = 5 << 30;
 const LEAST_BYTES: u64 = 1 << 20;

@@ -261,6 +261,15 @@ class Program:
                     except BridgeLost as error:
                         self._give_up(str(error))
                         return {"kind": "continue"}
+        except (BridgeLost, BridgeError):
+            raise
+        except BaseException:
+            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any more
+            try:
+                self.ask("pause/withdraw", {"pause": pause})
+            except (BridgeLost, BridgeError):
+                pass
+            raise
         finally:
             at.leave()
             self.thread.is_busy = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Dict, Optional
 
 _FUNCTIONS = (
     types.FunctionType,
@@ -19,7 +19,7 @@ _FUNCTIONS = (
 def watched(target: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
     if isinstance(target, _FUNCTIONS):
         return _function(target, name, current)
-    return Proxy(target, name, current)
+    return _class_of(type(target))(target, name, current)
 
 
 def _function(function: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
@@ -64,26 +64,27 @@ class Proxy:
     def __delattr__(self, name: str) -> None:
         delattr(_target(self), name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        target = _target(self)
-        program = object.__getattribute__(self, "_backstitch_current")()
-        if program is None or program.is_busy():
-            return target(*args, **kwargs)
-        name = object.__getattribute__(self, "_backstitch_name")
-        return program.call(target, args, kwargs, "proxy", sys._getframe(1), name)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         return _target(self).__reduce_ex__(protocol)
+
+
+def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    target = _target(self)
+    program = object.__getattribute__(self, "_backstitch_current")()
+    if program is None or program.is_busy():
+        return target(*args, **kwargs)
+    name = object.__getattribute__(self, "_backstitch_name")
+    return program.call(target, args, kwargs, "proxy", sys._getframe(1), name)
+
+
+def _plain(value: Any) -> Any:
+    return _target(value) if issubclass(type(value), Proxy) else value
 
 
 def _forward(name: str) -> Any:
     def method(self: Any, *args: Any) -> Any:
         target = _target(self)
-        found = getattr(type(target), name, None)
-        if found is None:
-            return NotImplemented
-        args = tuple(_target(each) if type(each) is Proxy else each for each in args)
-        return found(target, *args)
+        return getattr(type(target), name)(target, *[_plain(each) for each in args])
 
     method.__name__ = name
     return method
@@ -91,21 +92,14 @@ def _forward(name: str) -> Any:
 
 _PLAIN = (
     "__repr__ __str__ __bytes__ __format__ __hash__ __len__ __length_hint__ __iter__ __next__ __reversed__ "
-    "__getitem__ __setitem__ __delitem__ __contains__ __enter__ __exit__ __aenter__ __aexit__ __aiter__ __anext__ "
-    "__await__ __int__ __float__ __complex__ __index__ __round__ __dir__ __neg__ __pos__ __abs__ __invert__"
+    "__getitem__ __setitem__ __delitem__ __missing__ __contains__ __enter__ __exit__ __aenter__ __aexit__ __aiter__ "
+    "__anext__ __await__ __int__ __float__ __complex__ __index__ __round__ __trunc__ __floor__ __ceil__ __dir__ __neg__ "
+    "__pos__ __abs__ __invert__ __lt__ __le__ __eq__ __ne__ __gt__ __ge__"
 ).split()
 _OPERATORS = (
     "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or".split()
 )
-for _name in _PLAIN:
-    setattr(Proxy, _name, _forward(_name))
-for _name in ("lt", "le", "eq", "ne", "gt", "ge"):
-    setattr(Proxy, f"__{_name}__", _forward(f"__{_name}__"))
-for _name in _OPERATORS:
-    for _prefix in ("", "r", "i"):
-        if _prefix == "i" and _name == "divmod":
-            continue
-        setattr(Proxy, f"__{_prefix}{_name}__", _forward(f"__{_prefix}{_name}__"))
+_SPECIAL = _PLAIN + [f"__{prefix}{name}__" for name in _OPERATORS for prefix in ("", "r", "i")]
 
 
 def _truth(self: Any) -> bool:
@@ -113,3 +107,22 @@ def _truth(self: Any) -> bool:
 
 
 Proxy.__bool__ = _truth  # type: ignore[attr-defined]
+
+#: Classes of proxies by the class of their object.
+_classes: Dict[type, type] = {}
+
+
+def _class_of(kind: type) -> Any:
+    """A class of proxies with just those special methods that the object has: Python asks the class for them."""
+    made = _classes.get(kind)
+    if made is None:
+        names: Dict[str, Any] = {"__slots__": ()}
+        # not `hasattr`, which also finds what the class itself can do as an object
+        own = {name for each in kind.__mro__ for name in vars(each)}
+        for name in own.intersection(_SPECIAL):
+            # None says that there is none, as of `__hash__` of a list
+            names[name] = None if getattr(kind, name) is None else _forward(name)
+        if "__call__" in own:
+            names["__call__"] = _call
+        made = _classes[kind] = type("Proxy", (Proxy,), names)
+    return made
