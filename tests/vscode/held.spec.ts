@@ -1,4 +1,5 @@
 // Held calls of agents, and breakpoints: announced, shown, changed, decided.
+import { Agent } from './rig/agent.ts';
 import { claude, claudeIsThere } from './rig/claude.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
@@ -82,7 +83,7 @@ test('the real Claude Code writes the edit as it was changed', async ({ world, c
   expect(world.json('blame', 'a.txt').lines[1].by).toBe('agent');
 });
 
-test('closing decides nothing, a terminal is followed, and two calls stand beside each other', async ({ world, agent, code }) => {
+test('closing decides nothing, a terminal is followed, and two agents are held beside each other', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
   agent.start();
   agent.prompt('change both');
@@ -95,7 +96,10 @@ test('closing decides nothing, a terminal is followed, and two calls stand besid
   const agents = window.tree('Agents');
   await agents.show();
   await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
-  const second = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
+  const other = new Agent(world);
+  other.start();
+  other.prompt('change b');
+  const second = other.held('Edit', other.input('b.txt', 'b', 'B'));
   await expect(agents.row(/^Edit b\.txt/)).toHaveCount(1);
   await agents.row(/^Edit b\.txt/).click();
   await window.diff.ready();
@@ -148,6 +152,24 @@ test('by the accessibility tree and by keys alone', async ({ world, agent, code 
   await page.keyboard.press('F5');
   expect(await second).toEqual({});
   await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
+  // step into: the next call of any thread is held; its input, and the end of its turn
+  world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
+  const third = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await choose(/^held: Edit a\.txt, claude-code, calls Edit/);
+  await window.diff.ready();
+  await page.keyboard.press('Control+1');
+  await page.keyboard.press('F11');
+  expect(await third).toEqual({});
+  const fourth = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
+  await choose(/^held: Edit b\.txt, claude-code, step into/);
+  await window.diff.ready();
+  await page.keyboard.press('Control+1');
+  await page.keyboard.press('F2');
+  await expect(page.locator('.tab', { hasText: 'held-input.json' })).toBeVisible();
+  await page.keyboard.press('Shift+F5');
+  await window.quick.type('enough');
+  await page.keyboard.press('Enter');
+  expect((await fourth).permissionDecisionReason).toBe('enough');
 });
 
 test.describe(() => {

@@ -38,7 +38,8 @@ fn a_talk_on_a_terminal() {
     talk.shows("NameError: name 'nothing' is not defined");
     // the input before, with another begin
     talk.keys("\x1b[A\x01step * 10 #\r");
-    talk.shows("\n70");
+    // before the prompt, Ctrl-D would be the terminal's own
+    talk.shows("\n70\np1>");
     talk.keys("\x04");
     talk.ends();
     let open = world.json(["pauses"]);
