@@ -384,13 +384,17 @@ pub fn unknown() -> String {
     format!("unknown setting; the settings are {}", names.join(", "))
 }
 
-fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
-    let bytes = match value {
+/// A number of bytes, or a text such as `10MB`.
+fn size_in(value: &Value) -> Option<u64> {
+    match value {
         Value::Number(number) => number.as_u64(),
         Value::String(text) => size::parse(text),
         _ => None,
-    };
-    match bytes {
+    }
+}
+
+fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
+    match size_in(value) {
         Some(bytes) if bytes > MOST => Err(format!(
             "{shown} is above {}, the maximum",
             size::show(MOST)
@@ -403,12 +407,7 @@ fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
 }
 
 fn object_bytes(value: &Value, shown: &str) -> Result<u64, String> {
-    let bytes = match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) => size::parse(text),
-        _ => None,
-    };
-    match bytes {
+    match size_in(value) {
         Some(bytes) if bytes <= MOST_OBJECT => Ok(bytes),
         Some(_) => Err(format!(
             "{shown} is above {}, the maximum",
@@ -421,12 +420,7 @@ fn object_bytes(value: &Value, shown: &str) -> Result<u64, String> {
 }
 
 fn quota(value: &Value, shown: &str) -> Result<u64, String> {
-    let bytes = match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(text) => size::parse(text),
-        _ => None,
-    };
-    match bytes {
+    match size_in(value) {
         Some(bytes) if bytes == 0 || bytes >= LEAST_BYTES => Ok(bytes),
         Some(_) => Err(format!(
             "{shown} is less than {}, the minimum",
