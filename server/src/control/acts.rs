@@ -74,7 +74,10 @@ pub fn back(
     };
     let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
     // calls that ran at the same time go together
-    let left = self::in_force(engine, &pause.call.session)?;
+    let left = match self::in_force(engine, &pause.call.session) {
+        Ok(left) => left,
+        Err(error) => return Err(put_back(engine, applied.operation, error)),
+    };
     let gone = in_force.iter().rev().filter(|node| !left.contains(node));
     let names: Vec<String> = gone.map(ToString::to_string).collect();
     let decision = PauseDecision::Back {

@@ -72,8 +72,11 @@ pub async fn eval(handle: &Arc<WorkspaceHandle>, params: ReplEvalParams) -> Repl
     let is_over: Arc<AtomicBool> = cancel_flag();
     let (session, input) = (params.session.to_string(), params.input);
     // in the order of the requests; the waits are side by side
-    let (asking, of) = (session.clone(), workspace.clone());
+    let (asking, of, is_cancelled) = (session.clone(), workspace.clone(), is_over.clone());
     let asked = handle.control(false, move |control| {
+        if is_cancelled.load(Ordering::Relaxed) {
+            return Err(Error::CalledOff);
+        }
         let timeout: Duration = Config::of(&of).eval_timeout();
         control.ask(&asking, &input, timeout)
     });
