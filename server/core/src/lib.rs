@@ -51,8 +51,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
-    BranchInfo, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState, OpKind,
-    OpState, Operation, RestoreLimits, SessionFacts, SessionTurn, ShellCommand, Subject, Tag, Tree,
+    BranchInfo, CallEvents, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState,
+    OpKind, OpState, Operation, RestoreLimits, SessionFacts, SessionTurn, ShellCommand, Subject,
+    Tag, Tree,
 };
 pub use open::record_gap;
 pub use places::{Workspace, data_dir, state_dir};

@@ -5,7 +5,6 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use backstitch_core::Workspace;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
@@ -13,10 +12,11 @@ use backstitch_core::control::{
     Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
     check, may_match, named_paths, now, starter,
 };
+use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
 
 use super::evaluate::Evaluation;
-use super::lookup::{CallAt, Lookup, clean, expanded, relative, resolved};
+use super::lookup::{CallAt, Lookup, PastCall, clean, expanded, relative, resolved};
 use super::{answers, input, moves, words};
 use crate::agents::{Answer, Gated};
 
@@ -226,10 +226,10 @@ impl AtGate<'_> {
             if let Some(passed) = self.rejoin(control, facts) {
                 return passed;
             }
-            self.notice_slipped(control, facts);
         }
         let moved = moves::follow(self.workspace, control, &armed.breakpoints);
         let breakpoints = moved.as_deref().unwrap_or(&armed.breakpoints);
+        self.notice_slipped(armed, breakpoints, control, facts, cwd);
         if !may_match(breakpoints, &facts) {
             return Passed::default();
         }
@@ -263,6 +263,7 @@ impl AtGate<'_> {
             call_id: &call_id,
             transcript: self.event.transcript.as_deref(),
             error: error.as_deref(),
+            past: None,
         };
         // the file may name what is gone: the rows decide
         let breakpoints = match control.breakpoints() {
@@ -316,12 +317,94 @@ impl AtGate<'_> {
         }
     }
 
-    /// Notes that a call ran which nobody had answered.
-    fn notice_slipped(&self, control: &Control, facts: CallFacts<'_>) {
-        if let Some(call) = self.call().filter(|_| facts.moment == CallMoment::After) {
+    /// Notes a call that ran and was not let go: its hook died while it held it, or before.
+    fn notice_slipped(
+        &self,
+        armed: &Armed,
+        breakpoints: &[Breakpoint],
+        control: &Control,
+        facts: CallFacts<'_>,
+        cwd: &Path,
+    ) {
+        let Some(call) = self.call().filter(|_| facts.moment == CallMoment::After) else {
+            return;
+        };
+        if armed.pauses {
             let id = self.call_id(call);
-            let _ = control.notice_slipped(facts.agent, facts.session, &id);
+            let slipped = control.notice_slipped(facts.agent, facts.session, &id);
+            if slipped.is_ok_and(|slipped| !slipped.is_empty()) {
+                return;
+            }
         }
+        // one that cannot be looked up is not known to have slipped
+        let _ = self.notice_unseen(breakpoints, control, facts, cwd);
+    }
+
+    /// Notes a call that no hook saw before it ran, although a breakpoint would have stopped it.
+    fn notice_unseen(
+        &self,
+        breakpoints: &[Breakpoint],
+        control: &Control,
+        facts: CallFacts<'_>,
+        cwd: &Path,
+    ) -> backstitch_core::Result<()> {
+        let Some((call, id)) = self
+            .call()
+            .and_then(|call| Some((call, call.id.as_deref()?)))
+        else {
+            return Ok(());
+        };
+        let before = CallFacts {
+            moment: CallMoment::Before,
+            failed: false,
+            ..facts
+        };
+        let stops = breakpoints.iter();
+        let stops = stops.filter(|one| one.action != BreakpointAction::Log);
+        let stops: Vec<Breakpoint> = stops.cloned().collect();
+        if !may_match(&stops, &before) {
+            return Ok(());
+        }
+        let engine = Engine::open_with(self.workspace, OpenOptions::HOOK.existing())?;
+        let seen = engine
+            .history()
+            .call_events(facts.agent, facts.session, id)?;
+        if seen == CallEvents::Both {
+            return Ok(());
+        }
+        drop(engine);
+        let at = CallAt {
+            workspace: self.workspace,
+            facts: before,
+            cwd,
+            prompt_id: self.event.prompt_id.as_deref(),
+            call: Some(id),
+            call_id: id,
+            transcript: self.event.transcript.as_deref(),
+            error: None,
+            past: Some(PastCall {
+                is_counted: seen == CallEvents::OnlyAfter,
+            }),
+        };
+        let mut lookup = Lookup::new(at, control, &stops);
+        let Some(trigger) = check(&stops, &before, &mut lookup)?.stop else {
+            return Ok(());
+        };
+        let Some(breakpoint) = stops.iter().find(|one| one.id == trigger.breakpoint) else {
+            return Ok(());
+        };
+        let session = (facts.agent, facts.session);
+        // its hook was there, and had its answer
+        if breakpoint.action == BreakpointAction::Pause
+            && control.has_hit(breakpoint.id, session, id)?
+        {
+            return Ok(());
+        }
+        let held = HeldCall {
+            call: call.id.clone().unwrap_or_default(),
+            ..self.held_call(breakpoint, &trigger, before, &mut lookup, cwd)
+        };
+        control.note_unseen(&held, &lookup.hit(breakpoint, &trigger, None))
     }
 
     fn deny(

@@ -32,6 +32,16 @@ pub struct CallAt<'a> {
     pub transcript: Option<&'a str>,
     /// Text of the error of a call that failed.
     pub error: Option<&'a str>,
+    /// A look back at a call that ran before anything was checked: nothing is counted, and its changes are those that it
+    /// made. Its moment is "before". None: the call is looked at now.
+    pub past: Option<PastCall>,
+}
+
+/// A call that ran before its breakpoints were checked.
+#[derive(Clone, Copy, Debug)]
+pub struct PastCall {
+    /// The session's number of calls has it.
+    pub is_counted: bool,
 }
 
 /// Looks facts up, and keeps them.
@@ -93,10 +103,19 @@ impl<'a> Lookup<'a> {
     /// Number that the call has, or would get, in its session.
     pub fn number(&mut self) -> Result<i64> {
         let so_far = self.session()?.iterations;
-        Ok(match self.at.facts.moment {
-            CallMoment::Before => so_far + 1,
-            CallMoment::After => so_far,
+        Ok(if self.is_counted() {
+            so_far
+        } else {
+            so_far + 1
         })
+    }
+
+    /// True if the history's numbers of calls have this one.
+    fn is_counted(&self) -> bool {
+        match self.at.past {
+            Some(past) => past.is_counted,
+            None => self.at.facts.moment == CallMoment::After,
+        }
     }
 
     /// A trigger at this call. `text`: of a log point.
@@ -133,9 +152,12 @@ impl<'a> Lookup<'a> {
         if self.input.is_none() {
             let turn = self.session()?.turn;
             let iteration = self.iteration()?;
-            let predicted = self.prediction();
+            let predicted = if self.at.past.is_some() {
+                self.changed()?.iter().map(as_change).collect()
+            } else {
+                changes(&self.prediction(), &self.at.workspace.root)
+            };
             let facts = self.at.facts;
-            let root = &self.at.workspace.root;
             self.input = Some(ConditionInput {
                 tool: facts.tool.to_owned(),
                 input: facts.input.clone(),
@@ -153,7 +175,7 @@ impl<'a> Lookup<'a> {
                 iteration,
                 cwd: facts.cwd.to_owned(),
                 paths: facts.paths.to_vec(),
-                predicted: changes(&predicted, root),
+                predicted,
                 error: self.at.error.map(str::to_owned),
             });
         }
@@ -181,6 +203,18 @@ impl<'a> Lookup<'a> {
                 template.to_owned()
             }
         }
+    }
+}
+
+fn as_change(lines: &ChangedLines) -> ConditionChange {
+    ConditionChange {
+        path: lines.path.clone(),
+        added: lines.added.len() as u64,
+        removed: lines
+            .ranges
+            .iter()
+            .map(|range| u64::from(range.count))
+            .sum(),
     }
 }
 
@@ -257,14 +291,14 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn turn(&mut self) -> Result<TurnFacts> {
-        let is_before = self.at.facts.moment == CallMoment::Before;
+        let own = u64::from(self.is_counted());
         let Some(turn) = self.session()?.turn else {
             return Ok(TurnFacts::default());
         };
         let minutes = (backstitch_core::control::now() - turn.started).max(0) / MINUTE;
         Ok(TurnFacts {
             number: Some(turn.number),
-            is_first_call: turn.calls == u64::from(!is_before),
+            is_first_call: turn.calls == own,
             calls: turn.calls,
             files: turn.files,
             lines: turn.lines,
@@ -320,6 +354,9 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn predicted(&mut self) -> Result<Vec<ChangedLines>> {
+        if self.at.past.is_some() {
+            return self.changed();
+        }
         if let Some(predicted) = &self.predicted {
             return Ok(predicted.clone());
         }
@@ -351,8 +388,10 @@ impl CallLookup for Lookup<'_> {
             return Ok(Some(lines));
         };
         let now = match self.at.facts.moment {
-            CallMoment::Before => read_file(&self.at.workspace.root.join(path)).ok().flatten(),
-            CallMoment::After => self.before_step(path)?,
+            CallMoment::Before if self.at.past.is_none() => {
+                read_file(&self.at.workspace.root.join(path)).ok().flatten()
+            }
+            CallMoment::Before | CallMoment::After => self.before_step(path)?,
         };
         Ok(match follow(&base, lines, &now.unwrap_or_default()) {
             RegionState::Present(range) => Some(range),
@@ -398,11 +437,18 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
+        if self.at.past.is_some() {
+            let found = self.breakpoints.iter().find(|one| one.id == breakpoint);
+            return Ok(found.map_or(0, |one| one.hits + 1));
+        }
         // one that was removed meanwhile triggers no more, and 0 is the number of no trigger
         Ok(self.control.count_hit(breakpoint)?.unwrap_or(0))
     }
 
     fn passed_by(&mut self, trigger: &Trigger) {
+        if self.at.past.is_some() {
+            return;
+        }
         let found = self
             .breakpoints
             .iter()
@@ -420,6 +466,9 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn problem(&mut self, breakpoint: BreakpointId, what: &str) {
+        if self.at.past.is_some() {
+            return;
+        }
         // the call matters more than the note
         let _ = self.control.note_problem(breakpoint, what);
     }

@@ -137,7 +137,8 @@ fn play(rng: &mut Rng, event: Event) {
             let all = world.json(["pauses", "--all"]);
             let all = all["pauses"].as_array().expect("pauses");
             // it may have died before it held anything
-            assert!(all.iter().all(|one| one["state"] == "slipped"), "{all:#?}");
+            let states: Vec<&Value> = all.iter().map(|one| &one["state"]).collect();
+            assert_eq!(states, ["slipped"], "{all:#?}");
             check(&world);
             return;
         }

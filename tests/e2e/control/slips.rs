@@ -405,3 +405,89 @@ fn a_decided_retry_is_one_call() {
     let all = world.json(["pauses", "--all"]);
     assert_eq!(all["pauses"].as_array().map(Vec::len), Some(1), "{all}");
 }
+
+/// The end of an edit whose beginning no hook saw. Returns the states of all pauses.
+fn ends_unseen(
+    world: &World,
+    agent: &Agent<'_>,
+    id: &str,
+    (old, new): (&str, &str),
+) -> Vec<String> {
+    let text = world.read(FILE);
+    world.write(FILE, text.replace(old, new));
+    let response = json!({"filePath": world.path(FILE), "oldString": old, "newString": new,
+        "originalFile": text, "structuredPatch": [], "userModified": false, "replaceAll": false});
+    let ended = after(agent, id, "Edit", &edit(world, FILE, old, new), &response);
+    // two hooks of one event
+    for _ in 0..2 {
+        world.hook(&ended).expect_code(0);
+    }
+    let all = world.json(["pauses", "--all"]);
+    let all = all["pauses"].as_array().expect("pauses").iter();
+    all.map(|one| one["state"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// S2-016: a call that no hook saw before it ran is reported by each kind of breakpoint that would have stopped it.
+#[test]
+fn a_call_that_no_hook_saw_is_reported() {
+    let unseen: [&[&str]; 9] = [
+        &["tool", "Edit"],
+        &["path", FILE],
+        &["line", "a.txt:2"],
+        &["content", "TODO"],
+        &["pattern", "TODO"],
+        &["iteration", "1"],
+        &["turn", "1"],
+        &["tool", "Edit", "--when", ".predicted | length > 0"],
+        &["tool", "Edit", "--action", "deny"],
+    ];
+    for arguments in unseen {
+        let world = world();
+        let agent = began(&world);
+        world.ok([&["breakpoint", "add"], arguments].concat());
+        let states = ends_unseen(&world, &agent, "c1", ("two", "TODO"));
+        assert_eq!(states, ["slipped"], "{arguments:?}");
+    }
+}
+
+/// A call that a hook saw is not, and neither is one that nothing stops.
+#[test]
+fn a_call_that_may_run_is_not_reported() {
+    let passes: [&[&str]; 7] = [
+        &["tool", "Edit", "--action", "log"],
+        &["tool", "Bash"],
+        &["path", "src/**"],
+        &["line", "a.txt:3"],
+        &["content", "FIXME"],
+        &["tool", "Edit", "--when", ".predicted[0].added > 5"],
+        &["tool", "Edit", "--hits", "== 3"],
+    ];
+    for arguments in passes {
+        let world = world();
+        let agent = began(&world);
+        world.ok([&["breakpoint", "add"], arguments].concat());
+        let states = ends_unseen(&world, &agent, "c1", ("two", "TODO"));
+        assert!(states.is_empty(), "{arguments:?}: {states:?}");
+    }
+    // it began before anything was armed
+    let world = world();
+    let agent = began(&world);
+    let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "two", "2"));
+    world.hook(&payload).expect_code(0);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    assert!(ends_unseen(&world, &agent, "c1", ("two", "2")).is_empty());
+    // a read is known as well
+    let input = json!({"file_path": world.path(FILE)});
+    let payload = before(&agent, "c2", "Read", &input);
+    world.hook(&payload).expect_code(0);
+    world.ok(["breakpoint", "add", "tool", "Read"]);
+    let ended = after(&agent, "c2", "Read", &input, &json!({"type": "text"}));
+    world.hook(&ended).expect_code(0);
+    let all = world.json(["pauses", "--all"]);
+    assert_eq!(all["pauses"], json!([]));
+    let ended = after(&agent, "c3", "Read", &input, &json!({"type": "text"}));
+    world.hook(&ended).expect_code(0);
+    let all = world.json(["pauses", "--all"]);
+    assert_eq!(all["pauses"][0]["state"], "slipped", "{all:#}");
+}

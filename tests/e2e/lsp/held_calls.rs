@@ -202,7 +202,33 @@ fn a_call_that_slipped_is_told() {
         .hook(&after(&agent, "c1", "Edit", &input, &response))
         .expect_code(0);
     client.until(|client| outcomes(client) == ["lost", "slipped"]);
-    let told = "claude-code ran Edit a.txt unasked: the hook that held it (p1) died.";
+    let told = "claude-code ran Edit a.txt unasked: its hook died (p1).";
+    client.until(|client| client.said.iter().any(|text| text.contains(told)));
+    client.leave();
+}
+
+/// S2-016: a call whose hook died before it noted anything is told as well.
+#[test]
+fn a_call_that_no_hook_saw_is_told() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    client.until(|client| {
+        let told = client.notified.iter();
+        told.clone()
+            .any(|(name, _)| name == "backstitch/breakpointsChanged")
+    });
+    world.write("a.txt", TEXT.replace("two", "2"));
+    let input = edit(&world, "a.txt", "two", "2");
+    let response = json!({"filePath": world.path("a.txt"), "oldString": "two", "newString": "2",
+        "originalFile": TEXT, "structuredPatch": [], "userModified": false, "replaceAll": false});
+    world
+        .hook(&after(&agent, "c1", "Edit", &input, &response))
+        .expect_code(0);
+    let told = "claude-code ran Edit a.txt unasked: its hook died (p1).";
     client.until(|client| client.said.iter().any(|text| text.contains(told)));
     client.leave();
 }

@@ -333,6 +333,32 @@ impl Control {
         Ok(slipped)
     }
 
+    /// Notes a call that ran before a hook could hold it.
+    pub fn note_unseen(&self, call: &HeldCall, hit: &Hit) -> Result<()> {
+        self.write_armed(|conn| {
+            // a second hook of the same event
+            if pause::any_of_call(conn, (&call.agent, &call.session), &call.call)? {
+                return Ok(());
+            }
+            let id = pause::insert(conn, call, ProcessId::own())?;
+            pause::end(conn, id, PauseState::Slipped, Some(PauseOutcome::Slipped))?;
+            let hit = Hit {
+                pause: Some(id.0),
+                ..hit.clone()
+            };
+            hit::insert(conn, &hit)?;
+            Ok(())
+        })
+    }
+
+    /// Returns the number of the newest pause, and those after a number that ran unasked.
+    pub fn slipped_after(&self, id: i64) -> Result<(i64, Vec<Pause>)> {
+        Ok((
+            pause::newest(&self.conn)?,
+            pause::slipped_after(&self.conn, id)?,
+        ))
+    }
+
     /// Ends the parked calls of a session that is over.
     pub fn session_is_over(&self, session: &str) -> Result<()> {
         self.write_armed(|conn| {

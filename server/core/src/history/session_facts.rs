@@ -14,6 +14,15 @@ pub struct SessionFacts {
     pub turn: Option<SessionTurn>,
 }
 
+/// The recorded events of a call that ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallEvents {
+    None,
+    /// Its end alone: the call is counted with it.
+    OnlyAfter,
+    Both,
+}
+
 /// The current turn of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTurn {
@@ -99,6 +108,19 @@ impl History<'_> {
             lines,
             started: turn::started(conn, id)?,
         }))
+    }
+
+    /// Returns the events of a call that ran, by the agent's own id.
+    pub fn call_events(&self, agent: &str, session: &str, call: &str) -> Result<CallEvents> {
+        let conn = &self.store.conn;
+        let Some(id) = session::id_of(conn, agent, session)? else {
+            return Ok(CallEvents::None);
+        };
+        Ok(match call::is_opened_by_its_end(conn, id, call)? {
+            None => CallEvents::None,
+            Some(true) => CallEvents::OnlyAfter,
+            Some(false) => CallEvents::Both,
+        })
     }
 
     /// Returns the checkpoint of a call that ran. None: it changed nothing.

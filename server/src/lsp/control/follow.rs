@@ -46,6 +46,8 @@ struct Announced {
     lost: Vec<PauseId>,
     breakpoints: Vec<Breakpoint>,
     hit: Option<i64>,
+    /// Number of the newest pause.
+    pause: Option<i64>,
     /// Row of the newest entry of a transcript.
     entry: Option<i64>,
     /// REPLs that were open.
@@ -59,12 +61,13 @@ struct ControlRows {
     open: Vec<Pause>,
     /// Calls that were held when they were announced, and are no longer open.
     over: Vec<Pause>,
-    /// Calls whose hook died, and which ran.
+    /// Calls that ran unasked: their hook died.
     slipped: Vec<Pause>,
     breakpoints: Vec<Breakpoint>,
     lines: Vec<(Breakpoint, Vec<u8>)>,
     hits: Vec<Hit>,
     newest_hit: i64,
+    newest_pause: i64,
     /// New entries of transcripts, each with its session.
     entries: Vec<(ReplSession, ReplEntry)>,
     newest_entry: i64,
@@ -119,6 +122,8 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
         let now = control.pause(*id)?;
         slipped.extend(now.filter(|pause| pause.state == PauseState::Slipped));
     }
+    let (newest_pause, unseen) = control.slipped_after(seen.pause.unwrap_or(i64::MAX))?;
+    slipped.extend(unseen);
     let breakpoints = control.breakpoints()?;
     let moved = moves::follow(workspace, control, &breakpoints);
     let breakpoints = moved.unwrap_or(breakpoints);
@@ -164,6 +169,7 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
         lines,
         hits,
         newest_hit,
+        newest_pause,
     })
 }
 
@@ -180,6 +186,7 @@ async fn look(
         // there is none yet, or it was removed with the store: all that comes into it is news
         *announced = Announced {
             hit: Some(0),
+            pause: Some(0),
             entry: Some(0),
             ..Announced::default()
         };
@@ -217,6 +224,7 @@ async fn look(
     let has_changed = announced.breakpoints != rows.breakpoints;
     announced.breakpoints.clone_from(&rows.breakpoints);
     announced.hit = Some(rows.newest_hit);
+    announced.pause = Some(rows.newest_pause);
     announced.entry = Some(rows.newest_entry);
     announced.open.clone_from(&rows.open_repls);
     if has_changed || !new.is_empty() || !over.is_empty() {

@@ -51,10 +51,10 @@ pub fn held(pause: &Pause, predicted: &[PredictedFile]) -> String {
     text
 }
 
-/// A held call whose hook died, and which its agent ran.
+/// A call that its agent ran although a breakpoint stops it: the hook died.
 pub fn slipped(pause: &Pause) -> String {
     format!(
-        "{} ran {} unasked: the hook that held it ({}) died.",
+        "{} ran {} unasked: its hook died ({}).",
         render::clean(&pause.call.agent),
         render::cut(&words::summary(pause), 80),
         pause.id

@@ -308,6 +308,35 @@ pub(crate) fn list(conn: &Connection, filter: PauseFilter) -> Result<Vec<Pause>>
     rows.into_iter().map(parse).collect()
 }
 
+/// Returns the pauses after a number whose calls ran unasked.
+pub(crate) fn slipped_after(conn: &Connection, id: i64) -> Result<Vec<Pause>> {
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM pause WHERE id > ?1 AND state = 'slipped' ORDER BY id"
+    ))?;
+    let rows = select.query([id])?;
+    let rows: Vec<StoredPause> = read_all(conn, "pause", rows, read)?;
+    rows.into_iter().map(parse).collect()
+}
+
+/// Returns the number of the newest pause; 0: there is none.
+pub(crate) fn newest(conn: &Connection) -> Result<i64> {
+    let newest = conn.prepare_cached("SELECT COALESCE(MAX(id), 0) FROM pause")?;
+    Ok({ newest }.query_row([], |r| r.get(0))?)
+}
+
+/// True if a call was held before it ran, or is known to have run unasked.
+pub(crate) fn any_of_call(
+    conn: &Connection,
+    (agent, session): (&str, &str),
+    call: &str,
+) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = 'before'",
+        )?
+        .exists(params![agent, session, call])?)
+}
+
 /// Finds the newest pause of the same call, if its hook told nobody yet.
 pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>> {
     conn.prepare_cached(&format!(

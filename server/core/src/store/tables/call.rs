@@ -115,6 +115,23 @@ pub(crate) fn by_native(
     .in_row(conn, || format!("row `{native}` of table call"))
 }
 
+/// True if a call was opened by the event of its end. None: there is no such call.
+pub(crate) fn is_opened_by_its_end(
+    conn: &Connection,
+    session: SessionId,
+    native: &str,
+) -> Result<Option<bool>> {
+    conn.prepare_cached(
+        "SELECT COALESCE(opening.name = closing.name, 0) FROM call c
+         LEFT JOIN event opening ON opening.seq = c.opened_seq
+         LEFT JOIN event closing ON closing.seq = c.closed_seq
+         WHERE c.session = ?1 AND c.native = ?2",
+    )?
+    .query_row(params![session, native], |r| r.get(0))
+    .optional()
+    .in_row(conn, || format!("row `{native}` of table call"))
+}
+
 /// Finds the newest open call of a tool in a thread of a session.
 pub(crate) fn newest_open(
     conn: &Connection,
