@@ -209,7 +209,7 @@ class Handler(BaseHTTPRequestHandler):
         entry = {"t": time.time(), "method": "POST", "path": self.path}
         try:
             body = json.loads(raw or b"{}")
-            self.record(self.dump_file, {"path": self.path, "body": body})
+            self.record(self.dump_file, {"t": entry["t"], "path": self.path, "body": body})
             entry["model"] = body.get("model")
             answer = wire_format(path)
             if answer:

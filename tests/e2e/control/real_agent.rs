@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -28,6 +28,14 @@ struct Session {
 struct Ended {
     /// Requests to the model, oldest first.
     requests: Vec<Value>,
+    /// Answers of the hooks that gave one, as the agent got them.
+    answers: Vec<Value>,
+}
+
+/// Seconds since 1970, as the model's log counts them.
+fn now() -> f64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    now.expect("after 1970").as_secs_f64()
 }
 
 impl Session {
@@ -52,6 +60,32 @@ impl Session {
             agents,
             script,
         })
+    }
+
+    /// Has the agent run each hook through a program that keeps its answer.
+    fn logged(self) -> Self {
+        let place = self.world.home.join(".claude/settings.json");
+        let text = fs::read_to_string(&place).expect("the agent's settings");
+        let mut settings: Value = serde_json::from_str(&text).expect("JSON");
+        let tee = rig().join("hook_tee.py").display().to_string();
+        let log = self.answers_log().display().to_string();
+        let events = settings["hooks"].as_object_mut().expect("hooks");
+        for entry in events
+            .values_mut()
+            .flat_map(|all| all.as_array_mut().expect("entries"))
+        {
+            for hook in entry["hooks"].as_array_mut().expect("hooks") {
+                let command = hook["command"].as_str().expect("a command");
+                let quoted = command.replace('\'', r"'\''");
+                hook["command"] = json!(format!("python3 {tee} {log} claude '{quoted}'"));
+            }
+        }
+        fs::write(&place, settings.to_string()).expect("written");
+        self
+    }
+
+    fn answers_log(&self) -> PathBuf {
+        self.world.home.join("answers.jsonl")
     }
 
     /// Runs the agent, while `person` decides on its held calls.
@@ -87,17 +121,62 @@ impl Session {
         let report = output.json();
         assert_eq!(report["exit"], 0, "{output}");
         let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
-        let rows = fs::read_to_string(log).expect("the model's log");
-        let rows = rows
-            .lines()
-            .map(|row| serde_json::from_str(row).expect("JSON"));
+        let rows = |text: String| -> Vec<Value> {
+            let rows = text.lines();
+            rows.map(|row| serde_json::from_str(row).expect("JSON"))
+                .collect()
+        };
+        let answers = rows(fs::read_to_string(self.answers_log()).unwrap_or_default());
+        let answers = answers.iter().filter_map(|row| row["stdout"].as_str());
+        let answers = answers.filter(|text| !text.is_empty());
         Ended {
-            requests: rows.collect(),
+            requests: rows(fs::read_to_string(log).expect("the model's log")),
+            answers: answers
+                .map(|text| serde_json::from_str(text).expect("an answer in JSON"))
+                .collect(),
         }
     }
 }
 
 impl Ended {
+    /// Requests of the conversation after a time, which have its tools.
+    fn requests_since(&self, at: f64) -> impl Iterator<Item = &Value> {
+        self.requests.iter().filter(move |request| {
+            let tools = request["body"]["tools"].as_array().map_or(0, Vec::len);
+            tools > 1 && request["t"].as_f64().expect("a time") >= at
+        })
+    }
+
+    /// Checks that the first request after a time has this text, and that none before has it.
+    #[track_caller]
+    fn model_is_told_next(&self, at: f64, text: &str) {
+        let wanted = serde_json::to_string(text).expect("text");
+        let wanted = wanted.trim_matches('"');
+        let has = |request: &Value| request.to_string().contains(wanted);
+        let next = self.requests_since(at).next().expect("a next request");
+        assert!(has(next), "{text:?} is missing: {next:#}");
+        let before = self
+            .requests
+            .iter()
+            .filter(|one| one["t"].as_f64() < Some(at));
+        assert_eq!(
+            before.filter(|request| has(request)).count(),
+            0,
+            "{text:?} came before"
+        );
+    }
+
+    /// Checks that hooks answered, and that none allowed a call: the agent's own rules stay in force.
+    #[track_caller]
+    fn nothing_was_allowed(&self) {
+        assert!(!self.answers.is_empty(), "no hook answered");
+        for answer in &self.answers {
+            let decision = &answer["hookSpecificOutput"]["permissionDecision"];
+            assert_ne!(decision, "allow", "{answer:#}");
+            assert_ne!(answer["decision"], "approve", "{answer:#}");
+        }
+    }
+
     /// True if a request to the model has this text.
     fn model_saw(&self, text: &str) -> bool {
         let wanted = serde_json::to_string(text).expect("text");
@@ -274,14 +353,18 @@ fn a_command_is_held_and_skipped() {
     let Some(session) = Session::new("a_command_is_held_and_skipped", &steps, None) else {
         return;
     };
+    let session = session.logged();
     session.world.ok(["breakpoint", "add", "command", "secret"]);
+    let mut at = 0.0;
     let ended = session.run(|world, watcher| {
         watcher.until("held");
         assert!(!world.exists("c.txt"));
+        at = now();
         world.ok(["skip"]);
     });
     assert!(!session.world.exists("c.txt"));
-    assert!(ended.model_saw("The user skipped this call."));
+    ended.model_is_told_next(at, "The user skipped this call.");
+    ended.nothing_was_allowed();
     assert!(is_idle(&session.world));
 }
 
@@ -291,18 +374,22 @@ fn a_changed_input_runs_and_is_told() {
     let Some(session) = Session::new("a_changed_input_runs_and_is_told", &one_edit(), None) else {
         return;
     };
+    let session = session.logged();
     session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut at = 0.0;
     let ended = session.run(|world, watcher| {
         let pause = watcher.until("held");
         let held = world.json(["inspect"]);
         let mut input = held["pause"]["input"].clone();
         input["new_string"] = json!("zwei");
         world.write("../input.json", input.to_string());
+        at = now();
         world.ok(["resume", "p1", "--input", "../input.json"]);
         assert_eq!(pause["id"], "p1");
     });
     assert_eq!(session.world.read("a.txt"), MAIN.replace("two", "zwei"));
-    assert!(ended.model_saw("The user changed this call before it ran."));
+    ended.model_is_told_next(at, "The user changed this call before it ran.");
+    ended.nothing_was_allowed();
     let log = session.world.json(["log", "--kind", "step"]);
     let change = &log["checkpoints"][0]["changes"][0];
     assert_eq!(change["path"], "a.txt", "{log:#}");
@@ -316,13 +403,17 @@ fn a_denied_call_tells_the_model_why() {
     let Some(session) = Session::new("a_denied_call_tells_the_model_why", &one_edit(), None) else {
         return;
     };
+    let session = session.logged();
     session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut at = 0.0;
     let ended = session.run(|world, watcher| {
         watcher.until("held");
+        at = now();
         world.ok(["deny", "-m", "use the helper in util.rs"]);
     });
     assert_eq!(session.world.read("a.txt"), MAIN);
-    assert!(ended.model_saw("use the helper in util.rs"));
+    ended.model_is_told_next(at, "use the helper in util.rs");
+    ended.nothing_was_allowed();
     assert!(is_idle(&session.world));
     let log = session.world.json(["log", "--kind", "step"]);
     assert_eq!(log["checkpoints"].as_array().map(Vec::len), Some(0));
@@ -336,10 +427,15 @@ fn a_stopped_turn_is_over() {
         return;
     };
     session.world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let session = session.logged();
+    let mut at = 0.0;
     let ended = session.run(|world, watcher| {
         watcher.until("held");
+        at = now();
         world.ok(["stop", "-m", "this is enough"]);
     });
+    assert_eq!(ended.requests_since(at).count(), 0);
+    ended.nothing_was_allowed();
     // no request follows, so the model is not asked again
     assert!(!ended.model_saw("this is enough"));
     assert_eq!(session.world.read("a.txt"), MAIN);
@@ -359,11 +455,15 @@ fn an_error_is_held_before_the_model_hears_of_it() {
     ) else {
         return;
     };
+    let session = session.logged();
     session.world.ok(["breakpoint", "add", "error"]);
+    let (mut held, mut at) = (0.0, 0.0);
     let ended = session.run(|world, watcher| {
         let pause = watcher.until("held");
+        held = now();
         assert_eq!(pause["at"], "after");
         assert_eq!(world.read("c.txt"), "half\n");
+        at = now();
         world.ok(["inject", "look at the exit code"]);
         world.ok(["resume"]);
     });
@@ -400,14 +500,44 @@ fn steps_go_over_and_back() {
         return;
     };
     session.world.ok(["breakpoint", "add", "iteration", "4"]);
+    let session = session.logged();
+    let mut at = 0.0;
     let ended = session.run(|world, watcher| {
         watcher.until("held");
         assert_eq!(world.read("a.txt"), "1\n2\nthree\n");
+        at = now();
         world.ok(["back", "2"]);
         watcher.until("answered");
     });
     assert_eq!(session.world.read("a.txt"), MAIN);
     assert!(ended.model_saw("The user took your last 2 steps out"));
+}
+
+/// A step to the next file passes the calls that name the same one.
+#[test]
+fn a_step_goes_to_the_next_file() {
+    let steps = json!([
+        read("a.txt"), read("b.txt"), edit("a.txt", "one", "1"), edit("a.txt", "two", "2"), edit("b.txt", "b", "B"),
+        {"text": "done"},
+    ]);
+    let Some(session) = Session::new("a_step_goes_to_the_next_file", &steps, None) else {
+        return;
+    };
+    session
+        .world
+        .ok(["breakpoint", "add", "tool", "Edit", "--once"]);
+    session.run(|world, watcher| {
+        let first = watcher.until("held");
+        assert_eq!(first["files"][0], "a.txt", "{first:#}");
+        world.ok(["step", "file"]);
+        let next = watcher.until("held");
+        assert_eq!(next["files"][0], "b.txt", "{next:#}");
+        assert_eq!(world.read("a.txt"), "1\n2\nthree\n");
+        assert_eq!(world.read("b.txt"), "b\n");
+        world.ok(["resume"]);
+        watcher.until("answered");
+    });
+    assert_eq!(session.world.read("b.txt"), "B\n");
 }
 
 /// Steps: into a subagent, where its first call is held, and out of it, to the next call of the main thread.
