@@ -1,6 +1,10 @@
-//! `debug`: waits for held calls, shows each, and decides by one key, as a debugger in a terminal does.
+//! `debug`: waits for held calls, shows each, and decides by one key, as a debugger in a terminal does. A script writes
+//! the same keys to its stdin, a line for each, and reads one JSON document per line with `--json`.
 
+use std::collections::VecDeque;
+use std::io::{BufRead as _, IsTerminal as _};
 use std::process::Command;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
@@ -8,15 +12,16 @@ use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::control_args::DebugArgs;
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
-use super::{held, held_text};
+use super::held;
+use super::held_text::{self, Extent};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
-use crate::control::{acts, words};
+use crate::control::{acts, view, words};
 use crate::render::{self, DIM};
 
 /// Interval at which it looks for held calls.
@@ -40,10 +45,79 @@ enum Next {
     Quit,
 }
 
+/// The keys that the user typed.
+enum Typed {
+    Terminal(Box<DefaultEditor>),
+    /// Lines of a pipe or a file, read beside, so that its end is noticed while no call is held.
+    Lines {
+        lines: Receiver<String>,
+        /// Lines that came while no call was held.
+        early: VecDeque<String>,
+    },
+}
+
+impl Typed {
+    fn new() -> CliResult<Self> {
+        if std::io::stdin().is_terminal() {
+            let editor = DefaultEditor::new().map_err(failed)?;
+            return Ok(Self::Terminal(Box::new(editor)));
+        }
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                if line.is_ok_and(|line| sender.send(line).is_ok()) {
+                    continue;
+                }
+                return;
+            }
+        });
+        Ok(Self::Lines {
+            lines,
+            early: VecDeque::new(),
+        })
+    }
+
+    /// Waits for a line. None: there are no more.
+    fn next(&mut self, prompt: &str) -> CliResult<Option<String>> {
+        match self {
+            Self::Lines { lines, early } => Ok(early.pop_front().or_else(|| lines.recv().ok())),
+            Self::Terminal(editor) => loop {
+                match editor.readline(prompt) {
+                    Ok(line) => {
+                        editor.add_history_entry(line.as_str()).ok();
+                        return Ok(Some(line));
+                    }
+                    Err(ReadlineError::Interrupted) => {}
+                    Err(ReadlineError::Eof) => return Ok(None),
+                    Err(error) => return Err(failed(error)),
+                }
+            },
+        }
+    }
+
+    /// True if no line can come any more.
+    fn is_over(&mut self) -> bool {
+        let Self::Lines { lines, early } = self else {
+            return false;
+        };
+        loop {
+            match lines.try_recv() {
+                Ok(line) => early.push_back(line),
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Disconnected) => return early.is_empty(),
+            }
+        }
+    }
+}
+
+fn failed(error: ReadlineError) -> CliError {
+    CliError::failed(format!("the terminal: {error}"))
+}
+
 struct Debugger<'a> {
     context: &'a ControlContext<'a>,
     control: Control,
-    editor: DefaultEditor,
+    typed: Typed,
     /// The input as the user changed it, of this held call.
     changed: Option<(PauseId, Value)>,
     session: Option<String>,
@@ -51,32 +125,25 @@ struct Debugger<'a> {
 
 pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
     context.guard()?;
-    let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
     let mut debugger = Debugger {
         context,
         control: context.create()?,
-        editor: DefaultEditor::new().map_err(failed)?,
+        typed: Typed::new()?,
         changed: None,
         session: context.known_session(options.session.as_deref())?,
     };
-    loop {
-        let pause = debugger.next_held()?;
+    while let Some(pause) = debugger.next_held()? {
         debugger.show(&pause)?;
         loop {
-            let prompt = format!("({}) ", pause.id);
-            let line = match debugger.editor.readline(&prompt) {
-                Ok(line) => line,
-                Err(ReadlineError::Interrupted) => continue,
-                Err(ReadlineError::Eof) => return Ok(()),
-                Err(error) => return Err(failed(error)),
+            let Some(line) = debugger.typed.next(&format!("({}) ", pause.id))? else {
+                return Ok(());
             };
-            debugger.editor.add_history_entry(line.as_str()).ok();
             match debugger.act(&pause, line.trim()) {
-                Ok(Next::Show) => break,
+                Ok(Next::Show) => break debugger.tell_decided(pause.id)?,
                 Ok(Next::Ask) => {}
                 Ok(Next::Quit) => return Ok(()),
                 Err(error) => {
-                    context.out.note("error", &error.message);
+                    debugger.tell_error(&error)?;
                     let now = debugger.control.pause(pause.id)?;
                     if now.is_none_or(|now| now.state != PauseState::Held) {
                         break;
@@ -85,11 +152,37 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
             }
         }
     }
+    Ok(())
 }
 
 impl Debugger<'_> {
-    /// Waits for a call that is held.
-    fn next_held(&mut self) -> CliResult<Pause> {
+    /// Writes a JSON document in a line.
+    fn answer(&self, document: &Value) -> CliResult<()> {
+        self.context.out.bytes(format!("{document}\n").as_bytes())
+    }
+
+    fn tell_decided(&self, id: PauseId) -> CliResult<()> {
+        match self.control.pause(id)? {
+            Some(pause) if self.context.out.json => {
+                self.answer(&json!({ "pause": view::pause(&pause) }))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn tell_error(&self, error: &CliError) -> CliResult<()> {
+        self.context.out.note("error", &error.message);
+        if let Some(hint) = &error.hint {
+            self.context.out.note("hint", hint);
+        }
+        if self.context.out.json {
+            self.answer(&super::error_fields(error))?;
+        }
+        Ok(())
+    }
+
+    /// Waits for a call that is held. None: nobody can decide on one any more.
+    fn next_held(&mut self) -> CliResult<Option<Pause>> {
         let mut is_told = false;
         loop {
             let held = self.control.pauses(PauseFilter::Open)?;
@@ -100,7 +193,10 @@ impl Debugger<'_> {
             if let Some(pause) = held {
                 let face = format!("{FACE} {}", std::process::id());
                 self.control.acknowledge(pause.id, &face)?;
-                return Ok(pause);
+                return Ok(Some(pause));
+            }
+            if self.typed.is_over() {
+                return Ok(None);
             }
             if !is_told {
                 let text = "Waiting for a held call. Ctrl-C ends it.\n";
@@ -119,7 +215,12 @@ impl Debugger<'_> {
             let changed = details::predicted(pause, input.clone(), &read_disk);
             (shown.input, shown.predicted) = (changed.input, changed.predicted);
         }
-        let text = held_text::text(&shown, self.context.out.paint);
+        if self.context.out.json {
+            let shown = serde_json::to_value(&shown)
+                .map_err(|error| CliError::failed(error.to_string()))?;
+            return self.answer(&shown);
+        }
+        let text = held_text::text(&shown, Extent::Short, self.context.out.paint);
         self.context.out.text(&text)?;
         self.context
             .out
@@ -149,7 +250,7 @@ impl Debugger<'_> {
                 self.show(pause)?;
                 return Ok(Next::Ask);
             }
-            "i" | "inject" if !rest.is_empty() => {
+            "i" | "inject" => {
                 let (agent, session) = (&pause.call.agent, &pause.call.session);
                 self.control
                     .inject(Some(agent), Some(session), rest, FACE)?;
@@ -161,9 +262,18 @@ impl Debugger<'_> {
             }
             "q" | "quit" => return Ok(Next::Quit),
             "" => return Ok(Next::Ask),
-            _ => {
-                self.context.out.text(HELP)?;
+            "h" | "help" | "?" => {
+                if !self.context.out.json {
+                    self.context.out.text(HELP)?;
+                }
                 return Ok(Next::Ask);
+            }
+            other => {
+                return Err(CliError::usage(format!(
+                    "`{}` is not a key here",
+                    render::clean(other)
+                ))
+                .hint("h lists the keys"));
             }
         };
         self.decide(pause, &decision)

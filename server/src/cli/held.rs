@@ -19,7 +19,7 @@ use super::control_args::{
 use super::control_context::{ControlContext, FACE};
 use super::debug;
 use super::error::{CliError, CliResult};
-use super::held_text;
+use super::held_text::{self, Extent};
 use super::line::TextLine;
 use super::out::{self, Out};
 use super::repl;
@@ -499,7 +499,9 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
         return out::answer(json!({ "pause": document }));
     }
     let shown = details::details(&pause, Around::default(), &read_disk);
-    context
-        .out
-        .text(&held_text::text(&shown, context.out.paint))
+    context.out.text(&held_text::text(
+        &shown,
+        Extent::WithInput,
+        context.out.paint,
+    ))
 }

@@ -10,8 +10,16 @@ use crate::render::{self, BLUE, BOLD, DIM, GREEN, Paint, RED, YELLOW};
 /// Maximum number of lines of a difference.
 const MAX_LINES: usize = 200;
 
+/// Extent of the text about a held call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The input is left out where its effect on files is shown.
+    Short,
+    WithInput,
+}
+
 /// Shows a held call with everything that a person decides by.
-pub fn text(details: &PauseDetails, paint: Paint) -> String {
+pub fn text(details: &PauseDetails, extent: Extent, paint: Paint) -> String {
     let pause = &details.pause;
     let mut text = String::new();
     let head = format!("{} {}", pause.id, render::clean(&pause.summary));
@@ -28,8 +36,10 @@ pub fn text(details: &PauseDetails, paint: Paint) -> String {
     for other in &details.others {
         writeln!(text, "  {}", paint.on(DIM, &render::clean(other))).ok();
     }
-    if let Some(unpredicted) = &details.unpredicted {
+    if details.unpredicted.is_some() || extent == Extent::WithInput {
         text.push_str(&input(&details.input, paint));
+    }
+    if let Some(unpredicted) = &details.unpredicted {
         writeln!(text, "  {}", paint.on(DIM, &unpredicted.reason)).ok();
         for path in unpredicted.paths.iter().filter_map(Text::plain) {
             writeln!(text, "  may concern {}", render::clean(path)).ok();

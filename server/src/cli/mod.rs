@@ -284,7 +284,8 @@ pub fn report(mut error: CliError, out: &Out) -> ExitCode {
     code
 }
 
-fn error_fields(error: &CliError) -> serde_json::Value {
+/// Returns an error as a field of a JSON document.
+pub fn error_fields(error: &CliError) -> serde_json::Value {
     json!({ "error": {
         "kind": error.kind.name(),
         "message": error.message,

@@ -111,9 +111,12 @@ impl Out {
         }
     }
 
-    /// Writes a confirmation, unless `-q` is given.
+    /// Writes a confirmation, unless `-q` or `--json` is given.
     pub fn remark(&self, text: &str) -> CliResult<()> {
-        if self.quiet { Ok(()) } else { self.text(text) }
+        if self.quiet || self.json {
+            return Ok(());
+        }
+        self.text(text)
     }
 
     /// Writes bytes to stdout. Without color they stay untouched: nothing needs to be stripped, and escape

@@ -1,6 +1,8 @@
 //! Decisions on held calls: the agent's answer, the files, and the history.
 
 use std::fs::File;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -405,4 +407,56 @@ fn a_watch_tells_only_news() {
     hook.answer();
     let second = watcher.next();
     assert_eq!(second["id"], "p3", "{second:#}");
+}
+
+/// A script drives `debug`: it writes keys, and reads a JSON document per line. The end of its stdin ends it, also while no
+/// call is held.
+#[test]
+fn a_script_debugs() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut command = world.backstitch();
+    command.args(["debug", "--json"]);
+    let mut debugger = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut keys = debugger.stdin.take().expect("a pipe");
+    let mut lines = BufReader::new(debugger.stdout.take().expect("a pipe")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("a line").expect("text");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
+    let input = edit(&world, FILE, "one", "1");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    let shown = next();
+    assert_eq!(shown["pause"]["id"], "p1", "{shown:#}");
+    assert_eq!(shown["predicted"][0]["path"], FILE, "{shown:#}");
+    writeln!(keys, "nonsense\nd use the helper").expect("written");
+    assert_eq!(next()["error"]["message"], "`nonsense` is not a key here");
+    let decided = next();
+    assert_eq!(decided["pause"]["decidedBy"], "cli", "{decided:#}");
+    assert_eq!(reason(&hook.answer()), "use the helper");
+    drop(keys);
+    assert!(debugger.wait().expect("it ends").success());
+}
+
+/// `inspect` shows the input, too, as a person reads it.
+#[test]
+fn inspect_shows_the_input() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut watcher = Watcher::start(&world);
+    let input = edit(&world, FILE, "one", "1");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    watcher.until("held");
+    let shown = world.ok(["inspect"]).stdout;
+    assert!(shown.contains("  old_string one\n"), "{shown}");
+    assert!(shown.contains("  new_string 1\n"), "{shown}");
+    assert!(shown.contains("  +1\n"), "{shown}");
+    world.ok(["resume"]);
+    hook.answer();
 }
