@@ -46,6 +46,8 @@ struct BridgeState {
     holds: BTreeMap<PauseId, Hold>,
     /// Sessions whose inputs this program has evaluated, by pause.
     served: BTreeMap<PauseId, BTreeSet<String>>,
+    /// Decisions that the program refused, by pause. Polls of before count no more: the program polls anew.
+    refusals: BTreeMap<PauseId, u64>,
 }
 
 #[derive(Clone)]
@@ -127,6 +129,15 @@ struct Poll {
     pause: String,
     #[serde(default)]
     wait_ms: u64,
+    /// The program says if it could evaluate the expressions of a decision, which is open until then.
+    #[serde(default)]
+    confirms: bool,
+}
+
+#[derive(Deserialize)]
+struct PauseRefuse {
+    pause: String,
+    error: String,
 }
 
 #[derive(Deserialize)]
@@ -269,6 +280,8 @@ impl BridgeShared {
             "call/end" => self.call_end(&read(params)?),
             "pause/open" => self.pause_open(&read(params)?),
             "pause/take" => self.pause_take(&read(params)?),
+            "pause/confirm" => self.pause_confirm(&read(params)?),
+            "pause/refuse" => self.pause_refuse(&read(params)?),
             "pause/withdraw" => self.pause_withdraw(&read(params)?),
             "pause/poll" => self.pause_poll(&read(params)?),
             "repl/poll" => self.repl_poll(&read(params)?),
@@ -574,18 +587,38 @@ impl BridgeShared {
         Ok(json!({ "pause": id.to_string(), "state": format!("{:?}", pause.state) }))
     }
 
-    /// Ends a pause that the program needs no more: its task was cancelled.
-    fn pause_withdraw(&self, withdrawn: &PauseParams) -> Outcome {
+    /// The program has evaluated the expressions of a decision, and goes on.
+    fn pause_confirm(&self, confirmed: &PauseParams) -> Outcome {
+        let pause = self.own_pause(&confirmed.pause)?;
+        if let Some(decision) = &pause.decision {
+            self.answered(pause.id, decision.outcome())?;
+        }
+        Ok(json!({}))
+    }
+
+    /// The program could not evaluate the expressions of a decision, and is held as before.
+    fn pause_refuse(&self, refused: &PauseRefuse) -> Outcome {
+        let pause = self.own_pause(&refused.pause)?;
+        *locked(&self.state).refusals.entry(pause.id).or_default() += 1;
+        let is_held = locked(&self.control).refuse_decision(pause.id, &refused.error)?;
+        Ok(json!({ "held": is_held }))
+    }
+
+    /// Finds a pause of this program.
+    fn own_pause(&self, name: &str) -> Result<Pause, Refusal> {
         let program = self.program()?;
-        let id = pause_id(&withdrawn.pause)?;
-        let control = locked(&self.control);
+        let id = pause_id(name)?;
         let is_its_own = |there: &Pause| {
             (&there.call.agent, &there.call.session) == (&program.language, &program.session)
         };
-        control
-            .pause(id)?
-            .filter(is_its_own)
-            .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
+        let pause = locked(&self.control).pause(id)?.filter(is_its_own);
+        Ok(pause.ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?)
+    }
+
+    /// Ends a pause that the program needs no more: its task was cancelled.
+    fn pause_withdraw(&self, withdrawn: &PauseParams) -> Outcome {
+        let id = self.own_pause(&withdrawn.pause)?.id;
+        let control = locked(&self.control);
         let ended = control.end_pause(id, PauseState::Ended, Some(PauseOutcome::Ended))?;
         drop(control);
         self.forget(id);
@@ -604,7 +637,9 @@ impl BridgeShared {
                 .pause(id)?
                 .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
             if let Some(decision) = &pause.decision {
-                self.answered(id, decision.outcome())?;
+                if !(poll.confirms && decision.is_evaluated()) {
+                    self.answered(id, decision.outcome())?;
+                }
                 return Ok(json!({ "action": action(decision) }));
             }
             if pause.state != PauseState::Held {
@@ -638,6 +673,7 @@ impl BridgeShared {
     fn forget(&self, id: PauseId) {
         let mut state = locked(&self.state);
         state.holds.remove(&id);
+        state.refusals.remove(&id);
         if let Some(sessions) = state.served.remove(&id) {
             for session in sessions {
                 rpc::notify("repl/closed", &json!({ "session": session }));
@@ -651,9 +687,15 @@ impl BridgeShared {
         let control = Control::open_for_hook(&self.workspace)?;
         let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
         let until = Instant::now() + wait;
+        let refusals = || locked(&self.state).refusals.get(&id).copied();
+        let at_begin = refusals();
         loop {
             self.tell_closed(&control, id)?;
             if let Some(request) = control.take_eval(id)? {
+                if refusals() != at_begin {
+                    control.untake_evals(id)?;
+                    return Ok(json!({ "evalId": null }));
+                }
                 let mut state = locked(&self.state);
                 let served = state.served.entry(id).or_default();
                 served.insert(request.session.clone());
@@ -669,7 +711,7 @@ impl BridgeShared {
             let pause = control
                 .pause(id)?
                 .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
-            if left.is_zero() || pause.state != PauseState::Held {
+            if left.is_zero() || pause.state != PauseState::Held || refusals() != at_begin {
                 return Ok(json!({ "evalId": null }));
             }
             std::thread::sleep(left.min(LOOK));

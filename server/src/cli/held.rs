@@ -3,8 +3,9 @@
 use std::io::Read as _;
 use std::time::Duration;
 
+use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Decided, LONGER, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -227,7 +228,9 @@ fn carry_out(
 ) -> CliResult<()> {
     let control = context.required()?;
     let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
-    let decided = control.decide(pause.id, decision, until.as_ref(), FACE)?;
+    let limit = Config::of(&context.workspace).eval_timeout() + LONGER;
+    let face = (FACE, limit);
+    let decided = control.decide_evaluated(pause.id, decision, until.as_ref(), face)?;
     say(context, pause, &decided, step)
 }
 

@@ -101,6 +101,22 @@ bs.off();
     world.ok(["resume"]);
     watcher.until("held");
     assert_eq!(outputs(&world, "p2", &["args"])[0]["output"], "[ 3, 4 ]");
+    // an expression that fails, and an argument that is not there: the program is held as before
+    for (input, why) in [
+        (
+            "{\"0\": \"nope + 1\"}",
+            "ReferenceError: nope is not defined",
+        ),
+        ("{\"z\": \"1\"}", "has no argument `z`"),
+        ("{\"0\": \"1 +\"}", "SyntaxError"),
+    ] {
+        world.write("args.json", input);
+        let refused = world.run(["resume", "--input", "args.json"]).expect_code(1);
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    let refused = world.run(["skip", "--value", "null.x"]).expect_code(1);
+    assert!(refused.stderr.contains("TypeError"), "{refused}");
+    assert_eq!(outputs(&world, "p2", &["args"])[0]["output"], "[ 3, 4 ]");
     world.write("args.json", "{\"0\": \"args[1] * 10\"}");
     world.ok(["resume", "--input", "args.json"]);
     watcher.until("held");

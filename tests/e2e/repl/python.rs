@@ -324,6 +324,33 @@ for n in range(6):
         (Some("__main__.plan"), Some("before"))
     );
     assert_eq!(output(&world, "p1", "x, y, n"), "(1, 10, 1)");
+    // an expression that fails, and a parameter that is not there: the program is held as before, with its REPLs
+    let session = world.json(["repl", "list"])["sessions"][0]["id"].clone();
+    for (input, why) in [
+        (
+            "{\"x\": \"nope + 1\"}",
+            "NameError: name 'nope' is not defined",
+        ),
+        ("{\"z\": \"1\"}", "has no parameter `z`"),
+        ("{\"7\": \"1\"}", "has no number 7"),
+        ("{\"x\": \"1 +\"}", "SyntaxError"),
+    ] {
+        world.write("args.json", input);
+        let refused = world.run(["resume", "--input", "args.json"]).expect_code(1);
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert!(refused.stderr.contains("held as before"), "{refused}");
+    }
+    let refused = world.run(["skip", "--value", "1/0"]).expect_code(1);
+    assert!(refused.stderr.contains("ZeroDivisionError"), "{refused}");
+    let open = world.json(["pauses"]);
+    assert_eq!(open["pauses"][0]["state"], "held", "{open:#}");
+    assert_eq!(output(&world, "p1", "x"), "1");
+    let listed = world.json(["repl", "list"]);
+    let sessions = listed["sessions"].as_array().expect("sessions");
+    assert!(
+        sessions.iter().any(|one| one["id"] == session),
+        "{listed:#}"
+    );
     world.write("args.json", "{\"x\": \"n + 4\", \"y\": \"2\"}");
     world.ok(["resume", "--input", "args.json"]);
     assert_eq!(program.line(), "1 11");

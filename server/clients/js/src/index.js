@@ -23,6 +23,9 @@ class Raised extends Error {
   }
 }
 
+/** An expression of a decision has no value. */
+class Refused extends Error {}
+
 class BridgeLost extends Error {
   constructor(message) {
     super(message);
@@ -187,9 +190,15 @@ class Program {
     let given = args;
     if (began.pause) {
       const names = { args, self };
-      const action = this.held(began.pause, undefined, names);
+      const [action, made] = this.decided(began.pause, names, (action) => {
+        if (action.kind === "replace") return this.value(action.value, names);
+        const changed = [...args];
+        const changes = action.args?.args ?? action.args ?? {};
+        for (const [name, source] of Object.entries(changes)) changed[place(f, name)] = this.value(source, names);
+        return changed;
+      });
       if (action.kind === "skip" || action.kind === "replace") {
-        const value = action.kind === "skip" ? undefined : this.value(action.value, names);
+        const value = made;
         this.ended(began.call, name, "skipped", value);
         return value;
       }
@@ -197,11 +206,7 @@ class Program {
         this.ended(began.call, name, "raised", undefined, false);
         throw new Raised(action.error);
       }
-      if (action.kind === "modify") {
-        given = [...args];
-        const changes = action.args?.args ?? action.args ?? {};
-        for (const [name, source] of Object.entries(changes)) given[place(f, name)] = this.value(source, names);
-      }
+      if (action.kind === "modify") given = made;
     }
     const outer = this.parent;
     this.parent = began.call ?? outer;
@@ -218,8 +223,11 @@ class Program {
 
   after(call, name, outcome, result, args) {
     const pause = this.ended(call, name, outcome, result);
-    const action = pause ? this.held(pause, undefined, { args, result }) : { kind: "continue" };
-    if (action.kind === "replace") return this.value(action.value, { args, result });
+    const names = { args, result };
+    const [action, made] = pause
+      ? this.decided(pause, names, (action) => this.value(action.value, names))
+      : [{ kind: "continue" }];
+    if (action.kind === "replace") return made;
     if (action.kind === "raise") throw new Raised(action.error);
     if (outcome === "raised") throw result;
     return result;
@@ -240,6 +248,41 @@ class Program {
     if (action.kind === "raise") throw new Raised(action.error);
   }
 
+  /**
+   * Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions. One whose expressions
+   * fail is refused, and the pause goes on.
+   */
+  decided(pause, names, prepare) {
+    for (;;) {
+      const action = this.held(pause, undefined, names);
+      if (action.kind !== "replace" && action.kind !== "modify") return [action];
+      let made;
+      try {
+        made = prepare(action);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        const said = this.quietly(() => this.ask("pause/refuse", { pause, error: error.message }));
+        // nobody can decide anew
+        if (said === undefined) return [{ kind: "continue" }];
+        continue;
+      }
+      this.quietly(() => this.ask("pause/confirm", { pause }));
+      return [action, made];
+    }
+  }
+
+  /** Asks what a bridge may not know. */
+  quietly(act) {
+    return this.guarded(() => {
+      try {
+        return act();
+      } catch (error) {
+        if (error instanceof BridgeLost) throw error;
+        return undefined;
+      }
+    }, undefined);
+  }
+
   /** As `hold`. Without a bridge the program goes on, if it is to. */
   held(pause, evaluate, names) {
     return this.guarded(() => this.hold(pause, evaluate, names), { kind: "continue" });
@@ -247,7 +290,7 @@ class Program {
 
   /** Sleeps until there is an action, and evaluates what is asked meanwhile. */
   hold(pause, evaluate, names) {
-    const params = { pause, waitMs: WAIT };
+    const params = { pause, waitMs: WAIT, confirms: true };
     let action = this.send("pause/poll", params);
     let asks = this.send("repl/poll", params);
     for (;;) {
@@ -316,7 +359,7 @@ class Program {
       const all = { require, ...names };
       return new Function(...Object.keys(all), "$source", "return eval($source)")(...Object.values(all), wrapped(source));
     } catch (error) {
-      throw new Raised(errorText(error));
+      throw new Refused(error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${util.inspect(error)}`);
     } finally {
       this.isBusy = false;
     }
@@ -412,7 +455,7 @@ function place(f, name) {
   const text = Function.prototype.toString.call(f);
   const list = /^[^(]*\(([^)]*)\)/.exec(text)?.[1] ?? /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)?.[1] ?? "";
   const at = list.split(",").findIndex((each) => each.replace(/=[\s\S]*$/, "").trim() === name);
-  if (at < 0) throw new Raised(`the function has no argument \`${name}\`; its number names it, too`);
+  if (at < 0) throw new Refused(`the function has no argument \`${name}\`; its number names it, too`);
   return at;
 }
 

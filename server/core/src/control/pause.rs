@@ -207,6 +207,11 @@ impl PauseDecision {
         }
     }
 
+    /// True if a program evaluates expressions for it.
+    pub fn is_evaluated(&self) -> bool {
+        matches!(self, Self::Change { .. } | Self::Replace { .. })
+    }
+
     /// The outcome of a pause that is answered with it.
     pub fn outcome(&self) -> PauseOutcome {
         match self {

@@ -285,7 +285,10 @@ impl Control {
                 breakpoint::delete_steps(conn, &there.call.session)?;
                 insert_step(conn, &new)?;
             }
-            repl::close_all(conn, id, "its pause was decided")?;
+            // the program may refuse it, and stays held then
+            if !(there.is_program && decision.is_evaluated()) {
+                repl::close_all(conn, id, "its pause was decided")?;
+            }
             let args = json!({ "decision": decision, "step": step });
             let command = NewCommand {
                 face,

@@ -1,20 +1,45 @@
 //! Programs in the store: connections, watched calls and pauses.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 
 use super::Control;
+use super::breakpoint::StepUntil;
 use super::hold::Hold;
-use super::pause::{HeldCall, Pause, PauseId, PauseState};
+use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseState};
+use super::pauses::Decided;
 use super::process::ProcessId;
 use super::program::{
     FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
 };
+use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::{breakpoint, hit, pause, program};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hint::Hint;
 
 /// Time in which a process that was killed frees its locks.
 const DYING: Duration = Duration::from_secs(2);
+
+/// Interval at which the outcome of a decision is looked for.
+const LOOK: Duration = Duration::from_millis(5);
+/// Name of the row about a decision that a program refused.
+const REFUSED: &str = "refused";
+
+fn refused(args: &str) -> Error {
+    let args: Value = serde_json::from_str(args).unwrap_or_default();
+    let error = args["error"].as_str().unwrap_or_default();
+    // a traceback ends with the error itself
+    let last = error.lines().rfind(|line| !line.trim().is_empty());
+    Error::refused(
+        format!(
+            "the program cannot evaluate it: {}",
+            last.unwrap_or("it says no more")
+        ),
+        Hint::from("the program is held as before: correct the expression"),
+    )
+}
 
 impl Control {
     /// Notes a program. One that connects again keeps its number.
@@ -97,6 +122,58 @@ impl Control {
         call: &str,
     ) -> Result<Option<PauseId>> {
         pause::of_program(&self.conn, (language, program), call)
+    }
+
+    /// Takes a decision back whose expressions the program could not evaluate: it is held again. Returns false if the pause
+    /// is over.
+    pub fn refuse_decision(&self, id: PauseId, error: &str) -> Result<bool> {
+        self.write(|conn| {
+            if !pause::undecide(conn, id)? {
+                return Ok(false);
+            }
+            let args = json!({ "error": error });
+            let refusal = NewCommand {
+                face: "program",
+                agent: None,
+                session: None,
+                pause: Some(id.0),
+                name: REFUSED,
+                args: &args,
+            };
+            command::insert(conn, &refusal)?;
+            Ok(true)
+        })
+    }
+
+    /// Decides on a pause, and waits until its program has evaluated the expressions of the decision. Fails with the text of
+    /// the error if it could not: it is held as before. `limit`: the program evaluates on after it.
+    pub fn decide_evaluated(
+        &self,
+        id: PauseId,
+        decision: &PauseDecision,
+        step: Option<&StepUntil>,
+        (face, limit): (&str, Duration),
+    ) -> Result<Decided> {
+        let refusal = || command::newest(&self.conn, id.0, REFUSED);
+        let before = refusal()?.map(|(number, _)| number);
+        let decided = self.decide(id, decision, step, face)?;
+        if !decided.pause.is_program || !decided.decision.is_evaluated() {
+            return Ok(decided);
+        }
+        let until = Instant::now() + limit;
+        loop {
+            if let Some((number, args)) = refusal()?
+                && Some(number) != before
+            {
+                return Err(refused(&args));
+            }
+            let now = self.pause(id)?;
+            let is_under_way = now.is_some_and(|now| now.state == PauseState::Decided);
+            if !is_under_way || Instant::now() >= until {
+                return Ok(decided);
+            }
+            std::thread::sleep(LOOK);
+        }
     }
 
     /// Takes a program's pause over from a bridge that died. None: it is over, or another bridge has it.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
+    Control, Decided, LONGER, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
 };
 use backstitch_core::{Engine, LogFilter};
 use backstitch_protocol::{
@@ -151,8 +152,10 @@ async fn decide(
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
+    let workspace = handle.workspace().clone();
     let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, step.as_ref(), &face)
+        let limit = Config::of(&workspace).eval_timeout() + LONGER;
+        control.decide_evaluated(id, &decision, step.as_ref(), (&face, limit))
     });
     let decided = decided
         .await?

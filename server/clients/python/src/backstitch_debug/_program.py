@@ -16,7 +16,7 @@ from typing import Any, Awaitable, Callable, Dict, List, Optional, Set
 
 from . import _values
 from ._bridge import Bridge, BridgeError, BridgeLost, find
-from ._evaluate import Evaluation, Namespace, evaluate, stack
+from ._evaluate import Evaluation, Namespace, stack
 
 #: Milliseconds of a poll. A shorter one only costs messages.
 WAIT_MS = 20_000
@@ -28,6 +28,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 class Raised(RuntimeError):
     """Somebody had a paused call raise this."""
+
+
+class Refused(Exception):
+    """An expression of a decision has no value."""
 
 
 class Withdrawn(Exception):
@@ -274,8 +278,58 @@ class Program:
             at.leave()
             self.thread.is_busy = False
 
+    def decided(
+        self,
+        pause: str,
+        frame: types.FrameType,
+        extra: Dict[str, Any],
+        cancellation: Optional[Cancellation],
+        prepare: Callable[[Dict[str, Any]], Any],
+    ) -> Any:
+        """Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions. One whose
+        expressions fail is refused, and the pause goes on."""
+        while True:
+            action = self.wait(pause, frame, extra, cancellation)
+            if action.get("kind") not in ("replace", "modify"):
+                return action, None
+            try:
+                made = prepare(action)
+            except Refused as error:
+                try:
+                    said = self.ask("pause/refuse", {"pause": pause, "error": str(error)})
+                except BridgeError:
+                    said = None
+                if said is None:
+                    # nobody can decide anew
+                    return {"kind": "continue"}, None
+                continue
+            try:
+                self.ask("pause/confirm", {"pause": pause})
+            except BridgeError:
+                # its bridge has none
+                pass
+            return action, made
+
+    def value(self, source: Any, frame: types.FrameType, extra: Dict[str, Any]) -> Any:
+        """The value of an expression at a place, as a REPL there has it. What is no text is itself."""
+        if not isinstance(source, str):
+            return source
+        at = _Place(frame, extra)
+        try:
+            running = at.start(source, Namespace(), self.mark_busy, 0)
+            if running is None or not running.is_over.wait(self.timeout):
+                raise Refused(f"TimeoutError: no end within {self.timeout:g} s")
+            answer = running.answer
+            if answer is None:
+                raise Refused("the evaluation ended without a value")
+            if answer.error is not None:
+                raise Refused(answer.error)
+            return answer.value
+        finally:
+            at.leave()
+
     def _wait_on(self, bridge: Bridge, pause: str, at: "_Place", news: Any) -> Dict[str, Any]:
-        params = {"pause": pause, "waitMs": WAIT_MS}
+        params = {"pause": pause, "waitMs": WAIT_MS, "confirms": True}
 
         def poll(method: str) -> None:
             bridge.send(method, params, lambda reply: news.put((bridge, method, reply)))
@@ -478,13 +532,13 @@ class _Watched:
         pause = began.get("pause")
         if pause is None:
             return False
-        action = self.program.wait(pause, self.frame, self._bound(), self.cancellation)
+        action, made = self.program.decided(pause, self.frame, self._bound(), self.cancellation, self._prepared)
         kind = action.get("kind")
         if kind == "skip":
             self._end("skipped", None)
             return True
         if kind == "replace":
-            self.result = self._value(action.get("value", "None"))
+            self.result = made
             self._end("skipped", self.result)
             return True
         if kind == "raise":
@@ -494,7 +548,7 @@ class _Watched:
             self._end("raised", None, ran=False)
             return True
         if kind == "modify":
-            self._modify(action.get("args") or {})
+            self.args, self.kwargs = made
         return False
 
     def _bound(self) -> Dict[str, Any]:
@@ -506,38 +560,55 @@ class _Watched:
         except (ValueError, TypeError):
             return dict(self.kwargs)
 
-    def _value(self, source: Any, result: Any = None) -> Any:
-        """The value of an expression at the call. What is no text is itself."""
-        if not isinstance(source, str):
-            return source
-        extra = {**self._bound(), "result": result}
-        answer = self._quietly(lambda: evaluate(source, Namespace(), self.frame, extra))
-        if answer.error is not None:
-            raise Raised(answer.error)
-        return answer.value
+    def _prepared(self, action: Dict[str, Any]) -> Any:
+        """The value, or the arguments, that an action before the call asks for."""
+        if action.get("kind") == "replace":
+            return self.program.value(action.get("value", "None"), self.frame, self._bound())
+        return self._modified(action.get("args") or {})
 
-    def _modify(self, changes: Any) -> None:
+    def _modified(self, changes: Any) -> Any:
         changes = changes.get("args", changes) if isinstance(changes, dict) else {}
+        args, kwargs = list(self.args), dict(self.kwargs)
         for name, source in changes.items():
-            value = self._value(source)
-            if name.isdigit() and int(name) < len(self.args):
-                self.args[int(name)] = value
-            elif name in self.kwargs:
-                self.kwargs[name] = value
+            at = int(name) if name.isdigit() else self._position(name)
+            if name.isdigit() and at is not None and at >= len(args):
+                raise Refused(f"{self.name} was called with {len(args)} positional arguments, and has no number {at}")
+            if at is None and not self._takes(name):
+                raise Refused(f"{self.name} has no parameter `{name}`; its parameters are {self._parameters()}")
+            value = self.program.value(source, self.frame, self._bound())
+            if name in kwargs or at is None or at >= len(args):
+                kwargs[name] = value
             else:
-                at = self._position(name)
-                if at is None or at >= len(self.args):
-                    self.kwargs[name] = value
-                else:
-                    self.args[at] = value
+                args[at] = value
+        return args, kwargs
 
-    def _position(self, name: str) -> Optional[int]:
+    def _signature(self) -> Any:
         import inspect
 
         try:
-            return list(inspect.signature(self.function).parameters).index(name)
+            return inspect.signature(self.function).parameters
         except (ValueError, TypeError):
             return None
+
+    def _takes(self, name: str) -> bool:
+        """True if the call can have an argument of this name. Of a function without a signature nobody knows."""
+        parameters = self._signature()
+        if parameters is None:
+            return True
+        return name in self.kwargs or any(each.kind == each.VAR_KEYWORD for each in parameters.values())
+
+    def _parameters(self) -> str:
+        return ", ".join(f"`{name}`" for name in self._signature() or ()) or "none"
+
+    def _position(self, name: str) -> Optional[int]:
+        """Place of a parameter that can be given by it. None: it has none."""
+        parameters = self._signature()
+        if parameters is None or name not in parameters:
+            return None
+        each = parameters[name]
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            return None
+        return list(parameters).index(name)
 
     def _end(self, outcome: str, result: Any, ran: bool = True) -> Optional[str]:
         if self.call is None:
@@ -562,10 +633,11 @@ class _Watched:
         pause = self._end("returned", result)
         if pause is None:
             return result
-        action = self.program.wait(pause, self.frame, {**self._bound(), "result": result}, self.cancellation)
+        extra = {**self._bound(), "result": result}
+        action, made = self.program.decided(pause, self.frame, extra, self.cancellation, self._after(extra))
         kind = action.get("kind")
         if kind == "replace":
-            return self._value(action.get("value", "None"), result)
+            return made
         if kind == "raise":
             raise Raised(action.get("error") or "raised at a pause")
         return result
@@ -573,11 +645,14 @@ class _Watched:
     def fails(self, error: BaseException) -> Any:
         pause = self._end("raised", error)
         if pause is not None:
-            action = self.program.wait(pause, self.frame, {**self._bound(), "error": error}, self.cancellation)
+            extra = {**self._bound(), "error": error}
+            action, made = self.program.decided(pause, self.frame, extra, self.cancellation, self._after(extra))
             if action.get("kind") == "replace":
-                return self._value(action.get("value", "None"))
+                return made
             if action.get("kind") == "raise":
                 raise Raised(action.get("error") or "raised at a pause") from error
         raise error
 
-
+    def _after(self, extra: Dict[str, Any]) -> Callable[[Dict[str, Any]], Any]:
+        """The value that an action after the call asks for."""
+        return lambda action: self.program.value(action.get("value", "None"), self.frame, extra)

@@ -1,6 +1,6 @@
 //! Table `command`: each command given to a session.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
 use crate::error::Result;
@@ -31,6 +31,16 @@ pub(crate) fn insert(conn: &Connection, new: &NewCommand<'_>) -> Result<()> {
         new.args.to_string()
     ])?;
     Ok(())
+}
+
+/// Returns the number and the arguments of the newest command of this name about a pause.
+pub(crate) fn newest(conn: &Connection, pause: i64, name: &str) -> Result<Option<(i64, String)>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT id, args FROM command WHERE pause = ?1 AND name = ?2 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row(params![pause, name], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
 }
 
 /// Removes commands before a time.

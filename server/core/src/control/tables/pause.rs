@@ -444,6 +444,17 @@ pub(crate) fn decide(
     Ok(changes > 0)
 }
 
+/// Takes a decision back that nobody has carried out. Returns false if the pause is over.
+pub(crate) fn undecide(conn: &Connection, id: PauseId) -> Result<bool> {
+    let changes = conn
+        .prepare_cached(
+            "UPDATE pause SET decision = NULL, decided_by = NULL, decided = NULL, state = 'held'
+             WHERE id = ?1 AND state = 'decided'",
+        )?
+        .execute([id.0])?;
+    Ok(changes > 0)
+}
+
 /// Ends a pause that is in one of the open states. Returns false if it is not any more.
 pub(crate) fn end(
     conn: &Connection,
