@@ -1565,6 +1565,16 @@ export interface ShowTimelineResult {
   checkpoints: Checkpoint[];
 }
 
+export interface SkipParams {
+  pause?: string | null;
+  /** The result of a program's call, as an expression in its language. The default is none. After a call, the result that it has from here on. One that fails is refused, and the program stays held. */
+  value?: string | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 /** A frame of a paused program's stack. */
 export interface SourceFrame {
   name: string;
@@ -1906,7 +1916,7 @@ export interface Commands {
   /** Step to the Next Call */
   "backstitch.step": { params: StepParams; result: DecisionResult | CommandFailed };
   /** Skip the Held Call */
-  "backstitch.skip": { params: HeldParams; result: DecisionResult | CommandFailed };
+  "backstitch.skip": { params: SkipParams; result: DecisionResult | CommandFailed };
   /** Deny the Held Call… */
   "backstitch.deny": { params: RefuseParams; result: DecisionResult | CommandFailed };
   /** Stop the Agent's Turn */

@@ -396,11 +396,23 @@ function M.step(client, how, name)
   decide(client, 'step', pick(client, name), { how = how })
 end
 
+--- Skips a call. Asks for the result that a program's call has instead.
 ---@async
 ---@param client vim.lsp.Client
 ---@param name? string
 function M.skip(client, name)
-  decide(client, 'skip', pick(client, name))
+  local pause = pick(client, name)
+  local value
+  if vim.list_contains(pause.can, 'replace') then
+    value = task.await(function(back)
+      local prompt = ('Result of %s, as an expression; may be empty: '):format(summary(pause))
+      vim.ui.input({ prompt = prompt }, vim.schedule_wrap(back))
+    end)
+    if value == nil then
+      error(task.CALLED_OFF, 0)
+    end
+  end
+  decide(client, 'skip', pause, { value = value })
 end
 
 --- Refuses a call, or ends its turn. Asks for the reason.

@@ -1042,6 +1042,12 @@
 ---@class backstitch.ShowTimelineResult
 ---@field checkpoints backstitch.Checkpoint[]
 
+---@class backstitch.SkipParams
+---@field pause? string|nil
+---@field value? string|nil The result of a program's call, as an expression in its language. The default is none. After a call, the result that it has from here on. One that fails is refused, and the program stays held.
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---A frame of a paused program's stack.
 ---@class backstitch.SourceFrame
 ---@field name string
@@ -1263,7 +1269,7 @@
 ---@field ["backstitch.pause"] { params: backstitch.PauseParams, result: backstitch.BreakpointResult|backstitch.CommandFailed }
 ---@field ["backstitch.resume"] { params: backstitch.ResumeParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
 ---@field ["backstitch.step"] { params: backstitch.StepParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
----@field ["backstitch.skip"] { params: backstitch.HeldParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
+---@field ["backstitch.skip"] { params: backstitch.SkipParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
 ---@field ["backstitch.deny"] { params: backstitch.RefuseParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
 ---@field ["backstitch.stop"] { params: backstitch.RefuseParams, result: backstitch.DecisionResult|backstitch.CommandFailed }
 ---@field ["backstitch.inject"] { params: backstitch.InjectParams, result: backstitch.InjectResult|backstitch.CommandFailed }

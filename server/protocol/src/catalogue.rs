@@ -20,10 +20,10 @@ use crate::{
     ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult, ReplOutput,
     ReplShowParams, ReplShowResult, ReplStartParams, ReplStartResult, RestoreResult, ResumeParams,
     RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
-    ShowTimelineParams, ShowTimelineResult, StackParams, StackResult, Status, StepParams,
-    SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams, TimelineResult,
-    ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams, TurnResult, UndoParams,
-    Where,
+    ShowTimelineParams, ShowTimelineResult, SkipParams, StackParams, StackResult, Status,
+    StepParams, SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams,
+    TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams,
+    TurnResult, UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -285,7 +285,7 @@ commands! {
     Pause(PauseParams) -> BreakpointResult = "backstitch.pause", "Pause the Agent at its Next Call";
     Resume(ResumeParams) -> DecisionResult = "backstitch.resume", "Continue the Held Call";
     Step(StepParams) -> DecisionResult = "backstitch.step", "Step to the Next Call";
-    Skip(HeldParams) -> DecisionResult = "backstitch.skip", "Skip the Held Call";
+    Skip(SkipParams) -> DecisionResult = "backstitch.skip", "Skip the Held Call";
     Deny(RefuseParams) -> DecisionResult = "backstitch.deny", "Deny the Held Call…";
     Stop(RefuseParams) -> DecisionResult = "backstitch.stop", "Stop the Agent's Turn";
     Inject(InjectParams) -> InjectResult = "backstitch.inject", "Tell the Agent…";

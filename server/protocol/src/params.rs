@@ -479,6 +479,13 @@ params! {
         pub pause: Option<Name>,
     }
 
+    pub struct SkipParams in workspace [] {
+        pub pause: Option<Name>,
+        /// The result of a program's call, as an expression in its language. The default is none. After a call, the result that
+        /// it has from here on. One that fails is refused, and the program stays held.
+        pub value: Option<String>,
+    }
+
     pub struct RefuseParams in workspace [] {
         pub pause: Option<Name>,
         /// Reason for the model.

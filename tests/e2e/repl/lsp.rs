@@ -162,3 +162,41 @@ bs.on()
 seen = []
 bs.pause("here")
 "#;
+
+/// An editor skips a program's call with a result. One that fails is refused, and the call stays held, with its REPL.
+#[test]
+fn a_result_is_given_over_lsp() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["breakpoint", "add", "function", "plan"]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let source = r"
+import backstitch_debug as bs
+bs.on()
+def plan(x): return x
+print(bs.call(plan, 3))
+";
+    let mut program = Program::start(&world, source);
+    client.until(|client| {
+        let mut notified = client.notified.iter();
+        notified.any(|(name, _)| name == "backstitch/didPause")
+    });
+    let started = client.ok("backstitch/repl/start", json!({ "pause": "p1" }));
+    let session = started["session"]["id"].clone();
+    let skip = |value: &str| json!({ "command": "backstitch.skip", "arguments": [{ "pause": "p1", "value": value }] });
+    let refused = client.fails("workspace/executeCommand", skip("x / 0"));
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert!(message.contains("ZeroDivisionError"), "{refused:#}");
+    let evaluated = client.ok(
+        "backstitch/repl/eval",
+        json!({ "session": session, "input": "x" }),
+    );
+    assert_eq!(evaluated["entry"]["output"], "3");
+    let given = json!({ "pause": "p1", "value": "x * 14" });
+    client.command("backstitch.skip", given);
+    assert_eq!(program.line(), "42");
+    assert_eq!(program.end().0, 0);
+    client.leave();
+}

@@ -72,7 +72,16 @@ export class Decisions {
   async skip(argument: unknown): Promise<unknown> {
     const pause = await this.call(argument);
     if (pause === undefined) return undefined;
-    const done = await this.ctx.execute("backstitch.skip", this.about(pause));
+    let value: string | null = null;
+    if (pause.can.includes("replace")) {
+      const typed = await vscode.window.showInputBox({
+        title: vscode.l10n.t("Skip {0}", pause.summary),
+        prompt: vscode.l10n.t("Result of the call, as an expression of the program; may be empty"),
+      });
+      if (typed === undefined) return undefined;
+      value = typed;
+    }
+    const done = await this.ctx.execute("backstitch.skip", { ...this.about(pause), value });
     await this.close(pause);
     return done;
   }

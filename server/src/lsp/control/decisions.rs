@@ -10,7 +10,7 @@ use backstitch_core::{Engine, LogFilter};
 use backstitch_protocol::{
     BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
     InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
-    PredictParams, PredictResult, RefuseParams, ResumeParams, StepParams,
+    PredictParams, PredictResult, RefuseParams, ResumeParams, SkipParams, StepParams,
 };
 use tower_lsp::gen_lsp_types::MessageType;
 
@@ -214,10 +214,14 @@ pub async fn step(
 pub async fn skip(
     server: &ServerState,
     handle: &WorkspaceHandle,
-    params: HeldParams,
+    params: SkipParams,
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
-    decide(server, handle, &pause, PauseDecision::Skip, None).await
+    let value = params.value.filter(|value| !value.trim().is_empty());
+    let decision = value.map_or(PauseDecision::Skip, |value| PauseDecision::Replace {
+        value,
+    });
+    decide(server, handle, &pause, decision, None).await
 }
 
 pub async fn deny(
