@@ -15,6 +15,9 @@ use crate::to_protocol;
 const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn of each session with an event in the last \
      12 hours and restores with the edits that they moved remain, each with its whole turn, and one checkpoint between each of them";
 
+/// Part of the size of the store that transcripts and values of REPLs may take: a tenth.
+const REPL_SHARE: u64 = 10;
+
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     if options.if_due && !context.engine.retention().gc_is_due()? {
         return Ok(());
@@ -35,8 +38,8 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.engine.retention_mut().gc(limits, &mut progress)?
     };
     drop(progress);
-    if let (Some(control), Some(days), false) = (context.control()?, limits.days, options.dry_run) {
-        control.gc(days)?;
+    if let (Some(control), false) = (context.control()?, options.dry_run) {
+        control.gc(limits.days, limits.bytes.map(|bytes| bytes / REPL_SHARE))?;
     }
     if options.if_due {
         return Ok(context.engine.retention().gc_was_done()?);

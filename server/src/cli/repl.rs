@@ -159,10 +159,14 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
         before: options.before.clone(),
         ..ReplFilter::default()
     };
-    let (sessions, more) = match context.existing()? {
+    let control = context.existing()?;
+    let (sessions, more) = match &control {
         Some(control) => control.repls(&filter)?,
         None => (Vec::new(), false),
     };
+    if sessions.is_empty() {
+        is_known(control.as_ref(), &filter)?;
+    }
     if context.out.json {
         let sessions: Vec<_> = sessions.iter().map(view::session).collect();
         return out::answer(json!({ "sessions": sessions, "more": more }));
@@ -202,6 +206,29 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
     Ok(())
 }
 
+/// Fails if the pause or the session that a list is about does not exist.
+fn is_known(control: Option<&Control>, filter: &ReplFilter) -> CliResult<()> {
+    if let Some(pause) = filter.pause {
+        let there = control.map(|control| control.pause(pause)).transpose()?;
+        if there.flatten().is_none() {
+            return Err(CliError::not_found(format!("there is no pause {pause}"))
+                .hint("`backstitch pauses --all` lists them"));
+        }
+    }
+    if let Some(id) = &filter.before {
+        let there = control.map(|control| control.repl(id)).transpose()?;
+        if there.flatten().is_none() {
+            return Err(unknown_session(id));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_session(id: &str) -> CliError {
+    CliError::not_found(format!("there is no REPL session `{}`", render::clean(id)))
+        .hint("`backstitch repl list` has them")
+}
+
 fn time(typed: Option<&str>, end: End) -> CliResult<Option<i64>> {
     let now = backstitch_core::control::now();
     let zone = jiff::tz::TimeZone::system();
@@ -218,10 +245,7 @@ fn pause_number(typed: &str) -> CliResult<PauseId> {
 }
 
 fn show(context: &ControlContext, id: &str) -> CliResult<()> {
-    let unknown = || {
-        CliError::not_found(format!("there is no REPL session `{}`", render::clean(id)))
-            .hint("`backstitch repl list` has them")
-    };
+    let unknown = || unknown_session(id);
     let control = context.existing()?.ok_or_else(unknown)?;
     let session = control.repl(id)?.ok_or_else(unknown)?;
     let entries = control.transcript(id, 0, ALL)?;

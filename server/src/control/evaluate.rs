@@ -6,17 +6,19 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, EvalAnswer, EvalRequest, Pause, PauseId};
+use backstitch_core::control::{Control, EvalAnswer, EvalRequest, Pause, PauseId, descendants};
 use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::condition;
 use super::details::{self, Around};
+use super::mask::{mask, secret_values};
 use super::predict::read_disk;
 use crate::to_protocol;
 
@@ -24,6 +26,10 @@ use crate::to_protocol;
 pub const WORD: &str = "eval";
 /// Address space of an evaluation in bytes. A thread reserves a stack of 512 MiB.
 const MEMORY: u64 = 2 << 30;
+/// Memory that each process of a command may write to, in bytes.
+const COMMAND_MEMORY: u64 = 4 << 30;
+/// Time before the end of an evaluation at which a command is stopped, so that its output is kept.
+const MARGIN: Duration = Duration::from_millis(300);
 /// Bytes of the output of a command that are kept.
 const MAX_PRINTED: usize = 1 << 20;
 /// Number of checkpoints that an expression sees.
@@ -73,6 +79,8 @@ pub struct Evaluation {
     child: Child,
     answer: std::sync::mpsc::Receiver<Vec<u8>>,
     until: Instant,
+    /// What it has started in the background on purpose goes on.
+    is_answered: bool,
 }
 
 impl Evaluation {
@@ -91,6 +99,7 @@ impl Evaluation {
                 child,
                 answer,
                 until: Instant::now() + time,
+                is_answered: false,
             }),
             Err(error) => {
                 let answer = failed(format!("the evaluation could not be started: {error}"));
@@ -104,15 +113,14 @@ impl Evaluation {
     pub fn go_on(mut self, control: &Control) -> Option<Self> {
         if let Ok(bytes) = self.answer.try_recv() {
             let answer = self.read(control, &bytes);
+            self.is_answered = answer.error.is_none();
             let _ = control.answer_eval(self.request.id, &answer);
             return None;
         }
         if Instant::now() >= self.until {
             self.end();
-            let seconds = self.request.timeout / 1000;
-            let answer = failed(format!(
-                "it did not end within {seconds} s, and was stopped"
-            ));
+            let time = u64::try_from(self.request.timeout).unwrap_or(0);
+            let answer = failed(stopped(Duration::from_millis(time)));
             let _ = control.answer_eval(self.request.id, &answer);
             return None;
         }
@@ -154,6 +162,11 @@ impl Evaluation {
 
     /// Kills the child and everything that it has started.
     fn end(&mut self) {
+        kill_descendants(self.child.id());
+        self.end_group();
+    }
+
+    fn end_group(&mut self) {
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -164,8 +177,29 @@ impl Evaluation {
 
 impl Drop for Evaluation {
     fn drop(&mut self) {
-        self.end();
+        if self.is_answered {
+            self.end_group();
+        } else {
+            self.end();
+        }
     }
+}
+
+/// Kills all that a child has started, also what left its process group: it is the reaper of that.
+fn kill_descendants(child: u32) {
+    for pid in descendants(child) {
+        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// The error of an input that took too long.
+fn stopped(time: Duration) -> String {
+    format!(
+        "it did not end within {} s, and was stopped",
+        time.as_secs()
+    )
 }
 
 fn failed(error: String) -> EvalAnswer {
@@ -334,7 +368,11 @@ impl EvaluationJob {
             let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             return self.own(word, rest.trim());
         }
-        self.jq(&self.expression, &self.document)
+        // as CI writes expressions; a shell would run it
+        let inner = typed
+            .strip_prefix("${{")
+            .and_then(|rest| rest.strip_suffix("}}"));
+        self.jq(inner.unwrap_or(&self.expression), &self.document)
     }
 
     fn time(&self) -> Duration {
@@ -367,19 +405,42 @@ impl EvaluationJob {
                 ..Evaluated::default()
             };
         }
-        let output = run_in_shell(&self.shell, command, &self.cwd);
-        match output {
-            Ok((stdout, status)) => Evaluated {
-                result: match status.code() {
-                    Some(0) => String::new(),
-                    _ => status.to_string(),
-                },
-                stdout,
-                ..Evaluated::default()
-            },
-            Err(error) => Evaluated {
-                error: Some(format!("{}: {error}", self.shell)),
-                ..Evaluated::default()
+        let limit = Rlimit {
+            current: Some(COMMAND_MEMORY),
+            maximum: Some(COMMAND_MEMORY),
+        };
+        // it is inherited; address space may be reserved without use, as by Node
+        let _ = setrlimit(Resource::Data, limit);
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let time = self.time();
+        let limit = time.saturating_sub(MARGIN.min(time / 4));
+        let ran = run_in_shell(&self.shell, command, &self.cwd, limit);
+        let (printed, status) = match ran {
+            Ok(ran) => ran,
+            Err(error) => {
+                return Evaluated {
+                    error: Some(format!("{}: {error}", self.shell)),
+                    ..Evaluated::default()
+                };
+            }
+        };
+        let done = Evaluated {
+            stdout: mask(&printed, &secret_values()),
+            ..Evaluated::default()
+        };
+        match status {
+            None => {
+                kill_descendants(std::process::id());
+                Evaluated {
+                    error: Some(stopped(time)),
+                    ..done
+                }
+            }
+            Some(status) if status.code() == Some(0) => done,
+            Some(status) => Evaluated {
+                result: status.to_string(),
+                ..done
             },
         }
     }
@@ -441,12 +502,14 @@ impl EvaluationJob {
     }
 }
 
-/// Runs a command. Returns what it printed, both streams in one, and its end.
+/// Runs a command for a limited time. Returns what it printed, both streams in one, and its end. None: it goes on.
 fn run_in_shell(
     shell: &str,
     command: &str,
     cwd: &Path,
-) -> std::io::Result<(String, std::process::ExitStatus)> {
+    limit: Duration,
+) -> std::io::Result<(String, Option<std::process::ExitStatus>)> {
+    let until = Instant::now() + limit;
     let (mut reader, writer) = std::io::pipe()?;
     let mut started = Command::new(shell)
         .args(["-c", command])
@@ -455,19 +518,29 @@ fn run_in_shell(
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .spawn()?;
-    let mut printed = Vec::new();
-    let mut chunk = [0; 8192];
-    let mut left_out = 0;
-    loop {
-        let count = reader.read(&mut chunk)?;
-        if count == 0 {
-            break;
+    let (sender, chunks) = std::sync::mpsc::sync_channel(4);
+    std::thread::spawn(move || {
+        let mut chunk = [0; 8192];
+        while let Ok(count @ 1..) = reader.read(&mut chunk) {
+            if sender.send(chunk[..count].to_vec()).is_err() {
+                return;
+            }
         }
-        let room = MAX_PRINTED.saturating_sub(printed.len()).min(count);
-        printed.extend_from_slice(&chunk[..room]);
-        left_out += count - room;
-    }
-    let status = started.wait()?;
+    });
+    let mut printed = Vec::new();
+    let mut left_out = 0;
+    let is_over = loop {
+        match chunks.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(chunk) => {
+                let room = MAX_PRINTED.saturating_sub(printed.len()).min(chunk.len());
+                printed.extend_from_slice(&chunk[..room]);
+                left_out += chunk.len() - room;
+            }
+            Err(RecvTimeoutError::Disconnected) => break true,
+            Err(RecvTimeoutError::Timeout) => break false,
+        }
+    };
+    let status = if is_over { Some(started.wait()?) } else { None };
     let mut text = String::from_utf8_lossy(&printed).into_owned();
     if left_out > 0 {
         let _ = writeln!(text, "\n… {left_out} bytes more");

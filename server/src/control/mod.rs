@@ -11,6 +11,7 @@ pub mod guard;
 pub mod input;
 mod inverse;
 pub mod lookup;
+mod mask;
 pub mod moves;
 pub mod object;
 pub mod pattern;

@@ -17,6 +17,9 @@ use crate::support::World;
 use crate::support::agent::Agent;
 
 /// A hook that waits for a decision.
+/// A secret in the environment of each agent that is held.
+pub const SECRET: &str = "correct-horse-battery";
+
 pub struct HeldHook {
     child: Child,
 }
@@ -53,6 +56,8 @@ impl HeldHook {
         if let Some(limit) = limit {
             command.args(["--limit", &limit.to_string()]);
         }
+        // agents have secrets in their environments
+        command.env("DEPLOY_TOKEN", SECRET);
         command.env(
             "CLAUDE_CODE_SESSION_ATTENDED",
             u8::from(attended).to_string(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::control::{HeldHook, Watcher, before, began, edit};
+use crate::control::{HeldHook, SECRET, Watcher, before, began, edit};
 use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\n";
@@ -230,5 +230,83 @@ fn an_agent_is_refused() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("may not decide on its own calls"), "{said}");
     world.ok(["resume"]);
+    hook.answer();
+}
+
+/// U-04: the output of a command is masked and is there once: secrets of the agent's environment, and all that looks like one.
+/// They are in no store and no face.
+#[test]
+fn secrets_in_outputs_are_masked() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    let entry = asked(&world, "!echo \"it is $DEPLOY_TOKEN\"; exit 3");
+    assert_eq!(entry["stdout"], "it is ***\n", "{entry:#}");
+    assert_eq!(entry["output"], "exit status: 3", "{entry:#}");
+    let printed = world.ok(["repl", "p1", "-e", "!env | grep DEPLOY; echo once"]);
+    assert_eq!(printed.stdout, "DEPLOY_TOKEN=***\nonce\n");
+    let lines = "!printf 'Authorization: Bearer abcdefgh1234\\nhttps://me:%s@host\\n' pass";
+    let entry = asked(&world, lines);
+    let masked = "Authorization: Bearer ***\nhttps://me:***@host\n";
+    assert_eq!(entry["stdout"], masked, "{entry:#}");
+    world.ok(["skip"]);
+    hook.answer();
+    let id = world.json(["repl", "list"])["sessions"][0]["id"].clone();
+    let shown = world.ok(["repl", "show", id.as_str().expect("an id")]);
+    assert!(!shown.stdout.contains("battery"), "{shown}");
+    for name in ["control.db", "control.db-wal"] {
+        let bytes = std::fs::read(world.store().join(name)).unwrap_or_default();
+        let has = bytes
+            .windows(SECRET.len())
+            .any(|part| part == SECRET.as_bytes());
+        assert!(!has, "{name} has the secret");
+    }
+}
+
+/// U-05: an expression in `${{ }}` is evaluated, and not given to a shell.
+#[test]
+fn an_expression_of_ci_is_evaluated() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    let entry = asked(&world, "${{ .call.input.command }}");
+    assert_eq!(entry["output"], "\"make\"", "{entry:#}");
+    let entry = asked(&world, "${{ $(touch ran) }}");
+    assert_eq!(entry["isError"], true, "{entry:#}");
+    assert!(!world.exists("ran"));
+    world.ok(["skip"]);
+    hook.answer();
+}
+
+/// A command that takes too long is stopped, also where it has left its process group; its output so far is kept. One that eats
+/// memory ends.
+#[test]
+fn a_command_without_end_leaves_its_output_and_no_process() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    world.configure("[repl]\nevalTimeout = 2\n");
+    let input = json!({"command": "make", "description": "x"});
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    let mark = format!("{}.7", 100_000 + std::process::id());
+    let entry = asked(
+        &world,
+        &format!("!echo begun; setsid sh -c 'sleep {mark}; :' & setsid -f sleep {mark}; sleep 300"),
+    );
+    assert_eq!(entry["isError"], true, "{entry:#}");
+    assert_eq!(entry["stdout"], "begun\n", "{entry:#}");
+    let output = entry["output"].as_str().expect("text");
+    assert_eq!(output, "it did not end within 2 s, and was stopped");
+    let left = std::fs::read_dir("/proc").expect("processes").flatten();
+    let left = left.filter(|process| {
+        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains(&mark)
+    });
+    assert_eq!(left.count(), 0);
+    world.configure("[repl]\nevalTimeout = 60\n");
+    let eats = "!python3 -c 'print(len(bytearray(6 << 30)))'";
+    let entry = asked(&world, eats);
+    let printed = entry["stdout"].as_str().expect("text");
+    assert!(printed.contains("MemoryError"), "{entry:#}");
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    world.ok(["skip"]);
     hook.answer();
 }

@@ -39,7 +39,7 @@ pub use matching::{
 };
 pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 pub use pauses::{Decided, Given};
-pub use process::{ProcessId, ancestors, starter};
+pub use process::{ProcessId, ancestors, descendants, starter};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use repl::{

@@ -97,6 +97,29 @@ pub fn ancestors(pid: u32) -> Vec<ProcessId> {
     found
 }
 
+/// Returns the descendants of a process, parents before their children. Empty without `/proc`.
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    let pids = entries.flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let parents: Vec<(u32, u32)> = pids
+        .filter_map(|pid| Some((pid, ProcessStat::of(pid)?.parent)))
+        .collect();
+    let mut found = vec![pid];
+    let mut at = 0;
+    while at < found.len() {
+        let parent = found[at];
+        let children = parents.iter().filter(|(_, of)| *of == parent);
+        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+        found.extend(children.iter().filter(|pid| **pid != parent));
+        at += 1;
+    }
+    found.remove(0);
+    found
+}
+
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.pid, self.start)

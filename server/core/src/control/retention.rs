@@ -1,6 +1,7 @@
 //! Retention of breakpoints and pauses, and the check of the database.
 
 use super::armed::Armed;
+use super::process::ProcessId;
 use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{breakpoint, command, hit, message, object, pause, program, repl};
 use super::{Control, PauseState};
@@ -15,19 +16,38 @@ const DAY: i64 = 24 * 3600 * 1_000_000;
 pub struct Problem(pub String);
 
 impl Control {
-    /// Removes ended pauses, hits and commands that are older than this number of days. Returns the number of rows.
-    pub fn gc(&self, days: u64) -> Result<usize> {
-        let days = i64::try_from(days).unwrap_or(i64::MAX);
-        let before = store::now().saturating_sub(days.saturating_mul(DAY));
+    /// Removes ended pauses, hits, commands, programs and closed sessions that are older than a number of days. Above a size
+    /// of all transcripts and values in bytes, the oldest sessions go, however young. Returns the number of rows.
+    pub fn gc(&self, days: Option<u64>, bytes: Option<u64>) -> Result<usize> {
         self.write_armed(|conn| {
             pause::expire(conn, None, store::now() - PARKED)?;
-            let mut removed = pause::delete_before(conn, before)?;
-            removed += hit::delete_before(conn, before)?;
-            removed += command::delete_before(conn, before)?;
-            removed += message::delete_before(conn, before)?;
-            removed += repl::delete_before(conn, before)?;
-            removed += program::delete_before(conn, before)?;
-            removed += object::delete_unnamed(conn)?;
+            for gone in program::without_end(conn)? {
+                let is_old = gone.connected < store::now() - DAY;
+                if is_old && !ProcessId::of(gone.pid).is_alive() {
+                    program::end(conn, gone.id)?;
+                }
+            }
+            let mut removed = 0;
+            if let Some(days) = days {
+                let days = i64::try_from(days).unwrap_or(i64::MAX);
+                let before = store::now().saturating_sub(days.saturating_mul(DAY));
+                // sessions ask for the state of their pauses
+                removed += repl::delete_before(conn, before)?;
+                removed += pause::delete_before(conn, before)?;
+                removed += hit::delete_before(conn, before)?;
+                removed += command::delete_before(conn, before)?;
+                removed += message::delete_before(conn, before)?;
+                removed += program::delete_before(conn, before)?;
+                removed += object::delete_unnamed(conn)?;
+            }
+            let limit = bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+            while limit.is_some_and(|limit| repl::bytes(conn).is_ok_and(|size| size > limit)) {
+                let Some(oldest) = repl::oldest_over(conn)? else {
+                    break;
+                };
+                removed += repl::delete_before(conn, oldest + 1)?;
+                removed += object::delete_unnamed(conn)?;
+            }
             Ok(removed)
         })
     }

@@ -115,6 +115,13 @@ pub(crate) fn calls(conn: &Connection, process: i64, limit: usize) -> Result<Vec
     })
 }
 
+/// Returns the programs without an end. One that was killed with its bridge notes none.
+pub(crate) fn without_end(conn: &Connection) -> Result<Vec<Program>> {
+    let mut all = all(conn)?;
+    all.retain(|program| program.ended.is_none());
+    Ok(all)
+}
+
 /// Removes programs that ended before a time, with their calls.
 pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
     Ok(conn.execute("DELETE FROM process WHERE ended < ?1", [time])?)

@@ -321,15 +321,39 @@ pub(crate) fn untake(conn: &Connection, pause: PauseId) -> Result<()> {
     Ok(())
 }
 
-/// Removes closed sessions that started before a time, with all that belongs to them.
+/// A session that may go: it is closed, and its pause is over.
+const IS_OVER: &str = "closed IS NOT NULL AND pause NOT IN (SELECT id FROM pause WHERE state IN ('held','decided','parked'))";
+
+/// Removes sessions that are over and started before a time, with all that belongs to them.
 pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
     conn.execute(
-        "DELETE FROM exchange_words WHERE rowid IN (SELECT exchange.id FROM exchange JOIN repl_session ON
-           repl_session.id = exchange.session WHERE closed IS NOT NULL AND started < ?1)",
+        &format!(
+            "DELETE FROM exchange_words WHERE rowid IN (SELECT exchange.id FROM exchange JOIN repl_session ON
+               repl_session.id = exchange.session WHERE {IS_OVER} AND started < ?1)"
+        ),
         [time],
     )?;
     Ok(conn.execute(
-        "DELETE FROM repl_session WHERE closed IS NOT NULL AND started < ?1",
+        &format!("DELETE FROM repl_session WHERE {IS_OVER} AND started < ?1"),
         [time],
+    )?)
+}
+
+/// Size of all transcripts and values in bytes.
+pub(crate) fn bytes(conn: &Connection) -> Result<i64> {
+    Ok(conn.query_row(
+        "SELECT (SELECT COALESCE(SUM(LENGTH(bytes) + LENGTH(view)), 0) FROM object)
+           + (SELECT COALESCE(SUM(LENGTH(input) + LENGTH(output) + LENGTH(stdout)), 0) FROM exchange)",
+        [],
+        |r| r.get(0),
+    )?)
+}
+
+/// Returns the start of the oldest session that is over. None: there is none.
+pub(crate) fn oldest_over(conn: &Connection) -> Result<Option<i64>> {
+    Ok(conn.query_row(
+        &format!("SELECT MIN(started) FROM repl_session WHERE {IS_OVER}"),
+        [],
+        |r| r.get(0),
     )?)
 }
