@@ -256,7 +256,7 @@ impl Bridge {
             let _ = control.end_pause(id, PauseState::Lost, Some(PauseOutcome::Lost));
         }
         if let Some(program) = &state.program {
-            let _ = control.program_ended(program.process);
+            let _ = control.program_ended(program.process, &program.session);
         }
     }
 }

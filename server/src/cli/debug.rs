@@ -18,7 +18,7 @@ use super::control_args::DebugArgs;
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::held;
-use super::held_text::{self, Extent};
+use super::held_text::{self, HeldExtent};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view, words};
@@ -59,7 +59,7 @@ enum Typed {
 impl Typed {
     fn new() -> CliResult<Self> {
         if std::io::stdin().is_terminal() {
-            let editor = DefaultEditor::new().map_err(failed)?;
+            let editor = DefaultEditor::new().map_err(|error| failed(&error))?;
             return Ok(Self::Terminal(Box::new(editor)));
         }
         let (sender, lines) = channel();
@@ -89,7 +89,7 @@ impl Typed {
                     }
                     Err(ReadlineError::Interrupted) => {}
                     Err(ReadlineError::Eof) => return Ok(None),
-                    Err(error) => return Err(failed(error)),
+                    Err(error) => return Err(failed(&error)),
                 }
             },
         }
@@ -110,7 +110,7 @@ impl Typed {
     }
 }
 
-fn failed(error: ReadlineError) -> CliError {
+fn failed(error: &ReadlineError) -> CliError {
     CliError::failed(format!("the terminal: {error}"))
 }
 
@@ -220,7 +220,7 @@ impl Debugger<'_> {
                 .map_err(|error| CliError::failed(error.to_string()))?;
             return self.answer(&shown);
         }
-        let text = held_text::text(&shown, Extent::Short, self.context.out.paint);
+        let text = held_text::text(&shown, HeldExtent::Short, self.context.out.paint);
         self.context.out.text(&text)?;
         self.context
             .out

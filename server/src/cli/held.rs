@@ -20,7 +20,7 @@ use super::control_args::{
 use super::control_context::{ControlContext, FACE};
 use super::debug;
 use super::error::{CliError, CliResult};
-use super::held_text::{self, Extent};
+use super::held_text::{self, HeldExtent};
 use super::line::TextLine;
 use super::out::{self, Out};
 use super::repl;
@@ -504,7 +504,7 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     let shown = details::details(&pause, Around::default(), &read_disk);
     context.out.text(&held_text::text(
         &shown,
-        Extent::WithInput,
+        HeldExtent::WithInput,
         context.out.paint,
     ))
 }

@@ -10,16 +10,16 @@ use crate::render::{self, BLUE, BOLD, DIM, GREEN, Paint, RED, YELLOW};
 /// Maximum number of lines of a difference.
 const MAX_LINES: usize = 200;
 
-/// Extent of the text about a held call.
+/// The extent of the text about a held call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum HeldExtent {
     /// The input is left out where its effect on files is shown.
     Short,
     WithInput,
 }
 
 /// Shows a held call with everything that a person decides by.
-pub fn text(details: &PauseDetails, extent: Extent, paint: Paint) -> String {
+pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String {
     let pause = &details.pause;
     let mut text = String::new();
     let head = format!("{} {}", pause.id, render::clean(&pause.summary));
@@ -30,13 +30,14 @@ pub fn text(details: &PauseDetails, extent: Extent, paint: Paint) -> String {
         .map(|frame| render::clean(&frame.name))
         .collect();
     writeln!(text, "  {}", paint.on(DIM, &places.join(" › "))).ok();
-    let by = pause.breakpoint.as_deref().unwrap_or("a step");
-    let why = format!("held by {by}: {}", render::clean(&pause.why));
+    let by = pause.breakpoint.as_deref();
+    let by = by.map_or_else(String::new, |by| format!(" by {by}"));
+    let why = format!("held{by}: {}", render::clean(&pause.why));
     writeln!(text, "  {}", paint.on(YELLOW, &why)).ok();
     for other in &details.others {
         writeln!(text, "  {}", paint.on(DIM, &render::clean(other))).ok();
     }
-    if details.unpredicted.is_some() || extent == Extent::WithInput {
+    if details.unpredicted.is_some() || extent == HeldExtent::WithInput {
         text.push_str(&input(&details.input, paint));
     }
     if let Some(unpredicted) = &details.unpredicted {

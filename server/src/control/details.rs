@@ -35,6 +35,10 @@ fn cwd(pause: &Pause) -> &Path {
 pub fn predicted(pause: &Pause, input: Value, read: ReadFile) -> protocol::PredictResult {
     // a call that has run changes no file any more
     let prediction = match pause.call.moment {
+        _ if pause.is_program => Prediction::Unpredicted {
+            reason: "a program's call: nobody knows its effect on files before it runs",
+            names: Vec::new(),
+        },
         backstitch_core::control::CallMoment::Before => {
             predict(&pause.call.tool, &input, cwd(pause), read)
         }

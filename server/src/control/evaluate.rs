@@ -79,7 +79,7 @@ pub struct Evaluation {
     child: Child,
     answer: std::sync::mpsc::Receiver<Vec<u8>>,
     until: Instant,
-    /// What it has started in the background on purpose goes on.
+    /// True: its answer is no error, so that a program which it has started in the background goes on.
     is_answered: bool,
 }
 

@@ -222,10 +222,10 @@ impl AtGate<'_> {
         facts: CallFacts<'_>,
         cwd: &Path,
     ) -> Passed {
-        if armed.pauses {
-            if let Some(passed) = self.rejoin(control, facts) {
-                return passed;
-            }
+        if armed.pauses
+            && let Some(passed) = self.rejoin(control, facts)
+        {
+            return passed;
         }
         let moved = moves::follow(self.workspace, control, &armed.breakpoints);
         let breakpoints = moved.as_deref().unwrap_or(&armed.breakpoints);

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::control::Watcher;
+use crate::lsp::client::{Client, Editor};
 use crate::support::World;
 
 /// Node of the editors' rig, or of this machine.
@@ -69,6 +70,15 @@ bs.off();
         .expect("node");
     let pause = watcher.until("held");
     assert_eq!(pause["agent"], "javascript");
+    let mut client = Client::with(&world, Editor::Vscode, &json!({ "panels": true }));
+    let frames = client.ok("backstitch/stack", json!({ "pause": "p1" }))["frames"].clone();
+    let top = frames
+        .as_array()
+        .and_then(|all| all.first())
+        .expect("a frame");
+    let context = top["context"].to_string();
+    assert!(context.contains("bs.pause("), "{top:#}");
+    client.leave();
     let entries = outputs(
         &world,
         "p1",

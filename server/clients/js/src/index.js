@@ -3,6 +3,7 @@
 "use strict";
 
 const crypto = require("node:crypto");
+const fs = require("node:fs");
 const path = require("node:path");
 const { fileURLToPath } = require("node:url");
 const util = require("node:util");
@@ -484,9 +485,31 @@ function stack() {
     // a module has its URL there
     const file = found[2].startsWith("/") ? found[2] : fileURLToPath(found[2]);
     if (file.startsWith(__dirname)) continue;
-    frames.push({ name: found[1] ?? "<anonymous>", path: file, line: Number(found[3]), context: [], first: 0 });
+    const at = Number(found[3]);
+    frames.push({ name: found[1] ?? "<anonymous>", path: file, line: at, ...around(file, at) });
   }
   return frames.reverse();
+}
+
+/** Sources that were read, by path: a watched call has them each time. */
+const sources = new Map();
+
+/** The lines around a place, and the number of the first. */
+function around(file, line) {
+  if (!sources.has(file)) {
+    let lines = [];
+    try {
+      lines = fs.readFileSync(file, "utf8").split(/\r?\n/);
+    } catch {
+      // built in, or gone
+    }
+    if (sources.size >= 200) sources.clear();
+    sources.set(file, lines);
+  }
+  const lines = sources.get(file);
+  if (line > lines.length) return { context: [], first: 0 };
+  const first = Math.max(line - 2, 1);
+  return { context: lines.slice(first - 1, line + 2), first };
 }
 
 module.exports = { BridgeLost, Raised, call, isOn, off, on, pause, watch };

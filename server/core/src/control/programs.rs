@@ -47,8 +47,12 @@ impl Control {
         self.write(|conn| program::connect(conn, hello))
     }
 
-    pub fn program_ended(&self, process: i64) -> Result<()> {
-        self.write(|conn| program::end(conn, process))
+    /// Notes the end of a program. `session`: its name in scopes, whose steps end with it.
+    pub fn program_ended(&self, process: i64, session: &str) -> Result<()> {
+        self.write_armed(|conn| {
+            breakpoint::delete_steps(conn, session)?;
+            program::end(conn, process)
+        })
     }
 
     /// Returns all programs, the newest first.
