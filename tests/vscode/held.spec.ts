@@ -232,6 +232,70 @@ test.describe(() => {
 });
 
 test.describe(() => {
+  test.use({ vscode: { settings: { 'backstitch.pause.reveal': 'never' } } });
+
+  test('a setting says how a held call is announced; breakpoints are switched and edited in their view', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.prompt('make it two');
+    world.run('breakpoint', 'add', 'tool', 'Edit');
+    const window = await code.open('a.txt');
+    const { page, quick, notifications } = window;
+    const input = agent.input('a.txt', 'two', '2');
+    // never: a later message is alone
+    const first = agent.held('Edit', input);
+    await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('1');
+    await window.run('Backstitch: Pause the Agent at its Next Call');
+    await expect(notifications.toast('The next call of an agent is held')).toBeVisible();
+    expect(await notifications.messages.allTextContents()).toEqual(['The next call of an agent is held']);
+    await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
+    world.run('resume');
+    expect(await first).toEqual({});
+    // show: beside the message, its comparison opens by itself
+    await code.settings({ 'backstitch.pause.reveal': 'show' });
+    const second = agent.held('Edit', input);
+    await window.diff.ready();
+    await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
+    await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
+    world.run('skip');
+    await second;
+
+    await window.activity.open('Backstitch');
+    const stops = window.tree('Agent Breakpoints');
+    await stops.show();
+    const stop = () => world.json('breakpoint', 'list').breakpoints[0];
+    const box = stops.row('Edit').getByRole('checkbox');
+    await expect(box).toBeChecked();
+    await box.click();
+    await expect.poll(() => stop().enabled).toBe(false);
+    await expect(box).not.toBeChecked();
+    expect(await agent.held('Edit', input)).toEqual({});
+    await box.click();
+    await expect.poll(() => stop().enabled).toBe(true);
+    await expect(box).toBeChecked();
+    const edit = async (field: string) => {
+      await stops.action('Edit', 'Edit Agent Breakpoint…');
+      await quick.pick(field);
+    };
+    await edit('Condition');
+    await quick.type('.turn.calls >= 0');
+    await quick.accept();
+    await expect(stops.row('Edit')).toContainText('when .turn.calls >= 0');
+    await edit('Action');
+    await quick.pick('deny');
+    await expect(stops.row('Edit')).toContainText('deny');
+    await edit('Message');
+    await quick.type('use the helper');
+    await quick.accept();
+    await expect.poll(() => stop().message).toBe('use the helper');
+    expect(stop()).toMatchObject({ when: '.turn.calls >= 0', action: 'deny', enabled: true });
+    const { permissionDecision, permissionDecisionReason } = await agent.held('Edit', input);
+    expect(permissionDecision).toBe('deny');
+    expect(permissionDecisionReason).toContain('use the helper');
+  });
+});
+
+test.describe(() => {
   test.use({ vscode: { trusted: false } });
 
   test('without trust a call is continued or denied, and not changed', async ({ world, agent, code }) => {
@@ -255,6 +319,9 @@ test.describe(() => {
     expect(world.json('pauses').pauses[0].state).toBe('held');
     await page.keyboard.press('Control+Z');
     await agents.action(/^Edit a\.txt/, 'Open a REPL at the Held Call');
+    await expect(window.notifications.toast('Nothing is evaluated until you trust the workspace')).toBeVisible();
+    await window.notifications.dismiss('Nothing is evaluated until you trust the workspace');
+    await window.run('Backstitch: Evaluate in the REPL');
     await expect(window.notifications.toast('Nothing is evaluated until you trust the workspace')).toBeVisible();
     expect(world.json('repl', 'list').sessions).toEqual([]);
     await agents.action(/^Edit a\.txt/, 'Deny the Held Call…');

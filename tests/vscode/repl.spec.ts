@@ -74,6 +74,76 @@ test('a REPL at a held call', async ({ world, agent, code }) => {
   await look(page, 'repl-closed');
 });
 
+// S5-131, S5-138…140, S5-151: the palette opens a session and closes it, and the list leads to the one before it
+test('a REPL by keys alone', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('make it two');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  const { page, quick } = window;
+  const command = async (title: string) => {
+    await page.keyboard.press('F1');
+    await expect(quick.input).toBeFocused();
+    await page.keyboard.insertText(title);
+    await expect(quick.item(title).first()).toHaveClass(/focused/);
+    await page.keyboard.press('Enter');
+    await expect(quick.root).toBeHidden();
+  };
+  const repl = window.webview({ purpose: 'webviewView' });
+  const input = repl.locator('.cm-content');
+  const ask = async (text: string, value: string) => {
+    await expect(input).toBeFocused();
+    await page.keyboard.type(text);
+    await page.keyboard.press('Enter');
+    await expect(repl.locator('pre.value').last()).toHaveText(value);
+  };
+  await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('1');
+  await command('Backstitch: Open a REPL at the Held Call');
+  await ask('.call.tool', '"Edit"');
+  await command('Backstitch: Close the REPL');
+  await expect(input).toHaveCount(0);
+  await command('Backstitch: Open a REPL at the Held Call');
+  await ask('.call.input.new_string', '"2"');
+  await ask('1 + 1', '2');
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  await expect(input).toHaveText('.call.input.new_string');
+  await page.keyboard.press('ArrowDown');
+  await expect(input).toHaveText('1 + 1');
+
+  // by the transcript to the list, and to the session before
+  await page.keyboard.press('Shift+Tab');
+  await expect(repl.locator('.transcript')).toBeFocused();
+  await page.keyboard.press('Shift+Tab');
+  await expect(repl.locator('button.link:has-text("Sessions")')).toBeFocused();
+  await page.keyboard.press('Enter');
+  const [newest, earlier] = world.json('repl', 'list').sessions.map(({ id }: { id: string }) => id);
+  const open = async (id: string) => {
+    const link = repl.locator(`button.link:has-text("${id}")`);
+    await expect(link).toBeVisible();
+    await expect(async () => {
+      await page.keyboard.press('Tab');
+      await expect(link).toBeFocused({ timeout: 100 });
+    }).toPass({ intervals: [0] });
+    await page.keyboard.press('Enter');
+  };
+  await open(earlier);
+  await expect(repl.locator('pre.input')).toHaveText(['.call.tool']);
+  await expect(input).toHaveCount(0);
+  await page.keyboard.press('Tab');
+  await expect(repl.locator('button.link:has-text("Sessions")')).toBeFocused();
+  await page.keyboard.press('Enter');
+  await open(newest);
+  await ask('2 + 2', '4');
+  await command('Backstitch: Close the REPL');
+  await expect(repl.locator('.empty')).toBeVisible();
+  expect(world.json('repl', 'list', '--status', 'active').sessions).toEqual([]);
+  world.run('resume');
+  expect(await answered).toEqual({});
+});
+
 const AGENT = `import backstitch_debug as bs
 bs.on()
 

@@ -178,7 +178,7 @@ local function arguments(args)
   local parts = {}
   for _, name in ipairs(names) do
     local text = repr(args[name])
-    table.insert(parts, name:match('^%d+$') and text or name .. '=' .. text)
+    table.insert(parts, name:match('^%d+$') and text or words.line(name) .. '=' .. text)
   end
   return table.concat(parts, ', ')
 end
@@ -212,7 +212,7 @@ function M.calls(client)
     end
     local function add(at)
       for _, call in ipairs(inner[at] or {}) do
-        local outcome = words.given(call.outcome) or 'not over'
+        local outcome = words.line(words.given(call.outcome) or 'not over')
         local result = outcome == 'returned' and ' ' .. repr(call.result) or ''
         table.insert(lines, {
           { ('  '):rep(depth[call.id]) },

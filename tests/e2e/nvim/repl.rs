@@ -10,7 +10,11 @@ use crate::editors::picture::svg;
 use crate::lsp::client::{Client, Editor};
 use crate::repl::python::Program;
 
-/// S5-134…140, S5-142: by keys alone, from the held call to a transcript that closes with it.
+/// True in the input of a REPL that takes text.
+const TAKES_INPUT: &str =
+    "vim.api.nvim_get_mode().mode == 'i' and vim.fn.bufname():find('/input$') ~= nil";
+
+/// S5-134…140: by keys alone, from the held call to a transcript that closes with it.
 #[test]
 fn a_repl_at_a_held_call() {
     let world = rig::world(&[("a.txt", "one\ntwo\nthree\n")]);
@@ -26,7 +30,7 @@ fn a_repl_at_a_held_call() {
     let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
     nvim.says("claude-code is held: Edit a.txt");
     nvim.ex("Backstitch repl");
-    nvim.waits("vim.api.nvim_get_mode().mode == 'i' and vim.fn.bufname():find('/input$') ~= nil");
+    nvim.waits(TAKES_INPUT);
     nvim.screen.keys(".call.tool\r");
     nvim.screen.shows("> .call.tool");
     nvim.screen.shows("\"Edit\"");
@@ -36,7 +40,6 @@ fn a_repl_at_a_held_call() {
     nvim.screen.shows("nothing");
     nvim.screen.keys("\x1b[A\x1b[A");
     nvim.waits("vim.fn.getline(1) == '.call.input' and vim.fn.getline(2) == '| .new_string'");
-    // another viewer's input is shown
     let session = world.json(["repl", "list"])["sessions"][0]["id"]
         .as_str()
         .expect("an id")
@@ -49,6 +52,81 @@ fn a_repl_at_a_held_call() {
     let shown = world.ok(["repl", "show", &session]).stdout;
     assert!(shown.contains("> .call.tool"), "{shown}");
     nvim.ex("Backstitch repl list");
+}
+
+const HOSTILE: &str = r#"import backstitch_debug as bs
+bs.on()
+
+class Evil:
+    def __repr__(self):
+        return "a\x1b]0;owned\x07\x1b[2J\nb\x9b\u202ec %{execute('let g:owned = 1')}"
+
+def act(evil, **more):
+    bs.pause("<b>%{execute('let g:owned = 1')}\x1b[2J\n")
+
+bs.call(act, Evil(), **{"x\n\x1b[2J": "y\n\x1b[2J"})
+"#;
+
+/// S5-142: a second Neovim on the workspace joins the session, and shows each input of the first with its results, without a
+/// key. Names and values of the program are text in both, in every list.
+#[test]
+fn a_second_window_follows_and_values_are_text() {
+    let world = rig::world(&[("program.py", HOSTILE)]);
+    world.ok(["checkpoint"]);
+    let Some(mut first) = Neovim::start(&world, "plugin-repl-first", &["program.py"]) else {
+        return;
+    };
+    first.is_attached();
+    let program = Program::start(&world, HOSTILE);
+    first.says("a python program stands still: <b>%{execute('let g:owned = 1')}");
+    first.ex("Backstitch repl");
+    first.waits(TAKES_INPUT);
+    first.screen.keys("6 * 7\r");
+    first.screen.shows("42");
+
+    let Some(mut second) = Neovim::start(&world, "plugin-repl-second", &["program.py"]) else {
+        return;
+    };
+    second.is_attached();
+    second.ex("Backstitch repl");
+    second.waits(TAKES_INPUT);
+    second.screen.shows("> 6 * 7");
+    let sessions = world.json(["repl", "list"]);
+    assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(1));
+    let id = sessions["sessions"][0]["id"].as_str().expect("an id");
+    let name = format!("backstitch-repl://{id}");
+    first.screen.keys("print(evil)\r");
+    first.screen.keys("[evil, more]\r");
+    let shown = [
+        "> print(evil)",
+        "a\u{fffd}]0;owned\u{fffd}\u{fffd}[2J",
+        "b\u{fffd}\u{fffd}c %{execute('let g:owned = 1')}",
+        "None",
+        "> [evil, more]",
+    ];
+    for nvim in [&mut first, &mut second] {
+        nvim.screen.shows("> [evil, more]");
+        let lines = format!("vim.api.nvim_buf_get_lines(vim.fn.bufnr('{name}'), 2, 7, false)");
+        assert_eq!(nvim.lua(&lines), json!(shown));
+    }
+    first.screen.keys("\x1b");
+    first.waits("vim.api.nvim_get_mode().mode == 'n'");
+    first.ex("Backstitch stack");
+    first.screen.shows("▶ act  program.py:9");
+    first
+        .screen
+        .shows("execute('let g:owned = 1')} [2J program.py   REPL");
+    first.screen.keys("q");
+    first.ex("Backstitch calls");
+    first
+        .screen
+        .shows("act(a ]0;owned [2J b<9b><202e>c %{execute('let g:owned = 1')}, x [2J='y");
+    world.ok(["resume"]);
+    for nvim in [&mut first, &mut second] {
+        nvim.screen.shows("-- closed: its pause was decided --");
+        assert_eq!(nvim.lua("vim.g.owned == nil"), true);
+    }
+    assert_eq!(program.end().0, 0);
 }
 
 const AGENT: &str = r#"import backstitch_debug as bs
@@ -168,7 +246,7 @@ fn the_docs_show_a_repl() {
     let _program = Program::start(&world, SHOP);
     nvim.says("a python program stands still: after planning program.py");
     nvim.ex("Backstitch repl");
-    nvim.waits("vim.api.nvim_get_mode().mode == 'i' and vim.fn.bufname():find('/input$') ~= nil");
+    nvim.waits(TAKES_INPUT);
     nvim.screen.keys("len(steps), goal\r");
     nvim.screen.shows("(2, 'make the tests pass')");
     nvim.screen

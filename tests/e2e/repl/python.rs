@@ -542,6 +542,17 @@ bs.pause("here")
     assert_eq!(program.end().0, 0);
 }
 
+/// Kills the bridge of a program.
+fn kill_children(program: &Program) {
+    let children = format!("/proc/{0}/task/{0}/children", program.child.id());
+    let all = std::fs::read_to_string(&children).expect("children");
+    let ended = std::process::Command::new("kill")
+        .arg("-9")
+        .args(all.split_whitespace())
+        .status();
+    assert!(ended.expect("kill").success());
+}
+
 /// A bridge that dies is replaced, and the program is still held; one that ends with its program leaves no pause behind.
 #[test]
 fn a_bridge_that_dies_is_replaced() {
@@ -551,13 +562,7 @@ fn a_bridge_that_dies_is_replaced() {
     watcher.until("held");
     assert_eq!(output(&world, "p1", "depth"), "3");
     for _ in 0..3 {
-        let children = format!("/proc/{0}/task/{0}/children", program.child.id());
-        let before = std::fs::read_to_string(&children).expect("children");
-        let ended = std::process::Command::new("kill")
-            .arg("-9")
-            .args(before.split_whitespace())
-            .status();
-        assert!(ended.expect("kill").success());
+        kill_children(&program);
         assert_eq!(output(&world, "p1", "self.state['step']"), "1");
     }
     assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
@@ -1212,4 +1217,81 @@ bs.pause("\x1b]0;pwned\x07\x1b[31mred\nnew\u202eline")
     assert!(found.is_empty(), "{found:?}");
     assert!(said.contains("red"), "{said}");
     assert_eq!(program.end().0, 0);
+}
+
+/// S5-013: a watched coroutine function stays one, and its event loop goes on while it is paused; methods, too.
+#[test]
+fn watched_coroutines() {
+    let source = r"
+import asyncio, inspect
+import backstitch_debug as bs
+bs.on()
+class Model:
+    async def ask(self, n):
+        await asyncio.sleep(0)
+        return n + 1
+async def plain(n): return n * 2
+model, plain = bs.watch(Model()), bs.watch(plain)
+async def ticker(ticks):
+    while True:
+        ticks.append(1)
+        await asyncio.sleep(0.001)
+TICKS = []
+async def main():
+    ticks = TICKS
+    task = asyncio.ensure_future(ticker(ticks))
+    both = await asyncio.gather(model.ask(1), plain(4))
+    print(both, len(ticks) > 20, inspect.iscoroutinefunction(model.ask), flush=True)
+    bs.off()
+    print(await model.ask(5), await plain(5), flush=True)
+    task.cancel()
+asyncio.run(main())
+";
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "Model.ask"]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    let pause = watcher.until("held");
+    assert_eq!(pause["tool"], "Model.ask");
+    assert_eq!(output(&world, "p1", "n"), "1");
+    let ticks = "__import__('__main__').TICKS";
+    while output(&world, "p1", &format!("len({ticks}) > 30")) == "False" {}
+    world.ok(["skip", "--value", "n + 40"]);
+    assert_eq!(program.line(), "[41, 8] True True");
+    assert_eq!(program.line(), "6 10");
+    let (code, _, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+}
+
+/// A program that goes on since no bridge can be had any more leaves no pause that stays held.
+#[test]
+fn a_pause_without_a_bridge_is_given_up() {
+    let world = world();
+    let link = world.root.join("bridge-program");
+    std::os::unix::fs::symlink(crate::support::binary::path(), &link).expect("a link");
+    let source = format!(
+        "
+import threading
+import backstitch_debug as bs
+bs.on(binary={link:?}, lost='continue')
+bs.pause('here')
+print('went on', flush=True)
+threading.Event().wait()
+"
+    );
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, &source);
+    watcher.until("held");
+    std::fs::remove_file(&link).expect("removed");
+    kill_children(&program);
+    assert_eq!(program.line(), "went on");
+    // the program is alive, and nobody takes the pause over
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    let mark = world.store().join("holds/p1.orphan");
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_mins(1);
+    let file = std::fs::File::options().write(true).open(&mark);
+    file.expect("a mark").set_modified(earlier).expect("set");
+    assert_eq!(watcher.until("lost")["id"], "p1");
+    assert_eq!(world.json(["pauses"])["pauses"], json!([]));
+    assert!(!mark.exists());
 }

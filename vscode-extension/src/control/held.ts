@@ -32,6 +32,8 @@ export class Held implements vscode.Disposable {
       this.changed,
       this.arrived,
       ctx.on("backstitch/didPause", ({ pause }) => {
+        // commands find it before it is read
+        if (this.find(pause.id, shown(pause.root)) === undefined) this.known = [...this.known, pause];
         this.arrived.fire(pause);
         read();
       }),

@@ -22,6 +22,9 @@ use crate::store::{self, Lock};
 /// Directory of the locks of held calls.
 const HOLDS: &str = "holds";
 
+/// Time after which a pause is lost that no bridge takes over. Its program has given up, and goes on.
+const ORPHAN: Duration = Duration::from_secs(20);
+
 /// The outcome of an attempt to hold a call.
 #[derive(Debug)]
 pub enum Given {
@@ -128,6 +131,24 @@ impl Control {
         self.dir.join(HOLDS).join(format!("{id}.lock"))
     }
 
+    /// True if no bridge has had the pause of a living program for a while. Requires its lock.
+    fn is_orphan(&self, id: PauseId) -> bool {
+        let mark = self.lock_path(id).with_extension("orphan");
+        match std::fs::metadata(&mark).and_then(|found| found.modified()) {
+            Ok(since) => since.elapsed().is_ok_and(|time| time > ORPHAN),
+            Err(_) => {
+                // the next look finds it
+                let _ = std::fs::write(&mark, "");
+                false
+            }
+        }
+    }
+
+    /// Notes that a bridge has the pause.
+    pub(super) fn is_no_orphan(&self, id: PauseId) {
+        std::fs::remove_file(self.lock_path(id).with_extension("orphan")).ok();
+    }
+
     /// Takes the lock of a pause. None: another hook has it.
     pub(super) fn try_lock(&self, id: PauseId) -> Result<Option<Lock>> {
         store::lock(&self.lock_path(id), true, Duration::ZERO)
@@ -199,26 +220,28 @@ impl Control {
             if open.state == PauseState::Parked {
                 continue;
             }
+            let Some(_lock) = self.try_lock(open.id)? else {
+                continue;
+            };
+            let is_alive = || open.call.agent_process.is_some_and(ProcessId::is_alive);
             // another bridge takes the pause of a program over that is alive
-            if open.is_program && open.call.agent_process.is_some_and(ProcessId::is_alive) {
+            if open.is_program && is_alive() && !self.is_orphan(open.id) {
                 continue;
             }
-            if let Some(_lock) = self.try_lock(open.id)? {
-                // read again: it may have been answered between the list and the lock
-                let ended = self.write_armed(|conn| {
-                    let now = pause::get(conn, open.id)?;
-                    let is_open = now.is_some_and(|now| {
-                        matches!(now.state, PauseState::Held | PauseState::Decided)
-                    });
-                    if is_open {
-                        pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
-                        repl::close_all(conn, open.id, "its program is gone")?;
-                    }
-                    Ok(is_open)
-                })?;
-                if ended {
-                    lost.push(open.id);
+            // read again: it may have been answered between the list and the lock
+            let ended = self.write_armed(|conn| {
+                let now = pause::get(conn, open.id)?;
+                let is_open = now
+                    .is_some_and(|now| matches!(now.state, PauseState::Held | PauseState::Decided));
+                if is_open {
+                    pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
+                    repl::close_all(conn, open.id, "its program is gone")?;
                 }
+                Ok(is_open)
+            })?;
+            if ended {
+                self.is_no_orphan(open.id);
+                lost.push(open.id);
             }
         }
         Ok(lost)
@@ -321,6 +344,7 @@ impl Control {
         })?;
         if !matches!(state, PauseState::Parked) {
             std::fs::remove_file(self.lock_path(id)).ok();
+            self.is_no_orphan(id);
         }
         Ok(ended)
     }

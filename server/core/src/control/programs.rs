@@ -187,6 +187,7 @@ impl Control {
         let Some(lock) = self.wait_for_lock(id, DYING)? else {
             return Ok(None);
         };
+        self.is_no_orphan(id);
         self.write_armed(|conn| {
             let Some(there) = pause::get(conn, id)? else {
                 return Ok(None);

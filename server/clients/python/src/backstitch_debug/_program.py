@@ -187,8 +187,16 @@ class Program:
         _parent.set(outer)
         return watched.returns(result)
 
-    def acall(self, function: Callable[..., Any], args: Any, kwargs: Any, frame: types.FrameType) -> Awaitable[Any]:
-        watched = _Watched(self, function, args, kwargs, "inline", frame, None)
+    def acall(
+        self,
+        function: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        frame: types.FrameType,
+        kind: str = "inline",
+        name: Optional[str] = None,
+    ) -> Awaitable[Any]:
+        watched = _Watched(self, function, args, kwargs, kind, frame, name)
         # the stack is whole only now
         watched.stack = stack(frame, _HERE)
         watched.cancellation = Cancellation()

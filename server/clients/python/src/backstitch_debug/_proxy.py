@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 from typing import Any, Callable, Dict, Optional
@@ -29,10 +30,35 @@ def _function(function: Any, name: Optional[str], current: Callable[[], Any]) ->
             return function(*args, **kwargs)
         return program.call(function, args, kwargs, "proxy", sys._getframe(1), name)
 
+    if inspect.iscoroutinefunction(function):
+        wrapper = _coroutine_function(function, name, current)
     try:
         return functools.wraps(function)(wrapper)
     except AttributeError:
         return wrapper
+
+
+def _coroutine_function(function: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
+    """As `function`, through `acall`: other tasks go on while this one is paused."""
+
+    async def plain(*args: Any, **kwargs: Any) -> Any:
+        return await function(*args, **kwargs)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        program = current()
+        if program is None or program.is_busy():
+            return plain(*args, **kwargs)
+        return program.acall(function, args, kwargs, sys._getframe(1), "proxy", name)
+
+    mark = getattr(inspect, "markcoroutinefunction", None)
+    if mark is not None:
+        return mark(wrapper)
+
+    # before Python 3.12 only an `async def` counts as one; its frame is that of the task
+    async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        return await wrapper(*args, **kwargs)
+
+    return coroutine
 
 
 def _target(proxy: Any) -> Any:
