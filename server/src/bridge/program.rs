@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rpc::{self, Message, Refusal};
-use crate::control::condition;
+use crate::control::{condition, input};
 
 /// Maximum time of a poll.
 const MAX_WAIT: Duration = Duration::from_mins(1);
@@ -229,7 +229,10 @@ impl Bridge {
 
     /// Handles one message. Polls wait on threads of their own.
     pub fn take(&self, line: &[u8]) {
-        let message: Message = match serde_json::from_slice(line) {
+        let read = serde_json::from_slice(line);
+        // names of files and texts of a program need not be Unicode
+        let read = read.or_else(|_| serde_json::from_str(&input::strict(line)));
+        let message: Message = match read {
             Ok(message) => message,
             Err(error) => {
                 let code = if error.is_data() {
@@ -257,6 +260,9 @@ impl Bridge {
         }
         if let Some(program) = &state.program {
             let _ = control.program_ended(program.process, &program.session);
+            // a workspace may have programs, and no agent whose hooks do it
+            let config = Config::of(&self.shared.workspace);
+            let _ = control.gc_if_due(Some(config.keep_days()), config.most_bytes());
         }
     }
 }

@@ -15,14 +15,16 @@ use crate::to_protocol;
 const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn of each session with an event in the last \
      12 hours and restores with the edits that they moved remain, each with its whole turn, and one checkpoint between each of them";
 
-/// Part of the size of the store that transcripts and values of REPLs may take: a tenth.
-const REPL_SHARE: u64 = 10;
-
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
+    let mut limits = context.engine.retention().limits()?;
+    if options.if_due
+        && let Some(control) = context.control()?
+    {
+        control.gc_if_due(limits.days, limits.bytes)?;
+    }
     if options.if_due && !context.engine.retention().gc_is_due()? {
         return Ok(());
     }
-    let mut limits = context.engine.retention().limits()?;
     limits.days = options.keep_days.or(limits.days);
     limits.checkpoints = options.keep.or(limits.checkpoints);
     limits.bytes = match options.max_bytes {
@@ -39,7 +41,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     };
     drop(progress);
     if let (Some(control), false) = (context.control()?, options.dry_run) {
-        control.gc(limits.days, limits.bytes.map(|bytes| bytes / REPL_SHARE))?;
+        control.gc(limits.days, limits.bytes)?;
     }
     if options.if_due {
         return Ok(context.engine.retention().gc_was_done()?);

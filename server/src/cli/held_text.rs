@@ -64,12 +64,12 @@ fn input(input: &Value, paint: Paint) -> String {
     for (name, value) in fields {
         let value = match value {
             Value::String(value) => render::clean(value),
-            value => value.to_string(),
+            value => render::clean(&value.to_string()),
         };
         writeln!(
             text,
             "  {} {}",
-            paint.on(BLUE, name),
+            paint.on(BLUE, &render::clean(name)),
             render::cut(&value, 200)
         )
         .ok();

@@ -8,8 +8,12 @@ pub fn read(bytes: &[u8]) -> Result<Value, String> {
     if let Ok(value) = serde_json::from_slice(bytes) {
         return Ok(value);
     }
-    let text = with_whole_pairs(&String::from_utf8_lossy(bytes));
-    serde_json::from_str(&text).map_err(|error| error.to_string())
+    serde_json::from_str(&strict(bytes)).map_err(|error| error.to_string())
+}
+
+/// Returns a text in JSON without halves of surrogate pairs and bytes that are no UTF-8.
+pub fn strict(bytes: &[u8]) -> String {
+    with_whole_pairs(&String::from_utf8_lossy(bytes))
 }
 
 /// Replaces each half of a surrogate pair in the escapes of a JSON text.

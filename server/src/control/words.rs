@@ -90,9 +90,19 @@ pub fn summary(pause: &Pause) -> String {
         .and_then(Value::as_str);
     let tool = render::clean(&call.tool);
     match (call.files.first(), command) {
-        (_, Some(command)) => format!("{tool} {}", render::clean(command)),
+        (_, Some(command)) => format!("{tool} {}{}", render::clean(command), more_lines(command)),
         (Some(file), None) => format!("{tool} {}", render::clean(file)),
         (None, None) => tool,
+    }
+}
+
+/// Says that a command has more lines than the one that is shown.
+fn more_lines(command: &str) -> String {
+    let lines = command.lines().filter(|line| !line.trim().is_empty());
+    match lines.count() {
+        0 | 1 => String::new(),
+        2 => " … (1 more line)".to_owned(),
+        count => format!(" … ({} more lines)", count - 1),
     }
 }
 

@@ -460,3 +460,19 @@ fn inspect_shows_the_input() {
     world.ok(["resume"]);
     hook.answer();
 }
+
+/// A command of several lines is not shown as if its first were all.
+#[test]
+fn a_command_of_several_lines_says_so() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    let mut watcher = Watcher::start(&world);
+    let input = json!({"command": "ls\n\nrm -rf x\necho", "description": "x"});
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Bash", &input), 600);
+    assert_eq!(watcher.until("held")["summary"], "Bash ls … (2 more lines)");
+    let shown = world.ok(["pauses"]).stdout;
+    assert!(shown.contains("Bash ls … (2 more lines)"), "{shown}");
+    world.ok(["skip"]);
+    hook.answer();
+}

@@ -1295,3 +1295,50 @@ threading.Event().wait()
     assert_eq!(world.json(["pauses"])["pauses"], json!([]));
     assert!(!mark.exists());
 }
+
+/// A name that a session assigns is its own, also where its value is the one that the frame has.
+#[test]
+fn a_name_with_the_value_that_was_there_is_the_sessions() {
+    let source = r"
+import backstitch_debug as bs
+bs.on()
+FACTOR = 3
+def grow():
+    global FACTOR
+    FACTOR += 1
+bs.pause('here')
+";
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let entries = ask(&world, "p1", &["FACTOR = 3", "grow()", "FACTOR"]);
+    assert_eq!(entries[2]["output"], "3");
+    let entries = ask(
+        &world,
+        "p1",
+        &["[FACTOR for FACTOR in range(2)]", "grow()", "FACTOR"],
+    );
+    assert_eq!(entries[2]["output"], "5");
+    world.ok(["resume"]);
+    assert_eq!(program.end().0, 0);
+}
+
+/// A name of a function is no path: `*` stands for any letters, `/` included.
+#[test]
+fn a_pattern_of_functions_is_no_path() {
+    let source = r"
+import backstitch_debug as bs
+bs.on()
+get = bs.watch(lambda: 1, 'GET /users/all')
+print(get())
+";
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "*GET*all"]);
+    let mut watcher = Watcher::start(&world);
+    let mut program = Program::start(&world, source);
+    assert_eq!(watcher.until("held")["tool"], "GET /users/all");
+    world.ok(["resume"]);
+    assert_eq!(program.line(), "1");
+    assert_eq!(program.end().0, 0);
+}

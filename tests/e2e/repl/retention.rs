@@ -282,3 +282,37 @@ fn large_transcripts_go_the_oldest_first() {
     assert_eq!(listed(&world, &[]), [""; 0]);
     assert_whole(&world);
 }
+
+/// A workspace that has only programs: the end of one removes what is too old, once a day; `gc --if-due` does so, too.
+#[test]
+fn old_transcripts_go_in_the_background() {
+    for background in [true, false] {
+        let world = world();
+        let mut watcher = Watcher::start(&world);
+        let program = Program::start(&world, PROGRAM);
+        watcher.until("held");
+        ask(&world, "p1", &["1 + 1"]);
+        world.ok(["resume"]);
+        watcher.until("held");
+        world.ok(["resume"]);
+        assert_eq!(program.end().0, 0);
+        watcher.until("answered");
+        age(&world, 400);
+        let last = "UPDATE meta SET value = value - 200000000000 WHERE key = 'gc'";
+        database(&world).execute(last, []).expect("a row");
+        if background {
+            let program = Program::start(&world, PROGRAM);
+            watcher.until("held");
+            world.ok(["resume"]);
+            watcher.until("held");
+            world.ok(["resume"]);
+            assert_eq!(program.end().0, 0);
+            // the bridge ends a little after its program
+            while count(&world, "repl_session") > 0 {}
+        } else {
+            world.ok(["gc", "--if-due"]);
+        }
+        assert_eq!(count(&world, "repl_session"), 0, "{background}");
+        assert_whole(&world);
+    }
+}

@@ -88,6 +88,9 @@ export class CallsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
         this.ctx.log.debug(String(error));
       }
     }
+    // a tree that is drawn anew loses a click that comes meanwhile
+    const isSame = JSON.stringify(found.map(shape)) === JSON.stringify(this.programs.map(shape));
+    if (isSame) return;
     this.programs = found;
     void vscode.commands.executeCommand("setContext", "backstitch.hasPrograms", found.length > 0);
     this.changed.fire();
@@ -169,4 +172,9 @@ function args(views: unknown): string {
 function reprOf(view: unknown): string {
   const repr = typeof view === "object" && view !== null && "repr" in view ? view.repr : view;
   return typeof repr === "string" ? repr.slice(0, 200) : "";
+}
+
+/** All that a row of a program and its calls shows. */
+function shape({ root, program }: Known): unknown {
+  return [root, program];
 }

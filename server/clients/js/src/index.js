@@ -14,6 +14,8 @@ const { MessageChannel, Worker, receiveMessageOnPort } = require("node:worker_th
 const WAIT = 20_000;
 /** Characters of a result. */
 const MAX_RESULT = 100_000;
+/** Characters of a line of source that a frame has. */
+const MAX_LINE = 500;
 /** Bytes of a value that is kept. */
 const MAX_BYTES = 8 << 20;
 
@@ -509,7 +511,7 @@ function around(file, line) {
   const lines = sources.get(file);
   if (line > lines.length) return { context: [], first: 0 };
   const first = Math.max(line - 2, 1);
-  return { context: lines.slice(first - 1, line + 2), first };
+  return { context: lines.slice(first - 1, line + 2).map((each) => each.slice(0, MAX_LINE)), first };
 }
 
 module.exports = { BridgeLost, Raised, call, isOn, off, on, pause, watch };

@@ -6,6 +6,10 @@ const { workerData } = require("node:worker_threads");
 
 /** Attempts to start another bridge. */
 const TRIES = 3;
+/** Bytes of a message at most, as the bridge has it. */
+const MAX_MESSAGE = 32 << 20;
+/** Its code for a longer one. */
+const TOO_LONG = -32000;
 
 const { binary, hello, port, signal } = workerData;
 const ready = new Int32Array(signal);
@@ -52,7 +56,18 @@ function take(line) {
 
 function send({ id, method, params }) {
   if (id !== undefined) waiting.set(id, true);
-  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+  const line = strict(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
+  if (Buffer.byteLength(line) > MAX_MESSAGE) {
+    waiting.delete(id);
+    post({ id, error: { code: TOO_LONG, message: `${method} has more than ${MAX_MESSAGE} bytes` } });
+    return;
+  }
+  child.stdin.write(`${line}\n`);
+}
+
+/** Halves of surrogate pairs are no Unicode. They are escapes here. */
+function strict(text) {
+  return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === "\\\\" ? found : "\ufffd"));
 }
 
 function lost(why) {

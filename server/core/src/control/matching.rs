@@ -1,7 +1,7 @@
 //! The breakpoints that a call triggers. Pure: databases, files and jq are behind [`CallLookup`], which is asked only
 //! for a breakpoint that everything else lets through.
 
-use globset::GlobMatcher;
+use globset::{GlobBuilder, GlobMatcher};
 use serde_json::Value;
 
 use super::breakpoint::{
@@ -367,7 +367,11 @@ fn yes_if(is_match: bool, why: impl FnOnce() -> String) -> Match {
 
 /// True if a tool has this name, or one that matches this pattern.
 fn is_tool(name: &str, tool: &str) -> bool {
-    name == tool || (has_wildcard(name) && glob(name).is_ok_and(|pattern| pattern.is_match(tool)))
+    // names are no paths: `*` stands for any letters, `/` included
+    let pattern = || GlobBuilder::new(name).backslash_escape(true).build();
+    name == tool
+        || (has_wildcard(name)
+            && pattern().is_ok_and(|pattern| pattern.compile_matcher().is_match(tool)))
 }
 
 const WILDCARDS: [char; 6] = ['*', '?', '[', '{', '\\', ']'];

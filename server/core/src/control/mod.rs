@@ -92,7 +92,13 @@ impl Control {
 
     /// As `open`. None: there is no database yet.
     pub fn open_existing(workspace: &Workspace) -> Result<Option<Self>> {
-        if !workspace.store_dir.join(DATABASE).exists() {
+        let path = workspace.store_dir.join(DATABASE);
+        // one that cannot be looked at is not absent
+        let is_there = path.try_exists().map_err(|source| Error::Io {
+            what: format!("open {}", path.display()),
+            source,
+        })?;
+        if !is_there {
             return Ok(None);
         }
         Self::open(workspace).map(Some)

@@ -3,7 +3,7 @@
 use super::armed::Armed;
 use super::process::ProcessId;
 use super::tables::pause::{PARKED, PauseFilter};
-use super::tables::{breakpoint, command, hit, message, object, pause, program, repl};
+use super::tables::{breakpoint, command, hit, message, meta, object, pause, program, repl};
 use super::{Control, PauseState};
 use crate::error::Result;
 use crate::store;
@@ -11,15 +11,32 @@ use crate::store;
 /// Microseconds of a day.
 const DAY: i64 = 24 * 3600 * 1_000_000;
 
+/// Part of the size of a store that transcripts and values may take: a tenth.
+const SHARE: u64 = 10;
+/// Key of the time of the last `gc`.
+const GC: &str = "gc";
+
 /// Something wrong with the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem(pub String);
 
 impl Control {
-    /// Removes ended pauses, hits, commands, programs and closed sessions that are older than a number of days. Above a size
-    /// of all transcripts and values in bytes, the oldest sessions go, however young. Returns the number of rows.
+    /// As `gc`, unless it was done within the last day.
+    pub fn gc_if_due(&self, days: Option<u64>, bytes: Option<u64>) -> Result<()> {
+        let last = meta::get(&self.conn, GC)?.unwrap_or(0);
+        // a negative age means that the clock was set back
+        if !(0..DAY).contains(&(store::now() - last)) {
+            self.gc(days, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Removes ended pauses, hits, commands, programs and closed sessions that are older than a number of days. Where all
+    /// transcripts and values have more than a tenth of the bytes that the store may have, the oldest sessions go, however
+    /// young. Returns the number of rows.
     pub fn gc(&self, days: Option<u64>, bytes: Option<u64>) -> Result<usize> {
         self.write_armed(|conn| {
+            meta::set(conn, GC, store::now())?;
             pause::expire(conn, None, store::now() - PARKED)?;
             for gone in program::without_end(conn)? {
                 let is_old = gone.connected < store::now() - DAY;
@@ -40,7 +57,8 @@ impl Control {
                 removed += program::delete_before(conn, before)?;
                 removed += object::delete_unnamed(conn)?;
             }
-            let limit = bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+            let limit = bytes.map(|bytes| bytes / SHARE);
+            let limit = limit.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
             while limit.is_some_and(|limit| repl::bytes(conn).is_ok_and(|size| size > limit)) {
                 let Some(oldest) = repl::oldest_over(conn)? else {
                     break;

@@ -10,6 +10,15 @@ import threading
 from typing import Any, Callable, Dict, Optional
 
 
+#: Bytes of a message at most, as the bridge has it, and its code for a longer one.
+MAX_MESSAGE = 32 << 20
+TOO_LONG = -32000
+
+
+class Oversize(Exception):
+    """A message is too long."""
+
+
 class BridgeError(RuntimeError):
     """The bridge refused something."""
 
@@ -104,6 +113,7 @@ class Bridge:
     def send(self, method: str, params: Any, then: Optional[Callable[[Reply], None]] = None) -> Reply:
         """Sends a request. `then` is called with its answer, on the reader's thread."""
         reply = Reply(then)
+        is_long = False
         with self._lock:
             if self.lost.is_set():
                 is_lost = True
@@ -112,18 +122,27 @@ class Bridge:
                 self._next += 1
                 number = self._next
                 self._replies[number] = reply
-                line = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+                message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+                # names of files and texts of a program need not be Unicode
+                line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
                 try:
+                    if len(line) > MAX_MESSAGE:
+                        raise Oversize
                     stdin = self._child.stdin
                     assert stdin is not None
-                    stdin.write(line.encode("utf-8", "surrogatepass") + b"\n")
+                    stdin.write(line)
                     stdin.flush()
+                except Oversize:
+                    self._replies.pop(number, None)
+                    is_long = True
                 except (OSError, ValueError):
                     self._replies.pop(number, None)
                     # before its reader sees the end: the next question goes to another one
                     self.lost.set()
                     is_lost = True
-        if is_lost:
+        if is_long:
+            reply.settle(None, BridgeError(TOO_LONG, f"{method} has more than {MAX_MESSAGE} bytes"))
+        elif is_lost:
             reply.settle(None, BridgeLost("the bridge has ended"))
         return reply
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codeop
 import contextvars
+import dis
 import threading
 import traceback
 import types
@@ -12,6 +13,8 @@ from typing import Any, Dict, Optional, Set
 from . import _streams, _values
 
 FILE = "<repl>"
+#: Characters of a line of source that a frame has.
+MAX_LINE = 500
 
 
 class Namespace:
@@ -35,8 +38,10 @@ class Namespace:
         self.names.setdefault("__builtins__", __builtins__)
         self._filled = there
 
-    def settle(self) -> None:
-        """Notes what an input has assigned and deleted."""
+    def settle(self, stored: Set[str]) -> None:
+        """Notes what an input has assigned and deleted. `stored`: the names that its own code stores: the value may be the one
+        that was there."""
+        self.assigned.update(name for name in stored if name in self.names)
         for name, value in self.names.items():
             if name not in self._filled or self._filled[name] is not value:
                 self.assigned.add(name)
@@ -74,7 +79,7 @@ def evaluate(source: str, names: Namespace, frame: types.FrameType, extra: Dict[
         answer.has_value = False
         answer.value = None
     finally:
-        names.settle()
+        names.settle({each.argval for each in dis.get_instructions(code) if each.opname == "STORE_NAME"})
     return answer
 
 
@@ -160,7 +165,7 @@ def stack(frame: Optional[types.FrameType], own: str) -> list:
         context, first = [], 0
         if len(frames) - at <= 200:
             first = max(line - 2, 1)
-            context = [linecache.getline(path, n).rstrip("\n") for n in range(first, line + 3)]
+            context = [linecache.getline(path, n).rstrip("\n")[:MAX_LINE] for n in range(first, line + 3)]
             while context and context[-1] == "":
                 context.pop()
         name = getattr(each.f_code, "co_qualname", each.f_code.co_name)

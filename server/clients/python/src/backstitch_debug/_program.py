@@ -15,7 +15,7 @@ import warnings
 from typing import Any, Awaitable, Callable, Dict, List, Optional, Set
 
 from . import _values
-from ._bridge import Bridge, BridgeError, BridgeLost, find
+from ._bridge import TOO_LONG, Bridge, BridgeError, BridgeLost, find
 from ._evaluate import Evaluation, Namespace, stack
 
 #: Milliseconds of a poll. A shorter one only costs messages.
@@ -390,12 +390,23 @@ class Program:
         else:
             answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it goes on by itself")
             running.abandon()
-            # what it assigns later is nobody's
-            self.sessions[asked["session"]] = _copy(names)
+            # what it assigns later is nobody's; a session that was closed meanwhile stays gone
+            if asked["session"] in self.sessions:
+                self.sessions[asked["session"]] = _copy(names)
+        try:
+            self.ask("repl/result", answer)
+        except BridgeLost:
+            pass
+        except BridgeError as error:
+            # else its session is closed: the result is nobody's
+            if error.code == TOO_LONG:
+                short = {name: answer[name] for name in ("evalId", "pause", "session")}
+                self._tell_too_long({**short, "stdout": "", "error": str(error)})
+
+    def _tell_too_long(self, answer: Dict[str, Any]) -> None:
         try:
             self.ask("repl/result", answer)
         except (BridgeError, BridgeLost):
-            # its session is closed: the result is nobody's
             pass
 
 

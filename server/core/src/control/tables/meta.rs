@@ -1,6 +1,6 @@
-//! Table `meta`: the number of the newest commit.
+//! Table `meta`: the number of the newest commit, and the time of the last `gc`.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Result;
 
@@ -16,9 +16,20 @@ pub(crate) fn raise(conn: &Connection) -> Result<i64> {
 
 /// Returns the number of the newest commit; 0: none.
 pub(crate) fn seq(conn: &Connection) -> Result<i64> {
-    let value = conn
-        .prepare_cached("SELECT value FROM meta WHERE key = 'seq'")?
-        .query_row([], |r| r.get(0))
-        .optional()?;
-    Ok(value.unwrap_or(0))
+    Ok(get(conn, "seq")?.unwrap_or(0))
+}
+
+pub(crate) fn get(conn: &Connection, key: &str) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |r| r.get(0))
+        .optional()?)
+}
+
+pub(crate) fn set(conn: &Connection, key: &str, value: i64) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2",
+    )?
+    .execute(params![key, value])?;
+    Ok(())
 }
