@@ -113,9 +113,13 @@ test('closing decides nothing, a terminal is followed, and two agents are held b
   await page.keyboard.press('Enter');
   expect((await second).permissionDecisionReason).toBe('not this one');
   await expect(agents.row(/^Edit b\.txt/)).toHaveCount(0);
+  // a decision elsewhere closes what was shown of the call
+  await agents.row(/^Edit a\.txt/).click();
+  await window.diff.expectTexts(TEXT, TEXT.replace('two', '2'));
   world.run('resume', 'p1');
   expect(await first).toEqual({});
   await expect(agents.rows).toHaveCount(0);
+  await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
 });
 
 // S2-095: everything by keys, found by the names that a screen reader speaks.

@@ -45,7 +45,7 @@ export function activate(context: vscode.ExtensionContext): Api {
   registerCommands(ctx, {
     review,
     held,
-    decisions: new Decisions(ctx, held, heldFiles),
+    decisions: ctx.register(new Decisions(ctx, held, heldFiles)),
     repl: ctx.register(new ReplPanel(ctx, held, beside)),
     beside,
     kept: ctx.register(new KeptMarks(ctx, review)),

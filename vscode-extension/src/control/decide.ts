@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 
-import type { Ctx } from "../ctx.ts";
+import type { Ctx, Disposable } from "../ctx.ts";
 import { changes } from "../documents/open.ts";
 import { type Pause, shown } from "../server/protocol.ts";
 import { asArguments } from "../commands/arguments.ts";
@@ -11,12 +11,23 @@ import type { Held } from "./held.ts";
 
 type Given = { pause?: unknown; id?: unknown; workspace?: unknown; root?: unknown };
 
-export class Decisions {
+export class Decisions implements vscode.Disposable {
+  private readonly follows: Disposable;
+
   constructor(
     private readonly ctx: Ctx,
     private readonly held: Held,
     private readonly files: HeldFiles,
-  ) {}
+  ) {
+    // one that is parked can still be decided
+    this.follows = ctx.on("backstitch/didResume", ({ pause, outcome }) => {
+      if (outcome !== "parked") void this.followed(pause);
+    });
+  }
+
+  dispose(): void {
+    this.follows.dispose();
+  }
 
   /** The call of a row, of the open comparison, the only one, or the one that the user chooses. */
   private async call(argument: unknown): Promise<Pause | undefined> {
@@ -172,7 +183,7 @@ export class Decisions {
   }
 
   /** Closes the tabs of a call that is decided. */
-  private async close(pause: Pause): Promise<void> {
+  private async close(pause: Pause, isWanted: (tab: vscode.Tab) => boolean = () => true): Promise<void> {
     const isOf = (uri: vscode.Uri | undefined) => {
       const call = callOf(uri);
       return call?.id === pause.id && call.root === shown(pause.root);
@@ -184,7 +195,12 @@ export class Decisions {
         if (input instanceof vscode.TabInputText) return isOf(input.uri);
         return label.startsWith(vscode.l10n.t("Held: {0}", pause.summary));
       });
-    await vscode.window.tabGroups.close(tabs, true);
+    await vscode.window.tabGroups.close(tabs.filter(isWanted), true);
+  }
+
+  /** Closes the tabs of a call that was decided elsewhere. One with the user's changes stays. */
+  private async followed(pause: Pause): Promise<void> {
+    await this.close(pause, ({ isDirty }) => !isDirty);
   }
 }
 
