@@ -2,7 +2,7 @@
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 import { Lsp } from './rig/lsp.ts';
-import { Program } from './rig/program.ts';
+import { Program, pythonWithPackages } from './rig/program.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
@@ -172,7 +172,8 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   const window = await code.open('agent.py');
   const { page, editor } = window;
   await editor.focus();
-  const program = new Program(world, 'agent.py');
+  const python = pythonWithPackages();
+  const program = new Program(world, 'agent.py', python);
   await window.activity.open('Backstitch');
   await window.tree('Timeline').hide();
   const agents = window.tree('Agents');
@@ -222,6 +223,21 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await expect(value).toContainText("2: dict = {'a': [1, None]}");
   await look(page, 'repl-value');
 
+  // a data frame has its shape and its columns
+  let inputs = 3;
+  if (python !== undefined) {
+    await input.focus();
+    await page.keyboard.type('__import__("pandas").DataFrame({"count": [4, 5], "<b>word</b>": ["a", "b"]})');
+    await page.keyboard.press('Enter');
+    inputs += 1;
+    await expect(repl.locator('pre.input')).toHaveCount(inputs);
+    await repl.locator('pre.value .object').last().click();
+    await expect(value).toContainText(/DataFrame,\slength\s2/);
+    await expect(value).toContainText(/shape:\stuple\s=\s\(2,\s2\)/);
+    await expect(value).toContainText(/<b>word<\/b>:\spandas\S*Series/);
+    await look(page, 'repl-frame');
+  }
+
   // its calls, with the session at the inner one
   await repl.locator('button:text("Calls")').click();
   const calls = window.tree('Program Calls');
@@ -231,13 +247,13 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await repl.locator('button:text("Sessions")').click();
   await expect(repl.locator('table th').last()).toHaveText('Stack');
   await calls.action(/act\(7\)/, 'Open the REPL Session');
-  await expect(repl.locator('pre.input')).toHaveCount(3);
+  await expect(repl.locator('pre.input')).toHaveCount(inputs);
 
   // the selection of an editor
   await page.locator('.tab', { hasText: 'agent.py' }).click();
   await editor.select(9, 9);
   await window.run('Backstitch: Evaluate in the REPL');
-  await expect(repl.locator('pre.input')).toHaveCount(4);
+  await expect(repl.locator('pre.input')).toHaveCount(inputs + 1);
   await expect(repl.locator('pre.input').last()).toContainText('note = f"step {step}"');
 
   world.run('resume');

@@ -1,18 +1,29 @@
 // A Python program that pauses, with the client of the tree under test.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { expect } from '@playwright/test';
 import { backstitch } from './places.ts';
 import type { World } from './world.ts';
 
 const client = path.resolve(import.meta.dirname, '../../../server/clients/python/src');
 
+/** A Python with the packages of tests/programs; undefined where they are not installed. */
+export function pythonWithPackages(): string | undefined {
+  const place = process.env['BACKSTITCH_TEST_PROGRAMS'];
+  const python = path.join(place ?? '', 'bin/python');
+  if (place !== undefined && existsSync(python)) return python;
+  expect(process.env['CI'], 'tests/programs/install.sh has not installed the packages').toBeUndefined();
+  return undefined;
+}
+
 export class Program {
   /** Its output once it has ended; fails on another exit status than 0. */
   readonly ended: Promise<string>;
 
-  constructor(world: World, file: string) {
+  constructor(world: World, file: string, python = 'python3') {
     const env = { ...world.env(), PYTHONPATH: client, PYTHONDONTWRITEBYTECODE: '1', BACKSTITCH_BIN: backstitch };
-    const child = spawn('python3', ['-u', file], { cwd: world.root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(python, ['-u', file], { cwd: world.root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     let errors = '';
     child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part));

@@ -68,9 +68,26 @@ def _fields(value: Any) -> Optional[Dict[str, Any]]:
         return {str(at): each for at, each in enumerate(value[:MAX_FIELDS])}
     if isinstance(value, (str, bytes, bytearray, int, float, complex, bool, type(None))):
         return None
+    table = _table(value)
+    if table is not None:
+        return table
     held = getattr(value, "__dict__", None)
     if isinstance(held, dict):
         return dict(list(held.items())[:MAX_FIELDS])
+    return None
+
+
+def _table(value: Any) -> Optional[Dict[str, Any]]:
+    """The shape and the columns of a data frame, or the shape and the type of the numbers of an array. None: it is neither."""
+    shape = getattr(value, "shape", None)
+    if not isinstance(shape, tuple):
+        return None
+    columns = getattr(value, "columns", None)
+    if columns is not None and hasattr(value, "dtypes"):
+        names = list(columns)[: MAX_FIELDS - 1]
+        return {"shape": shape, **{str(name): value[name] for name in names}}
+    if hasattr(value, "dtype"):
+        return {"shape": shape, "dtype": value.dtype}
     return None
 
 
