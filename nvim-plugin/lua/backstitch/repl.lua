@@ -65,6 +65,12 @@ local function add(view, entry)
     return
   end
   view.shown[entry.index] = true
+  -- one of another viewer; an own one is there already
+  if not vim.list_contains(view.history, entry.input) then
+    local is_typed = view.at > #view.history
+    table.insert(view.history, entry.input)
+    view.at = is_typed and #view.history + 1 or view.at
+  end
   append(view, entry.input, 'BackstitchPrompt', '> ')
   append(view, entry.stdout, 'BackstitchDim')
   local first, last = append(view, entry.output, entry.isError and 'ErrorMsg' or 'Normal')
@@ -264,7 +270,6 @@ function M.show(client, id)
   end, { buffer = buf, nowait = true, desc = 'Close' })
   map_transcript(client, view)
   for _, entry in ipairs(found.entries) do
-    table.insert(view.history, entry.input)
     add(view, entry)
   end
   view.at = #view.history + 1

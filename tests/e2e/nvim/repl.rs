@@ -109,6 +109,12 @@ fn a_second_window_follows_and_values_are_text() {
         let lines = format!("vim.api.nvim_buf_get_lines(vim.fn.bufnr('{name}'), 2, 7, false)");
         assert_eq!(nvim.lua(&lines), json!(shown));
     }
+    // inputs of others are in the history, too
+    second.screen.keys("\x1b[A");
+    let input = "vim.api.nvim_get_current_line()";
+    second.waits(&format!("{input} == '[evil, more]'"));
+    second.screen.keys("\x1b[B");
+    second.waits(&format!("{input} == ''"));
     first.screen.keys("\x1b");
     first.waits("vim.api.nvim_get_mode().mode == 'n'");
     first.ex("Backstitch stack");
