@@ -933,6 +933,8 @@ export interface PauseDetails {
   pause: Pause;
   /** Input of the tool. */
   input: unknown;
+  /** The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it. */
+  inputText: string;
   cwd: Text | null;
   /** The files that the call would write. */
   predicted: PredictedFile[];
@@ -1142,6 +1144,8 @@ export interface PredictParams {
   pause: string;
   /** Another input of the tool. */
   input?: unknown;
+  /** The same as a JSON text. */
+  inputText?: string | null;
   /** Texts of some of the predicted files as they are to be. The answer has the input that leads to them. */
   then?: WantedText[] | null;
   /** A document of the workspace. */
@@ -1153,6 +1157,8 @@ export interface PredictParams {
 /** The files that a call would write with another input. */
 export interface PredictResult {
   input: unknown;
+  /** The same as a JSON text. */
+  inputText: string;
   predicted: PredictedFile[];
   unpredicted: Unpredicted | null;
   fingerprint: string;
@@ -1408,6 +1414,8 @@ export interface ResumeParams {
   pause?: string | null;
   /** Another input of the tool. The default is its own. */
   input?: unknown;
+  /** The same as a JSON text. */
+  inputText?: string | null;
   /** Fingerprint of the prediction that was shown: only that is let through. */
   fingerprint?: string | null;
   /** A document of the workspace. */

@@ -21,7 +21,7 @@ local namespace = vim.api.nvim_create_namespace('backstitch.pauses')
 ---@field workspace string
 ---@field rows backstitch.Pause[]
 ---@field shown? string The held call whose files are shown.
----@field changed? { input: any, fingerprint: string } The user's changes of the call that is shown.
+---@field changed? { inputText: string, fingerprint: string } The user's changes of the call that is shown.
 
 ---@type backstitch.HeldView?
 local view
@@ -223,18 +223,14 @@ local function predict(pause, buf, path)
     if path then
       params['then'] = { { path = path, text = text } }
     else
-      local ok, input = pcall(vim.json.decode, text)
-      if not ok then
-        task.fail({ message = 'the input is not JSON: ' .. tostring(input) })
-      end
-      params.input = input
+      params.inputText = text
     end
     ---@type backstitch.PredictResult
     local found = server.request(client, 'backstitch/predict', params)
     if not view or view.shown ~= pause.id then
       return
     end
-    view.changed = { input = found.input, fingerprint = found.fingerprint }
+    view.changed = { inputText = found.inputText, fingerprint = found.fingerprint }
     vim.bo[buf].modified = false
     for _, other in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(other)
@@ -311,8 +307,7 @@ local function show(client, pause)
     file = file or (is_text and each)
   end
   if not file then
-    local input = vim.json.encode(details.input)
-    split('belowright split', buffer(pause, 'input', 'input.json', M.pretty(input) .. '\n'))
+    split('belowright split', buffer(pause, 'input', 'input.json', details.inputText .. '\n'))
   else
     local path = words.shown(file.path)
     local now = buffer(pause, 'now', path, words.given(file.now) or '')
@@ -329,37 +324,6 @@ local function show(client, pause)
   vim.api.nvim_set_current_win(list)
   vim.api.nvim_win_set_height(list, math.max(3, math.min(#view.rows + 1, 8)))
 end
-
---- Formats JSON with one field in each line.
----@param json string
----@return string
-function M.pretty(json)
-  local out, depth, is_text, is_escaped = {}, 0, false, false
-  for at = 1, #json do
-    local letter = json:sub(at, at)
-    if is_text then
-      out[#out + 1] = letter
-      is_text = is_escaped or letter ~= '"'
-      is_escaped = not is_escaped and letter == '\\'
-    elseif letter == '"' then
-      out[#out + 1], is_text = letter, true
-    elseif letter == '{' or letter == '[' then
-      depth = depth + 1
-      out[#out + 1] = letter .. '\n' .. ('  '):rep(depth)
-    elseif letter == '}' or letter == ']' then
-      depth = depth - 1
-      out[#out + 1] = '\n' .. ('  '):rep(depth) .. letter
-    elseif letter == ',' then
-      out[#out + 1] = ',\n' .. ('  '):rep(depth)
-    elseif letter == ':' then
-      out[#out + 1] = ': '
-    elseif not letter:match('%s') then
-      out[#out + 1] = letter
-    end
-  end
-  return table.concat(out)
-end
-
 --- Stores a decision.
 ---@async
 ---@param client vim.lsp.Client
@@ -462,13 +426,13 @@ local function input(client)
   local pause = pick(client)
   ---@type backstitch.PauseDetails
   local details = server.request(client, 'backstitch/pause', about(pause))
-  local value = view and view.changed and view.shown == pause.id and view.changed.input or details.input
+  local changed = view and view.changed and view.shown == pause.id and view.changed.inputText
   if view then
     view.shown = pause.id
   end
   local name = ('backstitch-held://%s/input/input.json'):format(pause.id)
   local known = vim.fn.bufnr(name)
-  local text = M.pretty(vim.json.encode(value)) .. '\n'
+  local text = (changed or details.inputText) .. '\n'
   local buf = known > 0 and known or buffer(pause, 'input', 'input.json', text)
   vim.cmd('belowright split')
   vim.api.nvim_win_set_buf(0, buf)

@@ -646,6 +646,7 @@
 ---@field seq integer
 ---@field pause backstitch.Pause
 ---@field input any Input of the tool.
+---@field inputText string The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
 ---@field cwd backstitch.Text|nil
 ---@field predicted backstitch.PredictedFile[] The files that the call would write.
 ---@field unpredicted backstitch.Unpredicted|nil The reason why nothing is predicted, and the paths that the input may mean.
@@ -773,6 +774,7 @@
 ---@class backstitch.PredictParams
 ---@field pause string
 ---@field input? any Another input of the tool.
+---@field inputText? string|nil The same as a JSON text.
 ---@field then? backstitch.WantedText[]|nil Texts of some of the predicted files as they are to be. The answer has the input that leads to them.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
@@ -780,6 +782,7 @@
 ---The files that a call would write with another input.
 ---@class backstitch.PredictResult
 ---@field input any
+---@field inputText string The same as a JSON text.
 ---@field predicted backstitch.PredictedFile[]
 ---@field unpredicted backstitch.Unpredicted|nil
 ---@field fingerprint string
@@ -947,6 +950,7 @@
 ---@class backstitch.ResumeParams
 ---@field pause? string|nil
 ---@field input? any Another input of the tool. The default is its own.
+---@field inputText? string|nil The same as a JSON text.
 ---@field fingerprint? string|nil Fingerprint of the prediction that was shown: only that is let through.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.

@@ -111,6 +111,8 @@ shape! {
         pub pause: Pause,
         /// Input of the tool.
         pub input: Value,
+        /// The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
+        pub input_text: String,
         pub cwd: Option<Text>,
         /// The files that the call would write.
         pub predicted: Vec<PredictedFile>,
@@ -168,6 +170,8 @@ shape! {
     #[serde(rename_all = "camelCase")]
     pub struct PredictResult {
         pub input: Value,
+        /// The same as a JSON text.
+        pub input_text: String,
         pub predicted: Vec<PredictedFile>,
         pub unpredicted: Option<Unpredicted>,
         pub fingerprint: String,

@@ -400,10 +400,12 @@ params! {
     }
 
     /// One of `input` and `then` is required.
-    pub struct PredictParams in workspace [Rule::OneOf(&["input", "then"])] {
+    pub struct PredictParams in workspace [Rule::OneOf(&["input", "inputText", "then"])] {
         pub pause: Name,
         /// Another input of the tool.
         pub input: Option<Value>,
+        /// The same as a JSON text.
+        pub input_text: Option<String>,
         /// Texts of some of the predicted files as they are to be. The answer has the input that leads to them.
         pub then: Option<Vec<WantedText>>,
     }
@@ -461,10 +463,12 @@ params! {
     }
 
     /// The default of `pause` is the only call that is held; the user is asked to choose one of several.
-    pub struct ResumeParams in workspace [] {
+    pub struct ResumeParams in workspace [Rule::AtMostOneOf(&["input", "inputText"])] {
         pub pause: Option<Name>,
         /// Another input of the tool. The default is its own.
         pub input: Option<Value>,
+        /// The same as a JSON text.
+        pub input_text: Option<String>,
         /// Fingerprint of the prediction that was shown: only that is let through.
         pub fingerprint: Option<Name>,
     }

@@ -57,6 +57,7 @@ pub fn predicted(pause: &Pause, input: Value, read: ReadFile) -> protocol::Predi
         }
     };
     protocol::PredictResult {
+        input_text: serde_json::to_string_pretty(&input).unwrap_or_default(),
         fingerprint: fingerprint(&input, &prediction),
         input,
         predicted,
@@ -108,6 +109,7 @@ pub fn details(pause: &Pause, around: Around, read: ReadFile) -> protocol::Pause
         seq: around.seq,
         pause: view::pause(pause),
         input: shown.input,
+        input_text: shown.input_text,
         cwd: pause.call.cwd.as_deref().map(to_protocol::path),
         predicted: shown.predicted,
         unpredicted: shown.unpredicted,

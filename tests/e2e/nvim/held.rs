@@ -94,7 +94,7 @@ fn a_held_call_is_denied_and_a_terminal_is_followed() {
     nvim.waits("require('backstitch').statusline():find('⏸') == nil");
     // no call is held now
     nvim.ex("Backstitch resume");
-    nvim.says("no call is held");
+    nvim.screen.shows("no call is held");
 }
 
 /// S2-013: two agents are held at once, and each is decided by itself. A Neovim that is killed decides nothing; the next one
@@ -332,4 +332,44 @@ fn a_held_call_is_shown_as_text() {
         !said.contains("Error") && !said.contains("traceback"),
         "{said}"
     );
+}
+
+/// The input as JSON is edited as the agent wrote it: the order of its fields, and numbers that a Lua number cannot hold.
+#[test]
+fn an_input_keeps_its_order_and_its_numbers() {
+    let world = world();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held-input", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("ask");
+    nvim.ex("Backstitch breakpoint tool mcp__x__ask");
+    nvim.says("b1: agents stop at");
+    let text = r#"{"z":12345678901234567,"b":[],"a":"old"}"#;
+    let input: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let payload = before(&agent, "c1", "mcp__x__ask", &input);
+    let hook = HeldHook::start(&world, &payload, 600);
+    nvim.says("claude-code is held: mcp__x__ask");
+    nvim.ex("Backstitch pauses");
+    nvim.waits("vim.fn.bufnr('backstitch-held://p1/input/input.json') > 0");
+    nvim.ex("wincmd b");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
+    let lines = [
+        "{",
+        r#"  "z": 12345678901234567,"#,
+        r#"  "b": [],"#,
+        r#"  "a": "old""#,
+        "}",
+    ];
+    assert_eq!(nvim.lines(), lines);
+    nvim.ex("%s/old/new/");
+    nvim.ex("write");
+    nvim.says("p1 goes on with this text");
+    nvim.ex("wincmd t");
+    nvim.screen.keys("c");
+    let answer = hook.answer();
+    let sent = &answer["hookSpecificOutput"]["updatedInput"];
+    assert_eq!(sent.to_string(), text.replace("old", "new"));
 }

@@ -38,7 +38,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
 
   /** Registers a held call. Changes of the user stay. */
   keep(details: PauseDetails): void {
-    const { pause, input, predicted, unpredicted, fingerprint } = details;
+    const { pause, input, inputText, predicted, unpredicted, fingerprint } = details;
     const key = keyOf(pause.id, shown(pause.root));
     const known = this.calls.get(key);
     if (known?.isChanged === true) return;
@@ -46,7 +46,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     this.calls.set(key, {
       pause,
       root,
-      shown: { input, predicted, unpredicted, fingerprint },
+      shown: { input, inputText, predicted, unpredicted, fingerprint },
       isChanged: false,
       edition: (known?.edition ?? 0) + 1,
     });
@@ -54,7 +54,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   /** Saves what is being edited, and returns the changed input with its fingerprint; undefined if nothing was changed. */
-  async changed(pause: Pause): Promise<{ input: unknown; fingerprint: string } | undefined> {
+  async changed(pause: Pause): Promise<{ inputText: string; fingerprint: string } | undefined> {
     const key = keyOf(pause.id, shown(pause.root));
     for (const document of vscode.workspace.textDocuments) {
       if (document.isDirty && placeOf(document.uri)?.key === key && !(await document.save())) {
@@ -63,7 +63,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     }
     const call = this.calls.get(key);
     if (call?.isChanged !== true) return undefined;
-    return { input: call.shown.input, fingerprint: call.shown.fingerprint };
+    return { inputText: call.shown.inputText, fingerprint: call.shown.fingerprint };
   }
 
   /** Both sides of each predicted file. */
@@ -127,7 +127,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     try {
       const predicted =
         place.kind === "input"
-          ? await this.ctx.request("backstitch/predict", { ...about, input: json(text) })
+          ? await this.ctx.request("backstitch/predict", { ...about, inputText: text })
           : await this.ctx.request("backstitch/predict", { ...about, then: this.wanted(call, place, text) });
       call.shown = predicted;
       call.isChanged = true;
@@ -157,7 +157,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   }
 
   private read(call: Call, place: Place): Uint8Array {
-    if (place.kind === "input") return encoder.encode(`${JSON.stringify(call.shown.input, undefined, 2)}\n`);
+    if (place.kind === "input") return encoder.encode(`${call.shown.inputText}\n`);
     const file = call.shown.predicted.find(({ path }) => shown(path) === place.path);
     return encoder.encode((place.kind === "now" ? file?.now : file?.then) ?? "");
   }
@@ -187,14 +187,6 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   dispose(): void {
     this.registered.dispose();
     this.changes.dispose();
-  }
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Error(vscode.l10n.t("This is not JSON: {0}", String(error)));
   }
 }
 

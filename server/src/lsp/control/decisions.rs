@@ -12,6 +12,7 @@ use backstitch_protocol::{
     InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
     PredictParams, PredictResult, RefuseParams, ResumeParams, SkipParams, StepParams,
 };
+use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::face;
@@ -104,7 +105,7 @@ pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<Predi
     {
         tracing::info!("{id}: {error}");
     }
-    if let Some(input) = params.input {
+    if let Some(input) = typed_input(params.input, params.input_text)? {
         return Ok(details::predicted(&pause, input, &read_disk));
     }
     let then = params.then.unwrap_or_default();
@@ -112,6 +113,16 @@ pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<Predi
         Failure::new(FailureKind::Refused, messages::not_invertible(&reason))
             .hint(messages::NOT_INVERTIBLE_HINT)
     })
+}
+
+/// Returns the input that a user typed, as a value or as a JSON text.
+fn typed_input(input: Option<Value>, text: Option<String>) -> Reply<Option<Value>> {
+    let Some(text) = text else {
+        return Ok(input);
+    };
+    let read = serde_json::from_str(&text);
+    read.map(Some)
+        .map_err(|error| Failure::usage(messages::not_json(&error.to_string())))
 }
 
 /// Finds the held call of a command: the named one, the only one, or the one that the user chooses.
@@ -178,11 +189,9 @@ pub async fn resume(
     params: ResumeParams,
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let input = typed_input(params.input, params.input_text)?;
     if let Some(shown) = params.fingerprint.as_deref() {
-        let input = params
-            .input
-            .clone()
-            .unwrap_or_else(|| details::input(&pause));
+        let input = input.clone().unwrap_or_else(|| details::input(&pause));
         let now = details::predicted(&pause, input, &read_disk);
         if now.fingerprint != shown {
             return Err(
@@ -190,7 +199,7 @@ pub async fn resume(
             );
         }
     }
-    let decision = match params.input {
+    let decision = match input {
         Some(input) => PauseDecision::Change { input },
         None => PauseDecision::Continue,
     };

@@ -71,6 +71,11 @@ pub fn offered(pause: &Pause) -> String {
     )
 }
 
+/// A typed input that cannot be read.
+pub fn not_json(why: &str) -> String {
+    format!("the input is not JSON: {why}")
+}
+
 /// The breakpoints as a document.
 pub fn breakpoints(all: &[backstitch_protocol::Breakpoint]) -> String {
     let mut text = "# Agent breakpoints\n\n".to_owned();
