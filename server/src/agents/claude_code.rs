@@ -15,7 +15,6 @@ use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, HookOutput};
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
-use crate::settings_file::JsonSettings;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
@@ -28,7 +27,7 @@ impl Agent for ClaudeCode {
     fn abilities(&self) -> Abilities {
         Abilities {
             taken: output::TAKEN,
-            hook_timeout: 60,
+            hook_timeout: hooks::TABLE.timeout,
         }
     }
 
@@ -90,7 +89,7 @@ impl Agent for ClaudeCode {
     }
 
     fn events(&self) -> &'static [&'static str] {
-        hooks::EVENTS
+        hooks::TABLE.events
     }
 
     fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
@@ -106,37 +105,13 @@ impl Agent for ClaudeCode {
     }
 
     fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
-        let timeout = self.abilities().hook_timeout;
-        let add = |command, strict| {
-            let form = hooks::HookForm { timeout, strict };
-            move |settings: &mut Value| hooks::add(settings, command, form)
-        };
-        match edit {
-            HookEdit::Install { command, strict } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
-            }
-            HookEdit::Entries { command, strict } => {
-                SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
-            }
-            HookEdit::Uninstall => SettingsPlan::undo(
-                JsonSettings::read(settings)?,
-                hooks::remove,
-                hooks::without_empties,
-            ),
-        }
+        hooks::TABLE.plan(settings, edit)
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        if !settings.exists() {
-            return Ok(Hooks::default());
-        }
-        let settings = JsonSettings::read(settings)?.value;
         let disabled = "disableAllHooks";
-        Ok(Hooks {
-            entries: hooks::ours(&settings),
-            without_limit: hooks::without_limit(&settings),
-            blocks_if_killed: hooks::is_strict(&settings),
-            disabled_by: (settings[disabled] == Value::Bool(true)).then_some(disabled),
+        hooks::TABLE.examine(settings, |settings| {
+            (settings[disabled] == Value::Bool(true)).then_some(disabled)
         })
     }
 }

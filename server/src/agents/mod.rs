@@ -4,6 +4,8 @@
 mod adapter;
 mod answer;
 mod claude_code;
+mod fields;
+mod hook_table;
 mod machine;
 pub mod program;
 mod settings_plan;

@@ -1,18 +1,15 @@
 //! Claude Code's hook payloads. Parsing is tolerant: unknown fields, events and tools are ignored, and an
 //! optional field of the wrong type counts as absent. Only the session and the event's name are required.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use backstitch_core::capture::{
     AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
 };
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::agents::adapter::ParseError;
+use crate::agents::fields::Fields;
 
 pub const NAME: &str = "claude-code";
 
@@ -233,40 +230,6 @@ fn background_shells(fields: &Fields) -> bool {
             task.text("type").as_deref() != Some("subagent")
                 && task.text("status").is_none_or(|status| status == "running")
         })
-}
-
-/// A JSON object whose values are parsed one by one, on demand.
-#[derive(Default)]
-struct Fields<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
-
-impl<'a> Fields<'a> {
-    fn read(text: &'a str) -> serde_json::Result<Self> {
-        serde_json::from_str(text).map(Self)
-    }
-
-    fn raw(&self, name: &str) -> Option<&'a str> {
-        self.0.get(name).map(|value| value.get())
-    }
-
-    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        self.get_borrowed(name)
-    }
-
-    fn get_borrowed<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
-        serde_json::from_str(self.raw(name)?).ok()
-    }
-
-    /// Returns a string, or None if it is empty.
-    fn text(&self, name: &str) -> Option<String> {
-        self.get(name).filter(|text: &String| !text.is_empty())
-    }
-
-    /// Returns an object's fields; no fields if it is absent or not an object.
-    fn nested(&self, name: &str) -> Fields<'a> {
-        self.raw(name)
-            .and_then(|text| Fields::read(text).ok())
-            .unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,468 @@
+//! Hooks in a settings file of the form that Claude Code began and others took over: an object `hooks` with a list of groups
+//! for each event, and the entries that are ours. Pure edits of a JSON value; other entries and the order of keys stay.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+
+use super::adapter::{HookEdit, Hooks};
+use super::settings_plan::SettingsPlan;
+use crate::settings_file::JsonSettings;
+
+/// Runs after a hook that may hold a call. One that was killed (137: KILL, 143: TERM) could not say that the call has to
+/// wait, so the call is refused: exit status 2. Any other status stays, such as that of a program which is gone.
+const GUARD: &str = "; s=$?; case $s in 137|143) echo 'backstitch: its hook was killed while it held this call' >&2; \
+                     s=2;; esac; exit $s";
+
+/// The form of an agent's table of hooks.
+#[derive(Clone, Copy, Debug)]
+pub struct HookTable {
+    /// Name of the agent in `backstitch hook NAME`.
+    pub agent: &'static str,
+    /// Events that get a hook.
+    pub events: &'static [&'static str],
+    /// Events whose hooks match a tool's name.
+    pub of_tools: &'static [&'static str],
+    /// Events at which a hook may hold a call for long.
+    pub holding: &'static [&'static str],
+    /// Time in seconds that the agent waits for a hook which may hold a call, and for any other.
+    pub hold: u32,
+    pub timeout: u32,
+    /// Units of a time-out in a second: 1, or 1000 for milliseconds.
+    pub units: u32,
+    /// True if each hook has a name.
+    pub named: bool,
+}
+
+impl HookTable {
+    /// Plans an edit of the hooks in a settings file.
+    pub fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
+        let add = |command, strict| {
+            let table = *self;
+            move |settings: &mut Value| table.add(settings, command, strict)
+        };
+        match edit {
+            HookEdit::Install { command, strict } => {
+                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
+            }
+            HookEdit::Entries { command, strict } => {
+                SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
+            }
+            HookEdit::Uninstall => SettingsPlan::undo(
+                JsonSettings::read(settings)?,
+                |settings| self.remove(settings),
+                without_empties,
+            ),
+        }
+    }
+
+    /// Reads the hooks in a settings file. `disabled_by` finds the setting that disables all hooks.
+    pub fn examine(
+        &self,
+        settings: &Path,
+        disabled_by: impl FnOnce(&Value) -> Option<&'static str>,
+    ) -> Result<Hooks> {
+        if !settings.exists() {
+            return Ok(Hooks::default());
+        }
+        let settings = JsonSettings::read(settings)?.value;
+        Ok(Hooks {
+            entries: self.ours(&settings),
+            without_limit: self.without_limit(&settings),
+            blocks_if_killed: self.is_strict(&settings),
+            disabled_by: disabled_by(&settings),
+        })
+    }
+
+    /// Adds a hook to every event, and replaces an older one of ours in its place.
+    fn add(&self, settings: &mut Value, command: &str, strict: bool) -> Result<()> {
+        let strict = strict || self.is_strict(settings);
+        let object = settings
+            .as_object_mut()
+            .context("the settings are not a JSON object")?;
+        let hooks = object.entry("hooks").or_insert_with(|| json!({}));
+        let hooks = hooks
+            .as_object_mut()
+            .context("`hooks` is not a JSON object")?;
+        self.remove_hooks(hooks, |event| !self.events.contains(&event))?;
+        for event in self.events {
+            let groups = hooks.entry(*event).or_insert_with(|| json!([]));
+            let groups = array(groups, event)?;
+            let place = groups
+                .iter()
+                .position(|group| self.has_ours(group))
+                .unwrap_or(groups.len());
+            groups.iter_mut().for_each(|group| self.strip(group));
+            // The new group replaces a group that only had our hook. Other groups keep their order.
+            if groups.get(place).is_some_and(is_emptied) {
+                groups.remove(place);
+            }
+            let before = groups
+                .iter()
+                .take(place)
+                .filter(|group| is_emptied(group))
+                .count();
+            groups.retain(|group| !is_emptied(group));
+            groups.insert(place - before, self.group(event, command, strict));
+        }
+        Ok(())
+    }
+
+    /// Removes the hooks that `add` added, and containers that are empty without them.
+    fn remove(&self, settings: &mut Value) -> Result<()> {
+        let object = settings
+            .as_object_mut()
+            .context("the settings are not a JSON object")?;
+        let Some(hooks) = object.get_mut("hooks") else {
+            return Ok(());
+        };
+        let hooks = hooks
+            .as_object_mut()
+            .context("`hooks` is not a JSON object")?;
+        let before = hooks.len();
+        self.remove_hooks(hooks, |_| true)?;
+        if hooks.is_empty() && before > 0 {
+            object.shift_remove("hooks");
+        }
+        Ok(())
+    }
+
+    /// Returns the event and command of each hook of ours, without the limit and the guard.
+    fn ours(&self, settings: &Value) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let hooks = settings.get("hooks").and_then(Value::as_object);
+        for (event, groups) in hooks.into_iter().flatten() {
+            let groups = groups.as_array().map_or(&[][..], Vec::as_slice);
+            for entry in groups.iter().flat_map(entries).filter(|e| self.is_ours(e)) {
+                if let Some(command) = entry.get("command").and_then(Value::as_str) {
+                    found.push((event.clone(), bare(command).to_owned()));
+                }
+            }
+        }
+        found
+    }
+
+    /// True if a hook of ours has calls blocked when it fails.
+    fn is_strict(&self, settings: &Value) -> bool {
+        self.holding.iter().any(|event| {
+            let groups = settings["hooks"][*event].as_array();
+            let all = groups.map_or(&[][..], Vec::as_slice).iter();
+            all.flat_map(entries)
+                .any(|entry| self.is_ours(entry) && entry["onFailure"] == "block")
+        })
+    }
+
+    /// Returns the events whose hooks of ours may hold a call, and do not know for how long.
+    fn without_limit(&self, settings: &Value) -> Vec<&'static str> {
+        let is_short = |event: &&&str| {
+            let groups = settings["hooks"][**event].as_array();
+            let all = groups.map_or(&[][..], Vec::as_slice).iter();
+            all.flat_map(entries)
+                .filter(|entry| self.is_ours(entry))
+                .any(|entry| {
+                    let command = entry.get("command").and_then(Value::as_str);
+                    command.is_some_and(|command| !command.contains(LIMIT))
+                })
+        };
+        self.holding.iter().filter(is_short).copied().collect()
+    }
+
+    fn remove_hooks(
+        &self,
+        hooks: &mut Map<String, Value>,
+        at: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        let mut emptied = Vec::new();
+        for (event, groups) in hooks.iter_mut().filter(|(event, _)| at(event)) {
+            let groups = array(groups, event)?;
+            if !groups.iter().any(|group| self.has_ours(group)) {
+                continue;
+            }
+            groups.iter_mut().for_each(|group| self.strip(group));
+            groups.retain(|group| !is_emptied(group));
+            if groups.is_empty() {
+                emptied.push(event.clone());
+            }
+        }
+        for event in emptied {
+            hooks.shift_remove(&event);
+        }
+        Ok(())
+    }
+
+    fn group(&self, event: &str, command: &str, strict: bool) -> Value {
+        let may_hold = self.holding.contains(&event);
+        let (command, timeout) = if may_hold {
+            (format!("{command}{LIMIT}{}{GUARD}", self.hold), self.hold)
+        } else {
+            (command.to_owned(), self.timeout)
+        };
+        let timeout = timeout * self.units;
+        let mut hook = json!({ "type": "command", "command": command, "timeout": timeout });
+        if self.named {
+            hook["name"] = "backstitch".into();
+        }
+        if may_hold && strict {
+            hook["onFailure"] = "block".into();
+        }
+        if self.of_tools.contains(&event) {
+            json!({ "matcher": "*", "hooks": [hook] })
+        } else {
+            json!({ "hooks": [hook] })
+        }
+    }
+
+    fn has_ours(&self, group: &Value) -> bool {
+        entries(group).iter().any(|entry| self.is_ours(entry))
+    }
+
+    /// Removes our hook from a group. Marks a group that had only our hook as null, so that other empty groups stay.
+    fn strip(&self, group: &mut Value) {
+        if !self.has_ours(group) {
+            return;
+        }
+        if let Some(hooks) = group.get_mut("hooks").and_then(Value::as_array_mut) {
+            hooks.retain(|entry| !self.is_ours(entry));
+            if hooks.is_empty() {
+                *group = Value::Null;
+            }
+        }
+    }
+
+    fn is_ours(&self, entry: &Value) -> bool {
+        entry
+            .get("command")
+            .and_then(Value::as_str)
+            .is_some_and(|command| self.is_our_command(command))
+    }
+
+    /// True for `…/backstitch… hook NAME`, with the binary at any path.
+    fn is_our_command(&self, command: &str) -> bool {
+        let command = bare(command.trim());
+        if !command.ends_with(&format!("hook {}", self.agent)) {
+            return false;
+        }
+        let program = match command.chars().next() {
+            Some(quote @ ('\'' | '"')) => {
+                // After an escaped quote, another quoted part follows.
+                let inner = &command[1..];
+                let end = inner.find(&format!("{quote} ")).unwrap_or(inner.len());
+                &inner[..end]
+            }
+            _ => command.split_whitespace().next().unwrap_or_default(),
+        };
+        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+        name.starts_with("backstitch")
+    }
+}
+
+const LIMIT: &str = " --limit ";
+
+/// A command of ours without its limit and its guard.
+fn bare(command: &str) -> &str {
+    let own = command.split("; ").next().unwrap_or(command);
+    own.split(LIMIT).next().unwrap_or(own).trim_end()
+}
+
+/// Returns the settings without empty lists of hooks, which have no effect.
+fn without_empties(settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    if let Some(object) = settings.as_object_mut()
+        && let Some(hooks) = object.get_mut("hooks").and_then(Value::as_object_mut)
+    {
+        hooks.retain(|_, groups| groups.as_array().is_none_or(|groups| !groups.is_empty()));
+        if hooks.is_empty() {
+            object.shift_remove("hooks");
+        }
+    }
+    settings
+}
+
+fn array<'a>(groups: &'a mut Value, event: &str) -> Result<&'a mut Vec<Value>> {
+    groups
+        .as_array_mut()
+        .with_context(|| format!("`hooks.{event}` is not a JSON array"))
+}
+
+fn entries(group: &Value) -> &[Value] {
+    group
+        .get("hooks")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn is_emptied(group: &Value) -> bool {
+    group.is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: HookTable = HookTable {
+        agent: "claude-code",
+        events: &["SessionStart", "PreToolUse", "PostToolUse", "Stop"],
+        of_tools: &["PreToolUse", "PostToolUse"],
+        holding: &["PreToolUse"],
+        hold: 86_400,
+        timeout: 60,
+        units: 1,
+        named: false,
+    };
+
+    fn add(settings: &mut Value, command: &str) -> Result<()> {
+        TABLE.add(settings, command, false)
+    }
+
+    fn remove(settings: &mut Value) -> Result<()> {
+        TABLE.remove(settings)
+    }
+
+    fn is_our_command(command: &str) -> bool {
+        TABLE.is_our_command(command)
+    }
+
+    const COMMAND: &str = "/opt/backstitch hook claude-code";
+
+    fn other_settings() -> Value {
+        json!({
+            "zeta": 1,
+            "hooks": {
+                "PreToolUse": [
+                    { "matcher": "Bash", "hooks": [{ "type": "command", "command": "check.sh" }] },
+                ],
+                "Notification": [{ "hooks": [{ "type": "command", "command": "bell" }] }],
+            },
+            "alpha": { "b": 1, "a": 2 },
+        })
+    }
+
+    #[test]
+    fn every_event_gets_one_hook() {
+        let mut settings = json!({});
+        add(&mut settings, COMMAND).unwrap();
+        for event in TABLE.events {
+            let groups = settings["hooks"][event].as_array().unwrap();
+            assert_eq!(groups.len(), 1);
+            let (own, timeout) = (
+                &groups[0]["hooks"][0]["command"],
+                &groups[0]["hooks"][0]["timeout"],
+            );
+            if TABLE.holding.contains(event) {
+                let own = own.as_str().unwrap();
+                assert_eq!(own, format!("{COMMAND} --limit 86400{GUARD}"));
+                assert_eq!(bare(own), COMMAND);
+                assert_eq!(*timeout, TABLE.hold);
+            } else {
+                assert_eq!(own, COMMAND);
+                assert_eq!(*timeout, 60);
+            }
+            assert_eq!(
+                groups[0].get("matcher").is_some(),
+                TABLE.of_tools.contains(event)
+            );
+        }
+    }
+
+    #[test]
+    fn other_entries_and_the_order_of_keys_stay() {
+        let mut settings = other_settings();
+        add(&mut settings, COMMAND).unwrap();
+        let groups = settings["hooks"]["PreToolUse"].as_array().unwrap();
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0], other_settings()["hooks"]["PreToolUse"][0]);
+        let keys: Vec<&String> = settings.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["zeta", "hooks", "alpha"]);
+        remove(&mut settings).unwrap();
+        assert_eq!(settings.to_string(), other_settings().to_string());
+    }
+
+    #[test]
+    fn adding_twice_equals_adding_once() {
+        let mut once = other_settings();
+        add(&mut once, COMMAND).unwrap();
+        let mut twice = once.clone();
+        add(&mut twice, COMMAND).unwrap();
+        assert_eq!(once.to_string(), twice.to_string());
+    }
+
+    #[test]
+    fn hook_of_a_moved_binary_is_replaced_in_its_place() {
+        let mut settings = other_settings();
+        add(
+            &mut settings,
+            "'/old place/backstitch-0.1' hook claude-code",
+        )
+        .unwrap();
+        let later = json!({ "hooks": [{ "type": "command", "command": "later" }] });
+        settings["hooks"]["PreToolUse"]
+            .as_array_mut()
+            .unwrap()
+            .push(later);
+        add(&mut settings, COMMAND).unwrap();
+        let groups = settings["hooks"]["PreToolUse"].as_array().unwrap();
+        let commands = groups
+            .iter()
+            .map(|g| bare(g["hooks"][0]["command"].as_str().unwrap()));
+        let commands: Vec<&str> = commands.collect();
+        assert_eq!(commands, ["check.sh", COMMAND, "later"]);
+    }
+
+    #[test]
+    fn shared_group_loses_only_our_hook() {
+        let mut settings = json!({ "hooks": { "Stop": [{ "hooks": [
+            { "type": "command", "command": COMMAND },
+            { "type": "command", "command": "other" },
+        ] }] } });
+        remove(&mut settings).unwrap();
+        assert_eq!(
+            settings,
+            json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "other" }] }] } })
+        );
+    }
+
+    /// S2-014: an older entry holds for a short time, and is brought up to date.
+    #[test]
+    fn entries_without_a_limit_are_found() {
+        let old = json!({ "type": "command", "command": COMMAND, "timeout": 60 });
+        let mut settings =
+            json!({ "hooks": { "PreToolUse": [{ "matcher": "*", "hooks": [old] }] } });
+        assert_eq!(TABLE.without_limit(&settings), ["PreToolUse"]);
+        add(&mut settings, COMMAND).unwrap();
+        assert_eq!(TABLE.without_limit(&settings), [""; 0]);
+        assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn strict_hooks_block_calls_when_they_fail() {
+        let mut settings = json!({});
+        TABLE.add(&mut settings, COMMAND, true).unwrap();
+        let failure = |event: &str| settings["hooks"][event][0]["hooks"][0]["onFailure"].clone();
+        assert_eq!(failure("PreToolUse"), "block");
+        assert_eq!(failure("Stop"), Value::Null);
+    }
+
+    #[test]
+    fn our_commands_are_recognized() {
+        for ours in [
+            COMMAND,
+            "backstitch hook claude-code",
+            "'/a b/backstitch' hook claude-code",
+            "\"C:\\tools\\backstitch.exe\" hook claude-code",
+            "/x/backstitch --store-dir /s hook claude-code ",
+            "/x/backstitch hook claude-code --limit 600; s=$?; exit $s",
+        ] {
+            assert!(is_our_command(ours), "{ours}");
+        }
+        for other in [
+            "backstitch log",
+            "/backstitch/wrapper hook claude-code",
+            "other hook claude-code",
+            "",
+            "'",
+        ] {
+            assert!(!is_our_command(other), "{other}");
+        }
+    }
+}
