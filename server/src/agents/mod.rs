@@ -5,9 +5,12 @@ mod adapter;
 mod answer;
 mod claude_code;
 mod fields;
+mod gemini;
+mod gemini_family;
 mod hook_table;
 mod machine;
 pub mod program;
+mod qwen;
 mod settings_plan;
 
 pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks};
@@ -16,7 +19,7 @@ pub use machine::home;
 pub use settings_plan::SettingsPlan;
 
 /// All agents. The command line lists them in this order.
-pub static AGENTS: &[&dyn Agent] = &[&claude_code::ClaudeCode];
+pub static AGENTS: &[&dyn Agent] = &[&claude_code::ClaudeCode, &gemini::Gemini, &qwen::Qwen];
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)
