@@ -1,6 +1,7 @@
 //! The trait of an agent, and the values that it takes and returns. Knows no agent.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
@@ -32,6 +33,11 @@ pub trait Agent: Sync {
                 part: *part,
             }),
         }
+    }
+
+    /// Returns the time for which a call may be held, where that is shorter than the agent's own limit for hooks.
+    fn longest_hold(&self, _event: &AgentEvent) -> Option<Duration> {
+        None
     }
 
     /// Encodes an answer that has parts, all of which the agent takes at this event.
@@ -82,6 +88,21 @@ pub trait Agent: Sync {
 
     /// Oldest supported version, major and minor: the first that reports every recorded event.
     fn min_version(&self) -> (u32, u32);
+
+    /// True if a hook that fails can be made to block its call.
+    fn can_block(&self) -> bool {
+        false
+    }
+
+    /// Returns the events of our hooks that the agent skips, since its user has not trusted them. None: it asks for no trust.
+    fn untrusted(&self, _dir: &Path) -> Option<Result<Vec<String>>> {
+        None
+    }
+
+    /// Has the agent trust our hooks, in its own way. Requires that its user has said so. Returns their number.
+    fn trust(&self, _dir: &Path) -> Result<usize> {
+        Ok(0)
+    }
 
     /// Events that get a hook, by the agent's own names.
     fn events(&self) -> &'static [&'static str];

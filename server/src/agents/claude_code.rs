@@ -88,6 +88,10 @@ impl Agent for ClaudeCode {
         (2, 1)
     }
 
+    fn can_block(&self) -> bool {
+        hooks::TABLE.blocks
+    }
+
     fn events(&self) -> &'static [&'static str] {
         hooks::TABLE.events
     }

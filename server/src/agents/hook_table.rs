@@ -33,6 +33,8 @@ pub struct HookTable {
     pub units: u32,
     /// True if each hook has a name.
     pub named: bool,
+    /// True if a failed hook can be made to block its call.
+    pub blocks: bool,
 }
 
 impl HookTable {
@@ -203,7 +205,7 @@ impl HookTable {
         if self.named {
             hook["name"] = "backstitch".into();
         }
-        if may_hold && strict {
+        if may_hold && strict && self.blocks {
             hook["onFailure"] = "block".into();
         }
         if self.of_tools.contains(&event) {
@@ -238,7 +240,7 @@ impl HookTable {
     }
 
     /// True for `…/backstitch… hook NAME`, with the binary at any path.
-    fn is_our_command(&self, command: &str) -> bool {
+    pub fn is_our_command(&self, command: &str) -> bool {
         let command = bare(command.trim());
         if !command.ends_with(&format!("hook {}", self.agent)) {
             return false;
@@ -309,6 +311,7 @@ mod tests {
         timeout: 60,
         units: 1,
         named: false,
+        blocks: true,
     };
 
     fn add(settings: &mut Value, command: &str) -> Result<()> {

@@ -4,6 +4,7 @@
 mod adapter;
 mod answer;
 mod claude_code;
+mod codex;
 mod fields;
 mod gemini;
 mod gemini_family;
@@ -19,7 +20,12 @@ pub use machine::home;
 pub use settings_plan::SettingsPlan;
 
 /// All agents. The command line lists them in this order.
-pub static AGENTS: &[&dyn Agent] = &[&claude_code::ClaudeCode, &gemini::Gemini, &qwen::Qwen];
+pub static AGENTS: &[&dyn Agent] = &[
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &gemini::Gemini,
+    &qwen::Qwen,
+];
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)

@@ -42,6 +42,7 @@ const TABLE: HookTable = HookTable {
     timeout: 60,
     units: 1000,
     named: true,
+    blocks: false,
 };
 
 /// Parts of an answer that it takes, by event. A changed input is documented, and not applied.

@@ -423,7 +423,7 @@ pub struct DemoArgs {
     reason = "each is an option of the command line"
 )]
 pub struct SetupArgs {
-    /// Agent or editor to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
+    /// Agent or editor to set up: claude-code, codex, gemini, qwen; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
     /// Set up all your projects, or only this workspace
@@ -438,6 +438,9 @@ pub struct SetupArgs {
     /// Have calls blocked whose hook fails in any way, as far as the agent can: no breakpoint is missed then
     #[arg(long, conflicts_with = "uninstall")]
     pub strict: bool,
+    /// Have the agent trust the hooks without a question; Codex skips hooks that its user has not trusted
+    #[arg(long, conflicts_with_all = ["print", "uninstall"])]
+    pub trust: bool,
     /// Say if each agent is recorded; if not, why, and what to do; write nothing
     #[arg(long, conflicts_with_all = ["print", "uninstall", "repair", "scope"])]
     pub status: bool,

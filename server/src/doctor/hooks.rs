@@ -73,7 +73,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
         if !hooks.entries.is_empty() {
             all.extend(missing(agent, path, &hooks));
             all.extend(without_limit(agent, path, &hooks));
-            if !hooks.blocks_if_killed {
+            if !hooks.blocks_if_killed && agent.can_block() {
                 all.push(Finding::good(
                     name,
                     format!(
@@ -106,11 +106,40 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             setup_hint(name),
         ));
     }
+    if !commands.is_empty() {
+        all.extend(trust(agent, root));
+    }
     let of_project = agent.settings(Some(root));
     for (command, path) in commands {
         all.extend(hook(agent, &command, &path, of_project.contains(&path)));
     }
     all
+}
+
+/// Checks that the agent runs the hooks at all.
+fn trust(agent: &dyn Agent, root: &Path) -> Option<Finding> {
+    let name = agent.name();
+    let fix = format!("`backstitch setup {name} --trust` has it trust them");
+    Some(match agent.untrusted(root)? {
+        Ok(skipped) if skipped.is_empty() => {
+            Finding::good(name, "its user trusts the hooks".to_owned())
+        }
+        Ok(skipped) => Finding::new(
+            name,
+            CheckState::Wrong,
+            format!(
+                "it skips {}, which its user has not trusted: nothing it does is recorded",
+                render::plural(skipped.len(), "hook", "hooks")
+            ),
+            fix,
+        ),
+        Err(error) => Finding::new(
+            name,
+            CheckState::Warning,
+            format!("nobody knows if it runs the hooks: {error:#}"),
+            fix,
+        ),
+    })
 }
 
 /// Checks the program of a hook, and tests the hook.
@@ -175,7 +204,11 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
             ));
         }
     };
-    let number = output.split_whitespace().next().unwrap_or_default();
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let number = output
+        .split_whitespace()
+        .find(is_number)
+        .unwrap_or_default();
     let mut parts = number.split('.').map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
         return Some(Finding::new(

@@ -119,10 +119,18 @@ fn handle(
         agent: &agent,
         event: &event,
         payload: &payload,
-        limit: invocation.limit,
+        limit: shorter(invocation.limit, agent.longest_hold(&event)),
         started,
     };
     pass(invocation, agent, gate, armed, warning)
+}
+
+/// Returns the shorter of two times.
+fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Has an event pass the gate. A call that has run is recorded before: only then its changes are known. One that has

@@ -54,6 +54,17 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         print: options.print,
         strict: options.strict,
     };
+    if let Some((name, _)) = agents
+        .iter()
+        .find(|(name, _)| options.strict && !can_block(name))
+    {
+        return Err(CliError::usage(format!(
+            "{name} lets a call run whose hook fails: --strict cannot change that"
+        ))
+        .hint(format!(
+            "`backstitch setup {name}` without it holds calls all the same"
+        )));
+    }
     let mut all = Vec::new();
     for (name, found) in agents {
         let done = setup::run(&name, found, request).map_err(|error| {
@@ -75,11 +86,62 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     }
     all.iter()
         .try_for_each(|done| print(done, options.uninstall, out))?;
-    let recorded = |done: &SetupResult| !done.outcome.is_printed() && !done.is_editor();
-    if all.iter().any(recorded) && !options.uninstall {
+    let is_set_up = |done: &&SetupResult| !done.outcome.is_printed() && !done.is_editor();
+    let mut recorded = 0;
+    if !options.uninstall {
+        for done in all.iter().filter(is_set_up) {
+            recorded += usize::from(trust(done.agent, options.trust, global, out)?);
+        }
+    }
+    if recorded > 0 {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
     }
     Ok(())
+}
+
+fn can_block(name: &str) -> bool {
+    agents::agent(name).is_none_or(agents::Agent::can_block)
+}
+
+/// Has an agent trust its hooks, if it asks for that and the user says so. Returns true if it runs them.
+fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult<bool> {
+    let Some(agent) = agents::agent(name) else {
+        return Ok(true);
+    };
+    let root = match context::find(global) {
+        Ok(workspace) => workspace.root,
+        Err(_) => context::current_dir()?,
+    };
+    let count = match agent.untrusted(&root) {
+        None => return Ok(true),
+        Some(Ok(skipped)) if skipped.is_empty() => return Ok(true),
+        Some(Ok(skipped)) => skipped.len(),
+        Some(Err(error)) => {
+            out.note(
+                "warning",
+                &format!("nobody knows if {name} runs the hooks: {error:#}"),
+            );
+            return Ok(false);
+        }
+    };
+    let hooks = render::plural(count, "hook", "hooks");
+    let question =
+        format!("{name} runs hooks only once you trust them. Have it trust these {hooks}?");
+    if is_told || out::can_ask() && out::ask(&question)? {
+        let trusted = agent.trust(&root).map_err(CliError::from)?;
+        let trusted = render::plural(trusted, "hook", "hooks");
+        out.remark(&format!("{name} trusts {trusted}.\n"))?;
+        return Ok(true);
+    }
+    out.note(
+        "warning",
+        &format!("{name} skips the hooks until you trust them, and nothing it does is recorded"),
+    );
+    out.note(
+        "hint",
+        &format!("`backstitch setup {name} --trust` has it trust them"),
+    );
+    Ok(false)
 }
 
 /// Says if each agent is recorded.

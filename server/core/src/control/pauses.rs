@@ -134,14 +134,12 @@ impl Control {
     /// True if no bridge has had the pause of a living program for a while. Requires its lock.
     fn is_orphan(&self, id: PauseId) -> bool {
         let mark = self.lock_path(id).with_extension("orphan");
-        match std::fs::metadata(&mark).and_then(|found| found.modified()) {
-            Ok(since) => since.elapsed().is_ok_and(|time| time > ORPHAN),
-            Err(_) => {
-                // the next look finds it
-                let _ = std::fs::write(&mark, "");
-                false
-            }
+        if let Ok(since) = std::fs::metadata(&mark).and_then(|found| found.modified()) {
+            return since.elapsed().is_ok_and(|time| time > ORPHAN);
         }
+        // the next look finds it
+        let _ = std::fs::write(&mark, "");
+        false
     }
 
     /// Notes that a bridge has the pause.

@@ -12,6 +12,7 @@ pub const TABLE: HookTable = HookTable {
     timeout: 60,
     units: 1,
     named: false,
+    blocks: true,
 };
 
 /// Events that get a hook.

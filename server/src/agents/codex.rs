@@ -1,0 +1,319 @@
+//! Codex CLI: its events, its answers, and its settings. Edits are patches with the paths in their headers. It runs a hook only
+//! once its user trusts it; `trust` asks for that in the agent's own way.
+
+mod trust;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
+use serde_json::{Map, Value, json};
+
+use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
+use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
+use super::fields::Fields;
+use super::hook_table::HookTable;
+use super::machine::{home, on_path};
+use super::settings_plan::SettingsPlan;
+
+const NAME: &str = "codex";
+
+/// Tool that edits files.
+const PATCH: &str = "apply_patch";
+/// Tools that write no file themselves.
+const READ_ONLY_TOOLS: &[&str] = &[
+    "view_image",
+    "update_plan",
+    "web_search",
+    "request_user_input",
+    "list_mcp_resources",
+    "read_mcp_resource",
+];
+/// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model is told that its script still
+/// runs, and the call is lost if it ends the turn then.
+const IN_SCRIPT: &str = "exec-";
+/// Time for which such a call may be held.
+const SCRIPT_HOLD: Duration = Duration::from_secs(25);
+
+#[derive(Clone, Copy, Debug)]
+pub struct Codex;
+
+const TABLE: HookTable = HookTable {
+    agent: NAME,
+    events: &[
+        "SessionStart",
+        "SessionEnd",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "SubagentStop",
+        "Stop",
+        "PreCompact",
+    ],
+    of_tools: &["PreToolUse", "PostToolUse"],
+    holding: &["PreToolUse", "PostToolUse"],
+    // its own default
+    hold: 600,
+    timeout: 60,
+    units: 1,
+    named: false,
+    blocks: false,
+};
+
+/// Parts of an answer that it takes, by event. A question would let the call run.
+const TAKEN: &[(&str, &[AnswerPart])] = &[
+    ("PreToolUse", &[AnswerPart::Deny, AnswerPart::Input]),
+    ("UserPromptSubmit", &[AnswerPart::Note]),
+];
+
+impl Agent for Codex {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            taken: TAKEN,
+            hook_timeout: TABLE.timeout,
+        }
+    }
+
+    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
+        let text = String::from_utf8_lossy(payload);
+        let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
+        let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
+        let name = required("hook_event_name")?;
+        Ok(AgentEvent {
+            agent: NAME.to_owned(),
+            session: required("session_id")?,
+            transcript: fields.text("transcript_path"),
+            prompt_id: fields.text("turn_id"),
+            subagent: fields.text("agent_id"),
+            cwd: fields.text("cwd").map(PathBuf::from),
+            kind: kind(&name, &fields),
+            name,
+        })
+    }
+
+    fn longest_hold(&self, event: &AgentEvent) -> Option<Duration> {
+        let (EventKind::Before(call) | EventKind::After { call, .. }) = &event.kind else {
+            return None;
+        };
+        let is_in_script = call.id.as_ref().is_some_and(|id| id.starts_with(IN_SCRIPT));
+        is_in_script.then_some(SCRIPT_HOLD)
+    }
+
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
+        let mut specific = Map::new();
+        let mut add = |name: &str, value: Value| specific.insert(name.to_owned(), value);
+        add("hookEventName", event.name.as_str().into());
+        if let Some(ToolDecision::Deny(reason)) = &answer.decision {
+            add("permissionDecision", "deny".into());
+            add("permissionDecisionReason", reason.as_str().into());
+        } else if let Some(input) = &answer.input {
+            // it takes a changed input with nothing less
+            add("permissionDecision", "allow".into());
+            add("updatedInput", input.clone());
+        }
+        if let Some(note) = &answer.note {
+            add("additionalContext", note.as_str().into());
+        }
+        let document = json!({ "hookSpecificOutput": specific });
+        HookOutput {
+            stdout: format!("{document}\n").into_bytes(),
+            exit_status: 0,
+        }
+    }
+
+    fn error_text(&self, payload: &[u8]) -> Option<String> {
+        let payload: Value = serde_json::from_slice(payload).ok()?;
+        Some(payload.get("tool_response")?.as_str()?.to_owned())
+    }
+
+    fn tools(&self) -> Vec<&'static str> {
+        let writing = [PATCH, "Bash"];
+        let reading = READ_ONLY_TOOLS.iter().copied();
+        writing.into_iter().chain(reading).collect()
+    }
+
+    fn command(&self, tool: &str, input: &Value) -> Option<String> {
+        let is_other = tool == PATCH || READ_ONLY_TOOLS.contains(&tool);
+        let text = input.get("command").filter(|_| !is_other)?;
+        text.as_str().map(str::to_owned)
+    }
+
+    fn is_attended(&self) -> bool {
+        // a question would let the call run
+        false
+    }
+
+    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
+        let payload = json!({
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "backstitch-doctor",
+            "turn_id": "backstitch-doctor",
+            "transcript_path": dir.join("none.jsonl"),
+            "cwd": dir,
+            "prompt": prompt,
+        });
+        payload.to_string().into_bytes()
+    }
+
+    fn project_variable(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn found(&self) -> Option<String> {
+        let directory = user_directory().filter(|dir| dir.is_dir());
+        let found = directory.or_else(|| self.program())?;
+        Some(found.display().to_string())
+    }
+
+    fn program(&self) -> Option<PathBuf> {
+        on_path("codex")
+    }
+
+    fn min_version(&self) -> (u32, u32) {
+        (0, 169)
+    }
+
+    fn untrusted(&self, dir: &Path) -> Option<Result<Vec<String>>> {
+        Some(trust::untrusted(&self.program()?, dir))
+    }
+
+    fn trust(&self, dir: &Path) -> Result<usize> {
+        let program = self.program().context("codex is not on the search path")?;
+        trust::trust(&program, dir)
+    }
+
+    fn events(&self) -> &'static [&'static str] {
+        TABLE.events
+    }
+
+    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
+        let directory = match project {
+            Some(root) => Some(root.join(".codex")),
+            None => user_directory(),
+        };
+        directory
+            .map(|dir| dir.join("hooks.json"))
+            .into_iter()
+            .collect()
+    }
+
+    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
+        TABLE.plan(settings, edit)
+    }
+
+    fn examine(&self, settings: &Path) -> Result<Hooks> {
+        TABLE.examine(settings, |_| None)
+    }
+}
+
+/// Returns the directory of the user's settings.
+fn user_directory() -> Option<PathBuf> {
+    let named = std::env::var_os("CODEX_HOME").filter(|dir| !dir.is_empty());
+    named
+        .map(PathBuf::from)
+        .or_else(|| home().map(|home| home.join(".codex")))
+}
+
+fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
+    match name {
+        "SessionStart" => EventKind::SessionStart {
+            source: fields.text("source").unwrap_or_default(),
+        },
+        "UserPromptSubmit" => {
+            let text: String = fields.get("prompt").unwrap_or_default();
+            let synthetic = text.trim().is_empty();
+            EventKind::Prompt { text, synthetic }
+        }
+        "PreToolUse" => EventKind::Before(call(fields)),
+        "PostToolUse" => {
+            let response: String = fields.get("tool_response").unwrap_or_default();
+            let exit = exit_status(&response);
+            let call = call(fields);
+            let paths = match &call.effect {
+                Effect::Names(paths) => paths.clone(),
+                Effect::Reads | Effect::Any { .. } => Vec::new(),
+            };
+            let reported = paths.into_iter().map(|path| PathReport {
+                path,
+                found: None,
+                wrote: None,
+            });
+            EventKind::After {
+                report: ToolReport {
+                    paths: reported.collect(),
+                    exit: exit.filter(|_| call.tool == "Bash"),
+                },
+                call,
+                failed: exit.is_some_and(|exit| exit != 0),
+            }
+        }
+        "SubagentStop" => EventKind::SubagentStop,
+        "Stop" | "Interrupt" => EventKind::Stop { background: false },
+        "SessionEnd" => EventKind::SessionEnd,
+        "PreCompact" => EventKind::Compact,
+        _ => EventKind::Other,
+    }
+}
+
+fn call(fields: &Fields<'_>) -> ToolCall {
+    let tool = fields.text("tool_name").unwrap_or_default();
+    let input = fields.nested("tool_input");
+    let effect = match tool.as_str() {
+        PATCH => {
+            let patch: String = input.get("command").unwrap_or_default();
+            let paths = patched(&patch);
+            if paths.is_empty() {
+                Effect::Any { background: false }
+            } else {
+                Effect::Names(paths)
+            }
+        }
+        tool if READ_ONLY_TOOLS.contains(&tool) => Effect::Reads,
+        _ => Effect::Any { background: false },
+    };
+    ToolCall {
+        id: fields.text("tool_use_id"),
+        tool,
+        input: fields
+            .raw("tool_input")
+            .unwrap_or_default()
+            .as_bytes()
+            .to_vec(),
+        effect,
+    }
+}
+
+/// Returns the paths in the headers of a patch, each once. Relative ones count from the directory of the call.
+fn patched(patch: &str) -> Vec<PathBuf> {
+    const HEADERS: [&str; 4] = [
+        "*** Update File: ",
+        "*** Add File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for line in patch.lines() {
+        let path = HEADERS.iter().find_map(|header| line.strip_prefix(header));
+        if let Some(path) = path.map(|path| PathBuf::from(path.trim()))
+            && !paths.contains(&path)
+        {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Reads the first line of a response: `Exit code: 2`.
+fn exit_status(response: &str) -> Option<i64> {
+    let status = response
+        .lines()
+        .next()?
+        .trim()
+        .strip_prefix("Exit code: ")?;
+    status.parse().ok()
+}
