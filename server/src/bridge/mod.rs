@@ -4,7 +4,7 @@
 mod program;
 mod rpc;
 
-use std::io::{BufRead as _, stdin};
+use std::io::{BufRead as _, Read as _, stdin};
 
 use backstitch_core::control::Control;
 
@@ -25,13 +25,16 @@ pub fn run(global: &GlobalArgs) -> CliResult<()> {
     let mut line = Vec::new();
     loop {
         line.clear();
-        let count = input
-            .read_until(b'\n', &mut line)
-            .map_err(|error| CliError::failed(format!("stdin: {error}")))?;
-        if count == 0 {
+        let failed = |error| CliError::failed(format!("stdin: {error}"));
+        let limit = MAX_MESSAGE as u64 + 1;
+        let count = (&mut input).take(limit).read_until(b'\n', &mut line);
+        if count.map_err(failed)? == 0 {
             break;
         }
         if line.len() > MAX_MESSAGE {
+            if line.last() != Some(&b'\n') {
+                input.skip_until(b'\n').map_err(failed)?;
+            }
             rpc::refuse(None, rpc::TOO_LONG, "the message is too long");
         } else if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
             bridge.take(&line);

@@ -596,6 +596,7 @@ impl BridgeShared {
     /// The program has evaluated the expressions of a decision, and goes on.
     fn pause_confirm(&self, confirmed: &PauseParams) -> Outcome {
         let pause = self.own_pause(&confirmed.pause)?;
+        self.keep(pause.id)?;
         if let Some(decision) = &pause.decision {
             self.answered(pause.id, decision.outcome())?;
         }
@@ -605,9 +606,20 @@ impl BridgeShared {
     /// The program could not evaluate the expressions of a decision, and is held as before.
     fn pause_refuse(&self, refused: &PauseRefuse) -> Outcome {
         let pause = self.own_pause(&refused.pause)?;
+        self.keep(pause.id)?;
         *locked(&self.state).refusals.entry(pause.id).or_default() += 1;
         let is_held = locked(&self.control).refuse_decision(pause.id, &refused.error)?;
         Ok(json!({ "held": is_held }))
+    }
+
+    /// Holds a pause that another bridge had when it died.
+    fn keep(&self, id: PauseId) -> Result<(), Refusal> {
+        if !self.is_own(id)
+            && let Some((_, hold)) = locked(&self.control).take_over(id)?
+        {
+            locked(&self.state).holds.insert(id, hold);
+        }
+        Ok(())
     }
 
     /// Finds a pause of this program.
@@ -697,7 +709,10 @@ impl BridgeShared {
         let at_begin = refusals();
         loop {
             self.tell_closed(&control, id)?;
-            if let Some(request) = control.take_eval(id)? {
+            let is_held = control
+                .pause(id)?
+                .is_some_and(|pause| pause.state == PauseState::Held);
+            if is_held && let Some(request) = control.take_eval(id)? {
                 if refusals() != at_begin {
                     control.untake_evals(id)?;
                     return Ok(json!({ "evalId": null }));

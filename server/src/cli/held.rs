@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Decided, LONGER, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -228,9 +228,9 @@ fn carry_out(
 ) -> CliResult<()> {
     let control = context.required()?;
     let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
-    let limit = Config::of(&context.workspace).eval_timeout() + LONGER;
-    let face = (FACE, limit);
-    let decided = control.decide_evaluated(pause.id, decision, until.as_ref(), face)?;
+    let decided = control.decide(pause.id, decision, until.as_ref(), FACE)?;
+    let one = Config::of(&context.workspace).eval_timeout();
+    control.wait_until_evaluated(&decided, one, &|| false)?;
     say(context, pause, &decided, step)
 }
 

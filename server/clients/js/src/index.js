@@ -65,10 +65,12 @@ function watch(target, name = nameOf(target)) {
     },
     get(object, key) {
       const value = Reflect.get(object, key, object);
-      if (typeof value !== "function" || typeof key === "symbol" || key === "constructor") return value;
+      if (typeof value !== "function" || key === "constructor") return value;
       const descriptor = Reflect.getOwnPropertyDescriptor(object, key);
       // a property that cannot be changed has to be itself
       if (descriptor !== undefined && !descriptor.configurable && !descriptor.writable) return value;
+      // iterators look into the object itself
+      if (typeof key === "symbol") return (...args) => Reflect.apply(value, object, args);
       return (...args) =>
         program === undefined || program.isBusy
           ? Reflect.apply(value, object, args)
@@ -197,7 +199,13 @@ class Program {
         if (action.kind === "replace") return this.value(action.value, names);
         const changed = [...args];
         const changes = action.args?.args ?? action.args ?? {};
-        for (const [name, source] of Object.entries(changes)) changed[place(f, name)] = this.value(source, names);
+        for (const [name, source] of Object.entries(changes)) {
+          const at = place(f, name);
+          if (at >= Math.max(args.length, room(f))) {
+            throw new Refused(`${nameOf(f)} was called with ${args.length} arguments, and has no number ${at}`);
+          }
+          changed[at] = this.value(source, names);
+        }
         return changed;
       });
       if (action.kind === "skip" || action.kind === "replace") {
@@ -263,10 +271,10 @@ class Program {
       try {
         made = prepare(action);
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        const said = this.quietly(() => this.ask("pause/refuse", { pause, error: error.message }));
-        // nobody can decide anew
-        if (said === undefined) return [{ kind: "continue" }];
+        const why = error instanceof Refused ? error.message : String(error);
+        const said = this.quietly(() => this.ask("pause/refuse", { pause, error: why }));
+        // it is over, and nobody can decide anew
+        if (said?.held !== true) return [{ kind: "continue" }];
         continue;
       }
       this.quietly(() => this.ask("pause/confirm", { pause }));
@@ -357,6 +365,8 @@ class Program {
   /** The value of an expression at a call. It is made beside the program's own code, so that `{}` and `[]` are what they are there. */
   value(source, names) {
     if (typeof source !== "string") return source;
+    if (source.trim() === "") throw new Refused("an empty text is no expression");
+    if (isStatement(wrapped(source)) && isProgram(source)) throw new Refused(`\`${source.trim()}\` is a statement, and has no value`);
     this.isBusy = true;
     try {
       const all = { require, ...names };
@@ -382,8 +392,10 @@ class Program {
   }
 
   view(value, depth = 2) {
-    const made = { type: value === null ? "null" : (value?.constructor?.name ?? typeof value), repr: this.shown(value, 1000) };
+    const made = { type: typeof value, repr: this.shown(value, 1000) };
     try {
+      const name = value === null ? "null" : value?.constructor?.name;
+      if (typeof name === "string") made.type = name;
       if (typeof value?.length === "number") made.length = value.length;
       if (depth > 0 && typeof value === "object" && value !== null) {
         const fields = Object.entries(value).slice(0, 50);
@@ -421,6 +433,16 @@ function isStatement(expression) {
   }
 }
 
+/** True for a text that can be run. */
+function isProgram(source) {
+  try {
+    new vm.Script(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function errorText(error) {
   if (!(error instanceof Error) && typeof error?.stack !== "string") return `Uncaught ${util.inspect(error)}`;
   const lines = String(error.stack).split("\n");
@@ -452,12 +474,24 @@ function capture() {
   };
 }
 
+/** The parameters as the function's text has them. */
+function parameters(f) {
+  const text = Function.prototype.toString.call(f);
+  const list = /^[^(]*\(([^)]*)\)/.exec(text)?.[1] ?? /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)?.[1] ?? "";
+  return list.split(",").map((each) => each.replace(/=[\s\S]*$/, "").trim());
+}
+
+/** Number of arguments that a function looks at, as far as its text tells. */
+function room(f) {
+  const names = parameters(f);
+  const isOpen = names.some((name) => name.startsWith("...") || name.includes("["));
+  return isOpen || /\barguments\b|\[native code\]/.test(Function.prototype.toString.call(f)) ? Infinity : Math.max(f.length, names.length);
+}
+
 /** Place of an argument that is named by its number, or as the function's text names it. */
 function place(f, name) {
   if (/^\d+$/.test(name)) return Number(name);
-  const text = Function.prototype.toString.call(f);
-  const list = /^[^(]*\(([^)]*)\)/.exec(text)?.[1] ?? /^(?:async\s+)?([\w$]+)\s*=>/.exec(text)?.[1] ?? "";
-  const at = list.split(",").findIndex((each) => each.replace(/=[\s\S]*$/, "").trim() === name);
+  const at = parameters(f).indexOf(name);
   if (at < 0) throw new Refused(`the function has no argument \`${name}\`; its number names it, too`);
   return at;
 }

@@ -304,7 +304,8 @@ fn log(
         name,
         args,
     };
-    command::insert(conn, &command)
+    command::insert(conn, &command)?;
+    Ok(())
 }
 
 /// A name for scripts: `bp_<milliseconds>_<4 letters>` (S2-009).

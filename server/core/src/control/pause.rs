@@ -212,6 +212,18 @@ impl PauseDecision {
         matches!(self, Self::Change { .. } | Self::Replace { .. })
     }
 
+    /// Number of expressions that a program evaluates for it.
+    pub fn expressions(&self) -> u32 {
+        match self {
+            Self::Change { input } => {
+                let count = input.as_object().map_or(1, serde_json::Map::len);
+                u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+            }
+            Self::Replace { .. } => 1,
+            _ => 0,
+        }
+    }
+
     /// The outcome of a pause that is answered with it.
     pub fn outcome(&self) -> PauseOutcome {
         match self {

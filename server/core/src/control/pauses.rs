@@ -38,6 +38,8 @@ pub enum Given {
 #[derive(Clone, Debug)]
 pub struct Decided {
     pub pause: Pause,
+    /// Number of the row of the decision.
+    pub(super) command: i64,
     pub decision: PauseDecision,
 }
 
@@ -132,10 +134,15 @@ impl Control {
     }
 
     /// True if no bridge has had the pause of a living program for a while. Requires its lock.
-    fn is_orphan(&self, id: PauseId) -> bool {
-        let mark = self.lock_path(id).with_extension("orphan");
+    fn is_orphan(&self, pause: &Pause) -> bool {
+        // a program that evaluates an expression looks at its bridge only afterwards
+        let limit = match pause.state {
+            PauseState::Decided => ORPHAN * 15,
+            _ => ORPHAN,
+        };
+        let mark = self.lock_path(pause.id).with_extension("orphan");
         if let Ok(since) = std::fs::metadata(&mark).and_then(|found| found.modified()) {
-            return since.elapsed().is_ok_and(|time| time > ORPHAN);
+            return since.elapsed().is_ok_and(|time| time > limit);
         }
         // the next look finds it
         let _ = std::fs::write(&mark, "");
@@ -223,7 +230,7 @@ impl Control {
             };
             let is_alive = || open.call.agent_process.is_some_and(ProcessId::is_alive);
             // another bridge takes the pause of a program over that is alive
-            if open.is_program && is_alive() && !self.is_orphan(open.id) {
+            if open.is_program && is_alive() && !self.is_orphan(&open) {
                 continue;
             }
             // read again: it may have been answered between the list and the lock
@@ -296,7 +303,7 @@ impl Control {
         // a changed input is continued with
         let changed = draft.map(|input| PauseDecision::Change { input });
         let decision = changed.as_ref().unwrap_or(decision);
-        self.write_armed(|conn| {
+        let command = self.write_armed(|conn| {
             if !pause::decide(conn, id, decision, face)? {
                 let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
                 return Err(already(&now));
@@ -324,6 +331,7 @@ impl Control {
         let pause = self.pause(id)?.unwrap_or(there);
         Ok(Decided {
             pause,
+            command,
             decision: decision.clone(),
         })
     }

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Control;
-use super::breakpoint::StepUntil;
 use super::hold::Hold;
-use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseState};
+use super::pause::{HeldCall, Pause, PauseId, PauseState};
 use super::pauses::Decided;
 use super::process::ProcessId;
 use super::program::{
@@ -145,38 +144,53 @@ impl Control {
                 args: &args,
             };
             command::insert(conn, &refusal)?;
+            // inputs that were taken meanwhile are asked again
+            super::tables::repl::untake(conn, id)?;
             Ok(true)
         })
     }
 
-    /// Decides on a pause, and waits until its program has evaluated the expressions of the decision. Fails with the text of
-    /// the error if it could not: it is held as before. `limit`: the program evaluates on after it.
-    pub fn decide_evaluated(
+    /// Waits until a program has evaluated the expressions of a decision. Fails with the reason if it could not, and is held as
+    /// before, if it is gone, or if it takes longer than it may.
+    /// `one`: time of an expression. `is_over`: asked from time to time; true ends the wait, and the decision stands.
+    pub fn wait_until_evaluated(
         &self,
-        id: PauseId,
-        decision: &PauseDecision,
-        step: Option<&StepUntil>,
-        (face, limit): (&str, Duration),
-    ) -> Result<Decided> {
-        let refusal = || command::newest(&self.conn, id.0, REFUSED);
-        let before = refusal()?.map(|(number, _)| number);
-        let decided = self.decide(id, decision, step, face)?;
+        decided: &Decided,
+        one: Duration,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<()> {
         if !decided.pause.is_program || !decided.decision.is_evaluated() {
-            return Ok(decided);
+            return Ok(());
         }
-        let until = Instant::now() + limit;
+        let id = decided.pause.id;
+        let limit = one.saturating_add(super::LONGER);
+        let until = Instant::now() + limit.saturating_mul(decided.decision.expressions());
         loop {
-            if let Some((number, args)) = refusal()?
-                && Some(number) != before
-            {
+            if is_over() {
+                return Err(Error::CalledOff);
+            }
+            let state = self.pause(id)?.map(|now| now.state);
+            // after the state: a refusal is stored with it
+            let refusal = command::first_after(&self.conn, (id.0, decided.command), REFUSED)?;
+            if let Some(args) = refusal {
                 return Err(refused(&args));
             }
-            let now = self.pause(id)?;
-            let is_under_way = now.is_some_and(|now| now.state == PauseState::Decided);
-            if !is_under_way || Instant::now() >= until {
-                return Ok(decided);
+            match state {
+                Some(PauseState::Held | PauseState::Decided) if Instant::now() >= until => {
+                    return Err(Error::refused(
+                        "the program still evaluates it",
+                        Hint::terminal("`backstitch pauses --all` shows the outcome"),
+                    ));
+                }
+                Some(PauseState::Held | PauseState::Decided) => std::thread::sleep(LOOK),
+                Some(PauseState::Answered) => return Ok(()),
+                _ => {
+                    return Err(Error::refused(
+                        "the program was gone, or gave the call up, before it had evaluated it",
+                        Hint::terminal("`backstitch pauses --all` shows the outcome"),
+                    ));
+                }
             }
-            std::thread::sleep(LOOK);
         }
     }
 

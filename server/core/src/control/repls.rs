@@ -373,5 +373,6 @@ fn log(
         name,
         args,
     };
-    command::insert(conn, &command)
+    command::insert(conn, &command)?;
+    Ok(())
 }

@@ -1,12 +1,13 @@
 //! Requests about held calls, and the decisions on them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Control, Decided, LONGER, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
+    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
 };
-use backstitch_core::{Engine, LogFilter};
+use backstitch_core::{Engine, Error, LogFilter};
 use backstitch_protocol::{
     BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
     InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
@@ -19,6 +20,7 @@ use super::face;
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view};
+use crate::host::progress::cancel_flag;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::lsp::ask::must_ask;
 use crate::lsp::failure::{Failure, Reply};
@@ -163,15 +165,33 @@ async fn decide(
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
-    let workspace = handle.workspace().clone();
     let decided = handle.control(false, move |control| {
-        let limit = Config::of(&workspace).eval_timeout() + LONGER;
-        control.decide_evaluated(id, &decision, step.as_ref(), (&face, limit))
+        control.decide(id, &decision, step.as_ref(), &face)
     });
     let decided = decided
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    if decided.pause.is_program && decided.decision.is_evaluated() {
+        evaluated(handle, decided.clone()).await?;
+    }
     Ok(told(server, &decided))
+}
+
+/// Waits beside all other requests until a program has evaluated the expressions of a decision.
+async fn evaluated(handle: &WorkspaceHandle, decided: Decided) -> Reply<()> {
+    let workspace = handle.workspace().clone();
+    let is_over = cancel_flag();
+    let waited = tokio::task::spawn_blocking(move || {
+        let control = Control::open_existing(&workspace)?
+            .ok_or_else(|| Error::UnknownPause(decided.pause.id.to_string()))?;
+        let one = Config::of(&workspace).eval_timeout();
+        control.wait_until_evaluated(&decided, one, &|| is_over.load(Ordering::Relaxed))
+    });
+    let waited = waited.await.map_err(|error| {
+        tracing::error!("a decision: {error}");
+        Failure::new(FailureKind::Failed, messages::NOTHING_HELD)
+    })?;
+    Ok(waited?)
 }
 
 fn told(server: &ServerState, decided: &Decided) -> DecisionResult {

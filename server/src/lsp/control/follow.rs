@@ -200,7 +200,8 @@ async fn look(
         .open
         .iter()
         .filter(is_held)
-        .filter(|pause| !announced.held.contains_key(&pause.id))
+        // also one whose decision its program refused
+        .filter(|pause| announced.held.get(&pause.id) != Some(&PauseState::Held))
         .cloned()
         .collect();
     let parked = rows.open.iter().filter(|pause| {
@@ -218,8 +219,10 @@ async fn look(
         .retain(|id| rows.slipped.iter().all(|pause| pause.id != *id));
     let old = announced.lost.len().saturating_sub(MAX_LOST);
     announced.lost.drain(..old);
-    for pause in &new {
-        announced.held.insert(pause.id, pause.state);
+    for pause in new.iter().chain(&rows.open) {
+        if announced.held.contains_key(&pause.id) || pause.state == PauseState::Held {
+            announced.held.insert(pause.id, pause.state);
+        }
     }
     let has_changed = announced.breakpoints != rows.breakpoints;
     announced.breakpoints.clone_from(&rows.breakpoints);

@@ -232,109 +232,121 @@ class Program:
         )
         if opened is None or opened.get("pause") is None:
             return
-        action = self.wait(opened["pause"], frame, {})
+        action, _ = self.decided(opened["pause"], frame, {})
         if action.get("kind") == "raise":
             raise Raised(action.get("error") or "raised at a pause")
 
     # ---- waiting ---------------------------------------------------------------------------------------------------
 
-    def wait(
-        self,
-        pause: str,
-        frame: types.FrameType,
-        extra: Dict[str, Any],
-        cancellation: Optional[Cancellation] = None,
-    ) -> Dict[str, Any]:
+    def wait(self, pause: str, at: "_Place", cancellation: Optional[Cancellation] = None) -> Dict[str, Any]:
         """Stands still until there is an action, and evaluates what is asked meanwhile."""
         news: "queue.Queue[Any]" = queue.Queue()
         if cancellation is not None:
             cancellation.wakes(news)
-        at = _Place(frame, extra)
-        self.thread.is_busy = True
-        try:
-            while True:
-                try:
-                    return self._wait_on(self.bridge(), pause, at, news)
-                except Withdrawn:
-                    try:
-                        self.ask("pause/withdraw", {"pause": pause})
-                    except BridgeError:
-                        # it was decided meanwhile
-                        pass
-                    return {"kind": "withdrawn"}
-                except BridgeLost:
-                    if self._is_over:
-                        return {"kind": "continue"}
-                    try:
-                        self.bridge().ask("pause/take", {"pause": pause})
-                    except BridgeError:
-                        # it was decided while no bridge was there
-                        continue
-                    except BridgeLost as error:
-                        self._give_up(str(error))
-                        return {"kind": "continue"}
-        except (BridgeLost, BridgeError):
-            raise
-        except BaseException:
-            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any more
+        while True:
             try:
-                self.ask("pause/withdraw", {"pause": pause})
-            except (BridgeLost, BridgeError):
-                pass
-            raise
-        finally:
-            at.leave()
-            self.thread.is_busy = False
+                return self._wait_on(self.bridge(), pause, at, news)
+            except Withdrawn:
+                self._withdraw(pause)
+                return {"kind": "withdrawn"}
+            except BridgeLost:
+                if self._is_over:
+                    return {"kind": "continue"}
+                try:
+                    self.bridge().ask("pause/take", {"pause": pause})
+                except BridgeError:
+                    # it was decided while no bridge was there
+                    continue
+                except BridgeLost as error:
+                    self._give_up(str(error))
+                    return {"kind": "continue"}
+
+    def _withdraw(self, pause: str) -> None:
+        try:
+            self.ask("pause/withdraw", {"pause": pause})
+        except (BridgeError, BridgeLost):
+            # it was decided meanwhile, or nobody is there
+            pass
 
     def decided(
         self,
         pause: str,
         frame: types.FrameType,
         extra: Dict[str, Any],
-        cancellation: Optional[Cancellation],
-        prepare: Callable[[Dict[str, Any]], Any],
+        cancellation: Optional[Cancellation] = None,
+        prepare: Optional[Callable[[Dict[str, Any], Callable[[Any], Any]], Any]] = None,
     ) -> Any:
-        """Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions. One whose
-        expressions fail is refused, and the pause goes on."""
-        while True:
-            action = self.wait(pause, frame, extra, cancellation)
-            if action.get("kind") not in ("replace", "modify"):
-                return action, None
-            try:
-                made = prepare(action)
-            except Refused as error:
+        """Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions, of which it
+        gets the values by the function it is given. One whose expressions fail is refused, and the pause goes on."""
+        at = _Place(frame, extra)
+        self.thread.is_busy = True
+        try:
+            while True:
+                action = self.wait(pause, at, cancellation)
+                if prepare is None or action.get("kind") not in ("replace", "modify"):
+                    return action, None
                 try:
-                    said = self.ask("pause/refuse", {"pause": pause, "error": str(error)})
+                    made = prepare(action, lambda source: self._value(source, pause, at))
+                except Exception as error:
+                    why = str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}"
+                    try:
+                        said = self.ask("pause/refuse", {"pause": pause, "error": why})
+                    except BridgeError:
+                        said = None
+                    if said is None or not said.get("held"):
+                        # it is over, and nobody can decide anew
+                        return {"kind": "continue"}, None
+                    continue
+                try:
+                    self.ask("pause/confirm", {"pause": pause})
                 except BridgeError:
-                    said = None
-                if said is None:
-                    # nobody can decide anew
-                    return {"kind": "continue"}, None
-                continue
-            try:
-                self.ask("pause/confirm", {"pause": pause})
-            except BridgeError:
-                # its bridge has none
-                pass
-            return action, made
+                    # its bridge has none
+                    pass
+                return action, made
+        except (BridgeLost, BridgeError):
+            raise
+        except BaseException:
+            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any more
+            self._withdraw(pause)
+            raise
+        finally:
+            at.leave()
+            self.thread.is_busy = False
 
-    def value(self, source: Any, frame: types.FrameType, extra: Dict[str, Any]) -> Any:
+    def _value(self, source: Any, pause: str, at: "_Place") -> Any:
         """The value of an expression at a place, as a REPL there has it. What is no text is itself."""
         if not isinstance(source, str):
             return source
-        at = _Place(frame, extra)
-        try:
-            running = at.start(source, Namespace(), self.mark_busy, 0)
-            if running is None or not running.is_over.wait(self.timeout):
+        if not source.strip():
+            raise Refused("an empty text is no expression")
+        running = at.start(source, Namespace(), self.mark_busy, 0)
+        if running is None:
+            raise Refused("the pause is over")
+        until = time.monotonic() + self.timeout
+        while not running.is_over.wait(0.2):
+            if time.monotonic() > until:
+                running.abandon()
                 raise Refused(f"TimeoutError: no end within {self.timeout:g} s")
-            answer = running.answer
-            if answer is None:
-                raise Refused("the evaluation ended without a value")
-            if answer.error is not None:
-                raise Refused(answer.error)
-            return answer.value
-        finally:
-            at.leave()
+            self._keep(pause)
+        answer = running.answer
+        if answer is None:
+            raise Refused("the evaluation ended without a value")
+        if answer.error is not None:
+            raise Refused(answer.error)
+        if not answer.has_value:
+            raise Refused(f"{source.strip()!r} is a statement, and has no value")
+        return answer.value
+
+    def _keep(self, pause: str) -> None:
+        """Has another bridge hold a pause whose bridge has died."""
+        there = self._bridge
+        if there is not None and not there.lost.is_set():
+            return
+        try:
+            self.bridge().ask("pause/take", {"pause": pause})
+        except (BridgeError, BridgeLost):
+            # the next question says so
+            pass
 
     def _wait_on(self, bridge: Bridge, pause: str, at: "_Place", news: Any) -> Dict[str, Any]:
         params = {"pause": pause, "waitMs": WAIT_MS, "confirms": True}
@@ -579,26 +591,30 @@ class _Watched:
         except (ValueError, TypeError):
             return dict(self.kwargs)
 
-    def _prepared(self, action: Dict[str, Any]) -> Any:
+    def _prepared(self, action: Dict[str, Any], value: Callable[[Any], Any]) -> Any:
         """The value, or the arguments, that an action before the call asks for."""
         if action.get("kind") == "replace":
-            return self.program.value(action.get("value", "None"), self.frame, self._bound())
-        return self._modified(action.get("args") or {})
+            return value(action.get("value", "None"))
+        return self._modified(action.get("args") or {}, value)
 
-    def _modified(self, changes: Any) -> Any:
-        changes = changes.get("args", changes) if isinstance(changes, dict) else {}
+    def _modified(self, changes: Any, value: Callable[[Any], Any]) -> Any:
+        if isinstance(changes, dict) and isinstance(changes.get("args"), dict) and not self._takes("args"):
+            changes = changes["args"]
+        if not isinstance(changes, dict):
+            raise Refused("the arguments are an object: expressions by name or number")
         args, kwargs = list(self.args), dict(self.kwargs)
         for name, source in changes.items():
-            at = int(name) if name.isdigit() else self._position(name)
-            if name.isdigit() and at is not None and at >= len(args):
+            is_number = name.isascii() and name.isdigit()
+            at = int(name) if is_number else self._position(name)
+            if is_number and at is not None and at >= len(args):
                 raise Refused(f"{self.name} was called with {len(args)} positional arguments, and has no number {at}")
             if at is None and not self._takes(name):
                 raise Refused(f"{self.name} has no parameter `{name}`; its parameters are {self._parameters()}")
-            value = self.program.value(source, self.frame, self._bound())
+            made = value(source)
             if name in kwargs or at is None or at >= len(args):
-                kwargs[name] = value
+                kwargs[name] = made
             else:
-                args[at] = value
+                args[at] = made
         return args, kwargs
 
     def _signature(self) -> Any:
@@ -614,7 +630,7 @@ class _Watched:
         parameters = self._signature()
         if parameters is None:
             return True
-        return name in self.kwargs or any(each.kind == each.VAR_KEYWORD for each in parameters.values())
+        return name in self.kwargs or self._position(name) is not None or any(each.kind == each.VAR_KEYWORD for each in parameters.values())
 
     def _parameters(self) -> str:
         return ", ".join(f"`{name}`" for name in self._signature() or ()) or "none"
@@ -653,7 +669,7 @@ class _Watched:
         if pause is None:
             return result
         extra = {**self._bound(), "result": result}
-        action, made = self.program.decided(pause, self.frame, extra, self.cancellation, self._after(extra))
+        action, made = self.program.decided(pause, self.frame, extra, self.cancellation, _after)
         kind = action.get("kind")
         if kind == "replace":
             return made
@@ -665,13 +681,14 @@ class _Watched:
         pause = self._end("raised", error)
         if pause is not None:
             extra = {**self._bound(), "error": error}
-            action, made = self.program.decided(pause, self.frame, extra, self.cancellation, self._after(extra))
+            action, made = self.program.decided(pause, self.frame, extra, self.cancellation, _after)
             if action.get("kind") == "replace":
                 return made
             if action.get("kind") == "raise":
                 raise Raised(action.get("error") or "raised at a pause") from error
         raise error
 
-    def _after(self, extra: Dict[str, Any]) -> Callable[[Dict[str, Any]], Any]:
-        """The value that an action after the call asks for."""
-        return lambda action: self.program.value(action.get("value", "None"), self.frame, extra)
+
+def _after(action: Dict[str, Any], value: Callable[[Any], Any]) -> Any:
+    """The value that an action after the call asks for."""
+    return value(action.get("value", "None"))

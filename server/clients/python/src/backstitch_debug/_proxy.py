@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import asyncio.coroutines
 import functools
 import inspect
 import sys
@@ -53,12 +55,9 @@ def _coroutine_function(function: Any, name: Optional[str], current: Callable[[]
     mark = getattr(inspect, "markcoroutinefunction", None)
     if mark is not None:
         return mark(wrapper)
-
-    # before Python 3.12 only an `async def` counts as one; its frame is that of the task
-    async def coroutine(*args: Any, **kwargs: Any) -> Any:
-        return await wrapper(*args, **kwargs)
-
-    return coroutine
+    # before Python 3.12 this is what `asyncio.iscoroutinefunction` goes by
+    setattr(wrapper, "_is_coroutine", getattr(asyncio.coroutines, "_is_coroutine", None))
+    return wrapper
 
 
 def _target(proxy: Any) -> Any:

@@ -17,7 +17,8 @@ pub(crate) struct NewCommand<'a> {
     pub args: &'a Value,
 }
 
-pub(crate) fn insert(conn: &Connection, new: &NewCommand<'_>) -> Result<()> {
+/// Adds a command. Returns its number.
+pub(crate) fn insert(conn: &Connection, new: &NewCommand<'_>) -> Result<i64> {
     conn.prepare_cached(
         "INSERT INTO command (time, face, agent, session, pause, name, args) VALUES (?1,?2,?3,?4,?5,?6,?7)",
     )?
@@ -30,16 +31,20 @@ pub(crate) fn insert(conn: &Connection, new: &NewCommand<'_>) -> Result<()> {
         new.name,
         new.args.to_string()
     ])?;
-    Ok(())
+    Ok(conn.last_insert_rowid())
 }
 
-/// Returns the number and the arguments of the newest command of this name about a pause.
-pub(crate) fn newest(conn: &Connection, pause: i64, name: &str) -> Result<Option<(i64, String)>> {
+/// Returns the arguments of the first command of this name about a pause after another one.
+pub(crate) fn first_after(
+    conn: &Connection,
+    (pause, after): (i64, i64),
+    name: &str,
+) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached(
-            "SELECT id, args FROM command WHERE pause = ?1 AND name = ?2 ORDER BY id DESC LIMIT 1",
+            "SELECT args FROM command WHERE pause = ?1 AND id > ?2 AND name = ?3 ORDER BY id LIMIT 1",
         )?
-        .query_row(params![pause, name], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row(params![pause, after, name], |r| r.get(0))
         .optional()?)
 }
 

@@ -444,12 +444,13 @@ pub(crate) fn decide(
     Ok(changes > 0)
 }
 
-/// Takes a decision back that nobody has carried out. Returns false if the pause is over.
+/// Takes a decision back that nobody has carried out. A program that says so is there, and holds. Returns false if the pause
+/// is over.
 pub(crate) fn undecide(conn: &Connection, id: PauseId) -> Result<bool> {
     let changes = conn
         .prepare_cached(
             "UPDATE pause SET decision = NULL, decided_by = NULL, decided = NULL, state = 'held'
-             WHERE id = ?1 AND state = 'decided'",
+             WHERE id = ?1 AND state IN ('decided','lost')",
         )?
         .execute([id.0])?;
     Ok(changes > 0)
