@@ -95,7 +95,9 @@ impl HookTable {
                 .iter()
                 .position(|group| self.has_ours(group))
                 .unwrap_or(groups.len());
-            groups.iter_mut().for_each(|group| self.strip(group));
+            for group in groups.iter_mut() {
+                self.strip(group);
+            }
             // The new group replaces a group that only had our hook. Other groups keep their order.
             if groups.get(place).is_some_and(is_emptied) {
                 groups.remove(place);
@@ -181,7 +183,9 @@ impl HookTable {
             if !groups.iter().any(|group| self.has_ours(group)) {
                 continue;
             }
-            groups.iter_mut().for_each(|group| self.strip(group));
+            for group in groups.iter_mut() {
+                self.strip(group);
+            }
             groups.retain(|group| !is_emptied(group));
             if groups.is_empty() {
                 emptied.push(event.clone());

@@ -220,7 +220,13 @@ impl Debugger<'_> {
                 .map_err(|error| CliError::failed(error.to_string()))?;
             return self.answer(&shown);
         }
-        let text = held_text::text(&shown, HeldExtent::Short, self.context.out.paint);
+        let is_changed = self.changed.as_ref().is_some_and(|(id, _)| *id == pause.id);
+        let extent = if is_changed {
+            HeldExtent::WithInput
+        } else {
+            HeldExtent::Short
+        };
+        let text = held_text::text(&shown, extent, self.context.out.paint);
         self.context.out.text(&text)?;
         self.context
             .out
@@ -232,8 +238,14 @@ impl Debugger<'_> {
         let rest = rest.trim();
         let message = || (!rest.is_empty()).then(|| rest.to_owned());
         let decision = match key {
-            "c" | "continue" => match self.changed.take().filter(|(id, _)| *id == pause.id) {
-                Some((_, input)) => PauseDecision::Change { input },
+            "c" | "continue" => match self.changed.clone().filter(|(id, _)| *id == pause.id) {
+                Some((_, input)) => {
+                    let checked = acts::changed(pause, input);
+                    let failed = |problem: acts::InputProblem| {
+                        CliError::refused(problem.reason).hint("e edits it again")
+                    };
+                    checked.map_err(failed)?.0
+                }
                 None => PauseDecision::Continue,
             },
             "n" | "step" => return self.step(pause, "over"),
@@ -319,7 +331,11 @@ impl Debugger<'_> {
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             CliError::failed(format!("{what}: {error}"))
         };
-        let known = self.changed.take().filter(|(id, _)| *id == pause.id);
+        if matches!(self.typed, Typed::Lines { .. }) {
+            return Err(CliError::usage("an editor needs a terminal".to_owned())
+                .hint("`backstitch resume --input FILE` goes on with another input"));
+        }
+        let known = self.changed.clone().filter(|(id, _)| *id == pause.id);
         let input = known.map_or_else(|| details::input(pause), |(_, input)| input);
         let text = serde_json::to_string_pretty(&input).unwrap_or_default();
         let file = tempfile::Builder::new()

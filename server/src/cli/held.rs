@@ -308,30 +308,18 @@ fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
         options.held.pause.as_deref(),
         options.held.session.as_deref(),
     )?;
-    let left_out = details::left_out(&pause, &input);
-    if !left_out.is_empty() && !options.force && !pause.is_program {
-        return Err(CliError::refused(format!(
-            "this input has no `{}`, which the call has: the agent takes it as a whole",
-            left_out.join("`, `")
-        ))
-        .hint("`backstitch inspect --json` prints the whole input; --force sends it as it is"));
-    }
-    let shown = details::predicted(&pause, input, &read_disk);
-    let failing = shown.predicted.iter().find(|file| file.fails);
-    if let Some(file) = failing.filter(|_| !options.force) {
-        let why = file.why.as_deref().unwrap_or("it says no more");
-        return Err(CliError::refused(format!(
-            "{} will refuse this input: {}",
-            render::clean(&pause.call.tool),
-            render::clean(why)
-        ))
-        .hint("change the input, or add --force; the call stays held"));
-    }
+    let (decision, shown) = if options.force {
+        let shown = details::predicted(&pause, input, &read_disk);
+        let input = shown.input.clone();
+        (PauseDecision::Change { input }, shown)
+    } else {
+        acts::changed(&pause, input)
+            .map_err(|problem| CliError::refused(problem.reason).hint(problem.hint))?
+    };
     if !context.out.json {
         let text = held_text::differences(&shown.predicted, context.out.paint);
         context.out.remark(&text)?;
     }
-    let decision = PauseDecision::Change { input: shown.input };
     carry_out(context, &pause, &decision, None)
 }
 

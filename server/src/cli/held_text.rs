@@ -55,7 +55,7 @@ pub fn differences(files: &[PredictedFile], paint: Paint) -> String {
     files.iter().map(|file| difference(file, paint)).collect()
 }
 
-/// The fields of an input, each in a line.
+/// The fields of an input, with all lines of their values.
 fn input(input: &Value, paint: Paint) -> String {
     let mut text = String::new();
     let Some(fields) = input.as_object() else {
@@ -63,16 +63,27 @@ fn input(input: &Value, paint: Paint) -> String {
     };
     for (name, value) in fields {
         let value = match value {
-            Value::String(value) => render::clean(value),
-            value => render::clean(&value.to_string()),
+            Value::String(value) => render::visible(value),
+            value => render::visible(&value.to_string()),
         };
-        writeln!(
-            text,
-            "  {} {}",
-            paint.on(BLUE, &render::clean(name)),
-            render::cut(&value, 200)
-        )
-        .ok();
+        let name = paint.on(BLUE, &render::clean(name));
+        let mut lines = value.lines();
+        match (lines.next(), lines.clone().next()) {
+            (first, None) => writeln!(text, "  {name} {}", first.unwrap_or_default()).ok(),
+            (Some(first), Some(_)) => {
+                // nothing of it is hidden that could run
+                let all = std::iter::once(first).chain(lines.by_ref().take(MAX_LINES));
+                let all: String = all.map(|line| format!("    {line}\n")).collect();
+                write!(text, "  {name}\n{all}").ok()
+            }
+            (None, Some(_)) => None,
+        };
+        let left = lines.count();
+        if left > 0 {
+            let more = render::plural(left, "more line", "more lines");
+            let more = format!("    {more}: `backstitch inspect --json` prints all");
+            writeln!(text, "{}", paint.on(DIM, &more)).ok();
+        }
     }
     text
 }

@@ -7,7 +7,12 @@ use backstitch_core::model::{NodeId, OpId};
 use backstitch_core::restore::{Goal, OnConflict, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
-use super::words;
+use backstitch_protocol::PredictResult;
+use serde_json::Value;
+
+use super::predict::read_disk;
+use super::{details, words};
+use crate::render;
 
 /// Returns the call at which the next stop is: `over`, `into`, `out`, `file` or `turn`. None: there is no such step.
 pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
@@ -116,3 +121,69 @@ fn put_back(engine: &mut Engine, operation: Option<OpId>, why: Error) -> Error {
         )),
     }
 }
+
+/// The reason why a changed input is not sent, and the next step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputProblem {
+    pub reason: String,
+    pub hint: &'static str,
+}
+
+/// Returns the decision to go on with this input, with its prediction. One that the tool would refuse, or that lacks fields of
+/// the call's own or has them in another type, is a problem; the input as it was is no change. Programs check theirs.
+pub fn changed(
+    pause: &Pause,
+    input: Value,
+) -> std::result::Result<(PauseDecision, PredictResult), InputProblem> {
+    let own = details::input(pause);
+    let shown = details::predicted(pause, input, &read_disk);
+    if shown.input == own {
+        return Ok((PauseDecision::Continue, shown));
+    }
+    let decision = PauseDecision::Change {
+        input: shown.input.clone(),
+    };
+    if pause.is_program {
+        return Ok((decision, shown));
+    }
+    let problem = |reason: String, hint| Err(InputProblem { reason, hint });
+    if !shown.input.is_object() {
+        return problem("the input of a tool is a JSON object".to_owned(), WHOLE);
+    }
+    let left_out = details::left_out(pause, &shown.input);
+    if !left_out.is_empty() {
+        let fields = left_out.join("`, `");
+        return problem(
+            format!(
+                "this input has no `{fields}`, which the call has: the agent takes it as a whole"
+            ),
+            WHOLE,
+        );
+    }
+    let kind = |value: &Value| std::mem::discriminant(value);
+    let other = own.as_object().into_iter().flatten().find(|(name, value)| {
+        !value.is_null()
+            && shown
+                .input
+                .get(name)
+                .is_some_and(|new| kind(new) != kind(value))
+    });
+    if let Some((name, _)) = other {
+        let name = render::clean(name);
+        return problem(
+            format!("`{name}` of this input has another type than that of the call"),
+            WHOLE,
+        );
+    }
+    if let Some(file) = shown.predicted.iter().find(|file| file.fails) {
+        let why = file.why.as_deref().unwrap_or("it says no more");
+        let tool = render::clean(&pause.call.tool);
+        return problem(
+            format!("{tool} will refuse this input: {}", render::clean(why)),
+            "change the input, or add --force; the call stays held",
+        );
+    }
+    Ok((decision, shown))
+}
+
+const WHOLE: &str = "`backstitch inspect --json` prints the whole input; --force sends it as it is";

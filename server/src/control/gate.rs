@@ -359,8 +359,12 @@ impl AtGate<'_> {
             failed: false,
             ..facts
         };
+        let began = self.duration().map(|time| now() - time);
         let stops = breakpoints.iter();
-        let stops = stops.filter(|one| one.action != BreakpointAction::Log);
+        let stops = stops
+            .filter(|one| one.action != BreakpointAction::Log)
+            // one that was made while the call ran stops it no more
+            .filter(|one| began.is_none_or(|began| one.created < began));
         let stops: Vec<Breakpoint> = stops.cloned().collect();
         if !may_match(&stops, &before) {
             return Ok(());
@@ -394,17 +398,22 @@ impl AtGate<'_> {
             return Ok(());
         };
         let session = (facts.agent, facts.session);
-        // its hook was there, and had its answer
-        if breakpoint.action == BreakpointAction::Pause
-            && control.has_hit(breakpoint.id, session, id)?
-        {
+        // its hook was there, and had its answer; a call that was denied may be told as one that failed
+        let is_known = control.has_hit(breakpoint.id, session, id)?;
+        if is_known && (breakpoint.action == BreakpointAction::Pause || facts.failed) {
             return Ok(());
         }
         let held = HeldCall {
             call: call.id.clone().unwrap_or_default(),
             ..self.held_call(breakpoint, &trigger, before, &mut lookup, cwd)
         };
-        control.note_unseen(&held, &lookup.hit(breakpoint, &trigger, None))
+        control.note_unseen(&held)
+    }
+
+    /// Time that a call took, as its agent says it, in microseconds.
+    fn duration(&self) -> Option<i64> {
+        let payload: Value = serde_json::from_slice(self.payload).ok()?;
+        payload["duration_ms"].as_i64()?.checked_mul(1000)
     }
 
     fn deny(

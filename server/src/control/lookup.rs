@@ -53,6 +53,7 @@ pub struct Lookup<'a> {
     engine: OnceCell<Option<Engine>>,
     session: Option<SessionFacts>,
     predicted: Option<Vec<ChangedLines>>,
+    changed: Option<Vec<ChangedLines>>,
     input: Option<ConditionInput>,
 }
 
@@ -65,6 +66,7 @@ impl<'a> Lookup<'a> {
             engine: OnceCell::new(),
             session: None,
             predicted: None,
+            changed: None,
             input: None,
         }
     }
@@ -95,7 +97,24 @@ impl<'a> Lookup<'a> {
             }
             None => None,
         };
-        let found = found.unwrap_or_default();
+        let mut found = found.unwrap_or_default();
+        if self.at.past.is_some_and(|past| past.is_counted)
+            && let Some(turn) = found.turn.take()
+        {
+            // the turn as it was before the call
+            let own = self.changed()?;
+            let lines = |file: &ChangedLines| {
+                let change = as_change(file);
+                change.added + change.removed
+            };
+            let lines: u64 = own.iter().map(lines).sum();
+            found.turn = Some(backstitch_core::SessionTurn {
+                calls: turn.calls.saturating_sub(1),
+                files: turn.files.saturating_sub(own.len() as u64),
+                lines: turn.lines.saturating_sub(lines),
+                ..turn
+            });
+        }
         self.session = Some(found.clone());
         Ok(found)
     }
@@ -291,7 +310,7 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn turn(&mut self) -> Result<TurnFacts> {
-        let own = u64::from(self.is_counted());
+        let own = u64::from(self.at.facts.moment == CallMoment::After);
         let Some(turn) = self.session()?.turn else {
             return Ok(TurnFacts::default());
         };
@@ -314,43 +333,10 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn changed(&mut self) -> Result<Vec<ChangedLines>> {
-        let Some(call) = self.at.call else {
-            return Ok(Vec::new());
-        };
-        let facts = self.at.facts;
-        let Some(engine) = self.engine()? else {
-            return Ok(Vec::new());
-        };
-        let step = engine
-            .history()
-            .step_of_call(facts.agent, facts.session, call)?;
-        let Some(step) = step else {
-            return Ok(Vec::new());
-        };
-        let mut changed = Vec::new();
-        for edit in step.changes {
-            let text = |version: &backstitch_core::model::FileVersion| -> Result<Vec<u8>> {
-                let content = version.as_ref().and_then(|placed| placed.image.content());
-                content.map_or_else(|| Ok(Vec::new()), |id| engine.content(&id))
-            };
-            let sides = [&edit.change.after, &edit.change.before];
-            let Some(placed) = sides.into_iter().flatten().next() else {
-                continue;
-            };
-            let path = placed.path.display();
-            let (old, new) = (text(&edit.change.before)?, text(&edit.change.after)?);
-            changed.push(ChangedLines::between(&path, &old, &new));
-            // a moved file is named by its old path, too
-            if let Some(before) = &edit.change.before
-                && before.path != placed.path
-            {
-                changed.push(ChangedLines {
-                    path: before.path.display(),
-                    ..ChangedLines::default()
-                });
-            }
+        if self.changed.is_none() {
+            self.changed = Some(self.changes_of_step()?);
         }
-        Ok(changed)
+        Ok(self.changed.clone().unwrap_or_default())
     }
 
     fn predicted(&mut self) -> Result<Vec<ChangedLines>> {
@@ -475,6 +461,47 @@ impl CallLookup for Lookup<'_> {
 }
 
 impl Lookup<'_> {
+    /// The changes of a call that ran.
+    fn changes_of_step(&self) -> Result<Vec<ChangedLines>> {
+        let Some(call) = self.at.call else {
+            return Ok(Vec::new());
+        };
+        let facts = self.at.facts;
+        let Some(engine) = self.engine()? else {
+            return Ok(Vec::new());
+        };
+        let step = engine
+            .history()
+            .step_of_call(facts.agent, facts.session, call)?;
+        let Some(step) = step else {
+            return Ok(Vec::new());
+        };
+        let mut changed = Vec::new();
+        for edit in step.changes {
+            let text = |version: &backstitch_core::model::FileVersion| -> Result<Vec<u8>> {
+                let content = version.as_ref().and_then(|placed| placed.image.content());
+                content.map_or_else(|| Ok(Vec::new()), |id| engine.content(&id))
+            };
+            let sides = [&edit.change.after, &edit.change.before];
+            let Some(placed) = sides.into_iter().flatten().next() else {
+                continue;
+            };
+            let path = placed.path.display();
+            let (old, new) = (text(&edit.change.before)?, text(&edit.change.after)?);
+            changed.push(ChangedLines::between(&path, &old, &new));
+            // a moved file is named by its old path, too
+            if let Some(before) = &edit.change.before
+                && before.path != placed.path
+            {
+                changed.push(ChangedLines {
+                    path: before.path.display(),
+                    ..ChangedLines::default()
+                });
+            }
+        }
+        Ok(changed)
+    }
+
     /// The text of a file before the step of the call; without a step, as it is.
     fn before_step(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let facts = self.at.facts;

@@ -41,7 +41,7 @@ fn is_secret(name: &str) -> bool {
 /// True of a value that may be a secret: no path, no number, no expression of a program.
 fn may_be_secret(value: &str) -> bool {
     let value = value.trim();
-    let is_path = value.starts_with(['/', '~', '.']) || value.starts_with("$");
+    let is_path = value.starts_with(['/', '~', '.']) || value.starts_with('$');
     let is_number = value.chars().all(|c| c.is_ascii_digit());
     let is_code = value.contains(['(', '{', '[', '<']);
     !(value.len() < 4 || is_path || is_number || is_code)

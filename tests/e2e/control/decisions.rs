@@ -8,6 +8,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::{HeldHook, Watcher, after, before, began, decided, decision, edit, reason};
+use crate::lsp::client::{Client, Editor};
 use crate::support::World;
 
 const FILE: &str = "a.txt";
@@ -473,6 +474,52 @@ fn a_command_of_several_lines_says_so() {
     assert_eq!(watcher.until("held")["summary"], "Bash ls … (2 more lines)");
     let shown = world.ok(["pauses"]).stdout;
     assert!(shown.contains("Bash ls … (2 more lines)"), "{shown}");
+    // and `inspect` hides none
+    let shown = world.ok(["inspect"]).stdout;
+    assert!(
+        shown.contains("  command\n    ls\n    \n    rm -rf x\n    echo\n"),
+        "{shown}"
+    );
     world.ok(["skip"]);
     hook.answer();
+}
+
+/// An input that the agent's tool would not take is refused on the command line and over LSP; one as it was is no change.
+#[test]
+fn an_input_is_checked_everywhere() {
+    let world = world();
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open(FILE);
+    let mut watcher = Watcher::start(&world);
+    let input = edit(&world, FILE, "one", "1");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    watcher.until("held");
+    let mut number = input.clone();
+    number["new_string"] = json!(5);
+    let mut missing = input.clone();
+    missing["old_string"] = json!("nowhere");
+    for (wrong, why) in [
+        (number, "another type"),
+        (missing, "will refuse"),
+        (json!({"new_string": "x"}), "has no `"),
+    ] {
+        world.write("../input.json", wrong.to_string());
+        let refused = world
+            .run(["resume", "--input", "../input.json"])
+            .expect_code(1);
+        assert!(refused.stderr.contains(why), "{refused}");
+        let arguments = json!([{ "pause": "p1", "input": wrong }]);
+        let asked = json!({ "command": "backstitch.resume", "arguments": arguments });
+        let refused = client.fails("workspace/executeCommand", asked);
+        let message = refused["message"].as_str().unwrap_or_default();
+        assert!(message.contains(why), "{refused:#}");
+    }
+    world.write("../input.json", input.to_string());
+    world.ok(["resume", "--input", "../input.json"]);
+    // the model is not told of a change
+    assert_eq!(hook.answer(), Value::Null);
+    client.leave();
 }

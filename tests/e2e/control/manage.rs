@@ -307,11 +307,11 @@ fn mistakes_are_refused() {
         noted.stderr.contains("no session `nosuch` is recorded yet"),
         "{noted}"
     );
-    let noted = world.run(["breakpoint", "add", "tool", "edit"]);
+    let noted = world.run(["breakpoint", "add", "tool", "EDIT"]);
     assert!(
         noted
             .stderr
-            .contains("there is a tool `Edit`, and none `edit`"),
+            .contains("there is a tool `Edit`, and none `EDIT`"),
         "{}",
         noted.stderr
     );

@@ -107,6 +107,18 @@ impl HeldHook {
         }
     }
 
+    /// Stops the hook, which is below the stand-in for its agent, so that it does nothing more.
+    pub fn stop(&self) {
+        let agent = self.child.id();
+        let children = format!("/proc/{agent}/task/{agent}/children");
+        let hook = std::fs::read_to_string(children).expect("children");
+        let stopped = std::process::Command::new("kill")
+            .arg("-STOP")
+            .args(hook.split_whitespace())
+            .status();
+        assert!(stopped.expect("kill").success());
+    }
+
     /// Kills the hook, and not the agent.
     pub fn kill(mut self) {
         let killed = Command::new("kill")

@@ -467,7 +467,12 @@ fn an_error_is_held_before_the_model_hears_of_it() {
         world.ok(["inject", "look at the exit code"]);
         world.ok(["resume"]);
     });
-    assert!(ended.model_saw("look at the exit code"));
+    ended.model_is_told_next(at, "look at the exit code");
+    // and it heard of the error no earlier
+    ended.model_is_told_next(at, "Exit code 3");
+    let meanwhile = ended.requests_since(held).count() - ended.requests_since(at).count();
+    assert_eq!(meanwhile, 0, "requests while the call was held");
+    ended.nothing_was_allowed();
 }
 
 /// Steps: over one call to the next, and back over two.
@@ -510,7 +515,8 @@ fn steps_go_over_and_back() {
         watcher.until("answered");
     });
     assert_eq!(session.world.read("a.txt"), MAIN);
-    assert!(ended.model_saw("The user took your last 2 steps out"));
+    ended.model_is_told_next(at, "The user took your last 2 steps out");
+    ended.nothing_was_allowed();
 }
 
 /// A step to the next file passes the calls that name the same one.

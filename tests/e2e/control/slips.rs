@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{HeldHook, after, before, began, decision, edit};
+use super::{HeldHook, Watcher, after, before, began, decision, edit};
 use crate::support::World;
 use crate::support::agent::Agent;
 
@@ -447,14 +447,26 @@ fn a_call_that_no_hook_saw_is_reported() {
         let agent = began(&world);
         world.ok([&["breakpoint", "add"], arguments].concat());
         let states = ends_unseen(&world, &agent, "c1", ("two", "TODO"));
-        assert_eq!(states, ["slipped"], "{arguments:?}");
+        // a path can hold its agent after the call, too
+        assert_eq!(states[0], "slipped", "{arguments:?}");
+        let stops_after = ["path", "line"].contains(&arguments[0]);
+        assert_eq!(states.len(), 1 + usize::from(stops_after), "{states:?}");
     }
 }
 
 /// A call that a hook saw is not, and neither is one that nothing stops.
 #[test]
 fn a_call_that_may_run_is_not_reported() {
-    let passes: [&[&str]; 7] = [
+    let passes: [&[&str]; 11] = [
+        &["budget", "calls", "1"],
+        &["budget", "files", "1"],
+        &["budget", "lines", "2"],
+        &[
+            "tool",
+            "Edit",
+            "--when",
+            ".turn.calls >= 1 or .turn.files >= 1",
+        ],
         &["tool", "Edit", "--action", "log"],
         &["tool", "Bash"],
         &["path", "src/**"],
@@ -490,4 +502,66 @@ fn a_call_that_may_run_is_not_reported() {
     world.hook(&ended).expect_code(0);
     let all = world.json(["pauses", "--all"]);
     assert_eq!(all["pauses"][0]["state"], "slipped", "{all:#}");
+}
+
+/// An unseen edit is reported, and a breakpoint at its path still holds its agent after it: it is on disk already.
+#[test]
+fn an_unseen_edit_is_held_after_it_ran() {
+    let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
+    let agent = began(&world);
+    world.ok(["breakpoint", "add", "path", FILE]);
+    world.write(FILE, "one\n2\nthree\n");
+    let response = json!({"filePath": world.path(FILE), "oldString": "two", "newString": "2",
+        "originalFile": "one\ntwo\nthree\n", "structuredPatch": [], "userModified": false, "replaceAll": false});
+    let input = edit(&world, FILE, "two", "2");
+    let mut watcher = Watcher::start(&world);
+    let hook = HeldHook::start(&world, &after(&agent, "c1", "Edit", &input, &response), 600);
+    assert_eq!(watcher.until("slipped")["id"], "p1");
+    let held = watcher.until("held");
+    assert_eq!((&held["id"], &held["at"]), (&json!("p2"), &json!("after")));
+    world.ok(["resume"]);
+    hook.answer();
+    // a breakpoint that was made while the call ran is none of its
+    world.ok(["breakpoint", "clear"]);
+    world.ok(["breakpoint", "add", "tool", "Edit"]);
+    let mut late = after(&agent, "c2", "Edit", &input, &response);
+    late["duration_ms"] = json!(60_000);
+    world.hook(&late).expect_code(0);
+    let all = world.json(["pauses", "--all"]);
+    assert_eq!(all["pauses"].as_array().map(Vec::len), Some(2), "{all:#}");
+}
+
+/// A hook that is killed between the decision and its answer: a call that was denied and ran is reported, whoever looked in
+/// between; one that was let go is not.
+#[test]
+fn a_hook_dies_with_its_decision() {
+    for (command, looks, expected) in [
+        ("deny", false, "slipped"),
+        ("deny", true, "slipped"),
+        ("skip", false, "slipped"),
+        ("resume", false, "answered"),
+        ("resume", true, "answered"),
+    ] {
+        let world = World::committed(&[(FILE, "one\ntwo\nthree\n")]);
+        let agent = began(&world);
+        world.ok(["breakpoint", "add", "tool", "Edit"]);
+        let mut watcher = Watcher::start(&world);
+        let input = edit(&world, FILE, "two", "2");
+        let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+        watcher.until("held");
+        drop(watcher);
+        hook.stop();
+        let message: &[&str] = if command == "deny" {
+            &["-m", "no"]
+        } else {
+            &[]
+        };
+        world.ok([&[command], message].concat());
+        hook.kill();
+        if looks {
+            world.json(["pauses"]);
+        }
+        let states = ends_unseen(&world, &agent, "c1", ("two", "2"));
+        assert_eq!(states, [expected], "{command}, looked: {looks}");
+    }
 }

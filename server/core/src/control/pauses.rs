@@ -355,10 +355,16 @@ impl Control {
         Ok(ended)
     }
 
-    /// Notes that calls ran which nobody had answered. Returns their pauses.
+    /// Notes that calls ran which nobody had let go. Returns their pauses.
     pub fn notice_slipped(&self, agent: &str, session: &str, call: &str) -> Result<Vec<PauseId>> {
         let mut slipped = Vec::new();
         for id in pause::unanswered(&self.conn, (agent, session), call)? {
+            let decision = self.pause(id)?.and_then(|pause| pause.decision);
+            if let Some(decision @ (PauseDecision::Continue | PauseDecision::Ask)) = decision {
+                // its hook died with the answer, and the call ran as it was to
+                self.end_pause(id, PauseState::Answered, Some(decision.outcome()))?;
+                continue;
+            }
             if self.end_pause(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
                 slipped.push(id);
             }
@@ -366,8 +372,8 @@ impl Control {
         Ok(slipped)
     }
 
-    /// Notes a call that ran before a hook could hold it.
-    pub fn note_unseen(&self, call: &HeldCall, hit: &Hit) -> Result<()> {
+    /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
+    pub fn note_unseen(&self, call: &HeldCall) -> Result<()> {
         self.write_armed(|conn| {
             // a second hook of the same event
             if pause::any_of_call(conn, (&call.agent, &call.session), &call.call)? {
@@ -375,11 +381,6 @@ impl Control {
             }
             let id = pause::insert(conn, call, ProcessId::own())?;
             pause::end(conn, id, PauseState::Slipped, Some(PauseOutcome::Slipped))?;
-            let hit = Hit {
-                pause: Some(id.0),
-                ..hit.clone()
-            };
-            hit::insert(conn, &hit)?;
             Ok(())
         })
     }

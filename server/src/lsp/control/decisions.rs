@@ -220,7 +220,14 @@ pub async fn resume(
         }
     }
     let decision = match input {
-        Some(input) => PauseDecision::Change { input },
+        // the person saw what becomes of it
+        Some(input) if params.fingerprint.is_some() => PauseDecision::Change { input },
+        Some(input) => {
+            let checked = acts::changed(&pause, input);
+            let (decision, _) =
+                checked.map_err(|problem| Failure::new(FailureKind::Refused, problem.reason))?;
+            decision
+        }
         None => PauseDecision::Continue,
     };
     decide(server, handle, &pause, decision, None).await

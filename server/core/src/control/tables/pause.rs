@@ -420,7 +420,7 @@ pub(crate) fn unanswered(
 ) -> Result<Vec<PauseId>> {
     let mut select = conn.prepare_cached(
         "SELECT id FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = 'before'
-           AND state IN ('held','lost','ended')",
+           AND state IN ('held','decided','lost','ended')",
     )?;
     let rows = select.query([agent, session, call])?;
     let ids: Vec<i64> = read_all(conn, "pause", rows, |r| r.get(0))?;
