@@ -477,7 +477,10 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
         .add(DIM, more)
         .right(render::plural(hits, "hit", "hits"));
     match &one.problem {
-        Some(problem) => line.add(YELLOW, format!("  {}", render::clean(problem))),
+        Some(problem) => line.add(
+            YELLOW,
+            format!("  its expression failed: {}", render::clean(problem)),
+        ),
         None => line,
     }
 }

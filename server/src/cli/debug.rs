@@ -157,26 +157,29 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
 
 impl Debugger<'_> {
     /// Writes a JSON document in a line.
-    fn answer(&self, document: &Value) -> CliResult<()> {
+    fn answer(&self, mut document: Value) -> CliResult<()> {
+        document["schema"] = 1.into();
         self.context.out.bytes(format!("{document}\n").as_bytes())
     }
 
     fn tell_decided(&self, id: PauseId) -> CliResult<()> {
         match self.control.pause(id)? {
             Some(pause) if self.context.out.json => {
-                self.answer(&json!({ "pause": view::pause(&pause) }))
+                let decision = pause.decision.as_ref();
+                let outcome = decision.map(|decision| decision.outcome().name());
+                self.answer(json!({ "pause": view::pause(&pause), "outcome": outcome }))
             }
             _ => Ok(()),
         }
     }
 
     fn tell_error(&self, error: &CliError) -> CliResult<()> {
+        if self.context.out.json {
+            return self.answer(super::error_fields(error));
+        }
         self.context.out.note("error", &error.message);
         if let Some(hint) = &error.hint {
             self.context.out.note("hint", hint);
-        }
-        if self.context.out.json {
-            self.answer(&super::error_fields(error))?;
         }
         Ok(())
     }
@@ -218,7 +221,7 @@ impl Debugger<'_> {
         if self.context.out.json {
             let shown = serde_json::to_value(&shown)
                 .map_err(|error| CliError::failed(error.to_string()))?;
-            return self.answer(&shown);
+            return self.answer(shown);
         }
         let is_changed = self.changed.as_ref().is_some_and(|(id, _)| *id == pause.id);
         let extent = if is_changed {
@@ -275,7 +278,9 @@ impl Debugger<'_> {
             "q" | "quit" => return Ok(Next::Quit),
             "" => return Ok(Next::Ask),
             "h" | "help" | "?" => {
-                if !self.context.out.json {
+                if self.context.out.json {
+                    self.answer(json!({ "help": HELP }))?;
+                } else {
                     self.context.out.text(HELP)?;
                 }
                 return Ok(Next::Ask);

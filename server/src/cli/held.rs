@@ -341,7 +341,7 @@ fn input_from(file: &std::ffi::OsStr) -> CliResult<Value> {
     if !input.is_object() {
         return Err(
             CliError::usage(format!("{name}: the input of a tool is a JSON object"))
-                .hint("`backstitch inspect` prints the input as it is"),
+                .hint("`backstitch inspect --json` prints the input as it is"),
         );
     }
     Ok(input)

@@ -34,6 +34,17 @@ pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String 
     let by = by.map_or_else(String::new, |by| format!(" by {by}"));
     let why = format!("held{by}: {}", render::clean(&pause.why));
     writeln!(text, "  {}", paint.on(YELLOW, &why)).ok();
+    if pause.state != "held" {
+        let by = pause.decided_by.as_deref();
+        let by = by.map_or_else(String::new, |by| format!(", by {}", render::clean(by)));
+        let state = pause.outcome.as_deref().unwrap_or(&pause.state);
+        writeln!(
+            text,
+            "  {}",
+            paint.on(BOLD, &format!("no longer held: {state}{by}"))
+        )
+        .ok();
+    }
     for other in &details.others {
         writeln!(text, "  {}", paint.on(DIM, &render::clean(other))).ok();
     }
@@ -73,8 +84,8 @@ fn input(input: &Value, paint: Paint) -> String {
             (Some(first), Some(_)) => {
                 // nothing of it is hidden that could run
                 let all = std::iter::once(first).chain(lines.by_ref().take(MAX_LINES));
-                let all: String = all.map(|line| format!("    {line}\n")).collect();
-                write!(text, "  {name}\n{all}").ok()
+                let all: Vec<&str> = all.collect();
+                writeln!(text, "  {name}\n    {}", all.join("\n    ")).ok()
             }
             (None, Some(_)) => None,
         };

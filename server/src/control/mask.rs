@@ -50,8 +50,11 @@ fn may_be_secret(value: &str) -> bool {
 /// A shape of a secret, with the decision on what was found. Its groups are `name`, `value` and what stays around them.
 struct Shape {
     found: Regex,
-    is_it: fn(&Captures<'_>) -> bool,
+    is_it: Check,
 }
+
+/// Decides on something that was found.
+type Check = fn(&Captures<'_>) -> bool;
 
 fn part<'t>(found: &Captures<'t>, name: &str) -> &'t str {
     found.name(name).map_or("", |part| part.as_str())
@@ -70,7 +73,7 @@ fn has_digit(found: &Captures<'_>) -> bool {
 }
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
-    let shapes: [(&str, fn(&Captures<'_>) -> bool); 7] = [
+    let shapes: [(&str, Check); 7] = [
         // private keys, whole or cut, also as a text in JSON and in a diff
         (
             r"(?P<before>-----BEGIN [A-Z ]*PRIVATE KEY-----)(?P<value>[A-Za-z0-9+/=\s\\:,-]*?)(?P<after>-----END [A-Z ]*PRIVATE KEY-----|[^A-Za-z0-9+/=\s\\:,-]|\z)",

@@ -280,7 +280,7 @@ fn control(workspace: &Workspace) -> Vec<Finding> {
                 about,
                 CheckState::Warning,
                 format!(
-                    "{} ran although it was held: {}",
+                    "{} ran, although a breakpoint stops it: its hook died ({})",
                     pause.id,
                     words::summary(pause)
                 ),

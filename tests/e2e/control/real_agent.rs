@@ -753,7 +753,9 @@ fn a_killed_shell_is_reported_or_blocked() {
             assert_eq!(all["pauses"][0]["state"], "slipped");
             let examined = session.world.run(["doctor"]);
             assert!(
-                examined.stdout.contains("p1 ran although it was held"),
+                examined
+                    .stdout
+                    .contains("p1 ran, although a breakpoint stops it"),
                 "{examined}"
             );
         }
