@@ -5,8 +5,8 @@
 
 Prints the port it listens on as its first line. Ends on SIGTERM, or when the process that started it ends.
 
-Speaks Anthropic's messages (request paths that end in /messages); another wire format is one more function beside
-anthropic() and a line in wire_format().
+Wire formats, by the end of the request path: Anthropic's messages (/messages), OpenAI's chat completions
+(/chat/completions) and responses (/responses), Gemini's generateContent and streamGenerateContent.
 
 Script: a JSON object. The part used is the one named by --agent, else the object itself:
     [STEP, …]                        the same steps in every turn
@@ -14,7 +14,7 @@ Script: a JSON object. The part used is the one named by --agent, else the objec
     {"steps": [STEP, …], "if": [{"contains": TEXT, "steps": [STEP, …]}, …]}
                                      "if" goes with "turns" too: a conversation whose first user text contains TEXT
                                      (a subagent's, say) plays those steps
-STEP: {"text": TEXT} | {"tool": NAME, "args": {…}} | {"calls": [{"tool": NAME, "args": {…}}, …]}: several calls in one
+STEP: {"text": TEXT} | {"tool": NAME, "args": {…}} | {"tool": NAME, "freeform": TEXT} | {"calls": [{"tool": NAME, "args": {…}}, …]}: several calls in one
 message, which the agent may run side by side.
 "{{NAME}}" anywhere in the script becomes VALUE of --set NAME=VALUE.
 
@@ -109,6 +109,114 @@ def text_of(content):
 
 # ---- wire formats: each function answers one request and returns what to log -----------------------------------------
 
+def chat(http, body, script):
+    """OpenAI chat completions, streamed or not."""
+    messages = body.get("messages", [])
+    tools = [t.get("function", {}).get("name") for t in body.get("tools") or []]
+    role = {"user": "user", "tool": "result", "assistant": "assistant"}
+    history = [(role[m["role"]], text_of(m.get("content"))) for m in messages if m.get("role") in role]
+    place, step = script.next(history) if tools else (None, {"text": "title"})
+
+    head = {"id": f"chatcmpl-{time.time_ns():x}", "created": int(time.time()), "model": body.get("model")}
+    usage = {"prompt_tokens": USAGE_IN, "completion_tokens": USAGE_OUT, "total_tokens": USAGE_IN + USAGE_OUT}
+    message, finish = {"role": "assistant", "content": step.get("text")}, "stop"
+    if "tool" in step:
+        message["tool_calls"] = [{"id": f"call_{call_id(place, 0)}", "type": "function",
+                                  "function": {"name": step["tool"], "arguments": json.dumps(step["args"])}}]
+        finish = "tool_calls"
+    if not body.get("stream"):
+        http.send_json({**head, "object": "chat.completion", "usage": usage,
+                        "choices": [{"index": 0, "message": message, "finish_reason": finish}]})
+    else:
+        delta = {**message, "tool_calls": [{"index": i, **c} for i, c in enumerate(message.get("tool_calls", []))]}
+        if not delta["tool_calls"]:
+            del delta["tool_calls"]
+        head["object"] = "chat.completion.chunk"
+        http.send_events([
+            {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+            {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage},
+        ], named=False, done=True)
+    return {"kind": "chat", "tools": tools, "place": place, "step": step, "last": messages[-1:]}
+
+
+def responses(http, body, script):
+    """OpenAI responses, always as a stream of events."""
+    items = body.get("input", [])
+    if isinstance(items, str):
+        items = [{"type": "message", "role": "user", "content": items}]
+    tools = [t.get("name") or t.get("type") for t in body.get("tools") or []]
+    for item in items:      # in code mode the tools travel as an input item
+        if item.get("type") == "additional_tools":
+            for t in item.get("tools", []):
+                tools += [f"{t['name']}.{u.get('name')}" for u in t["tools"]] if "tools" in t else [t.get("name")]
+    history = []
+    for item in items:
+        kind = item.get("type")
+        if kind in ("function_call_output", "custom_tool_call_output"):
+            history.append(("result", ""))
+        elif kind in ("function_call", "custom_tool_call") or item.get("role") == "assistant":
+            history.append(("assistant", ""))
+        elif item.get("role") == "user":
+            history.append(("user", text_of(item.get("content"))))
+    place, step = script.next(history) if tools else (None, {"text": "ok"})
+
+    answer_id = f"resp_{time.time_ns():x}"
+    if "tool" in step:
+        cid = f"call_{call_id(place, 0)}"
+        item = {"call_id": cid, "name": step["tool"], "status": "completed"}
+        if "freeform" in step:
+            item = {"type": "custom_tool_call", "id": f"ctc_{cid}", **item, "input": step["freeform"]}
+        else:
+            item = {"type": "function_call", "id": f"fc_{cid}", **item, "arguments": json.dumps(step["args"])}
+    else:
+        item = {"type": "message", "id": f"msg_{answer_id}", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": step["text"], "annotations": []}]}
+    begun = {"id": answer_id, "object": "response", "created_at": int(time.time()), "status": "in_progress",
+             "model": body.get("model"), "output": []}
+    usage = {"input_tokens": USAGE_IN, "input_tokens_details": {"cached_tokens": 0},
+             "output_tokens": USAGE_OUT, "output_tokens_details": {"reasoning_tokens": 0},
+             "total_tokens": USAGE_IN + USAGE_OUT}
+    http.send_events([
+        {"type": "response.created", "response": begun},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed",
+         "response": {**begun, "status": "completed", "output": [item], "usage": usage}},
+    ])
+    return {"kind": "responses", "tools": tools, "place": place, "step": step, "last": items[-1:]}
+
+
+def gemini(http, body, script):
+    """Gemini generateContent and streamGenerateContent."""
+    contents = body.get("contents", [])
+    tools = [f["name"] for t in body.get("tools") or [] for f in t.get("functionDeclarations", [])]
+    history = []
+    for c in contents:
+        if c.get("role") == "model":
+            history.append(("assistant", ""))
+            continue
+        results = [p for p in c.get("parts", []) if "functionResponse" in p]
+        history += [("result", "")] * len(results) or [("user", text_of(c.get("parts")))]
+    # without tools: one object that suits the router, the loop check and the summary alike
+    aside = {"text": json.dumps({"reasoning": "scripted", "model_choice": "flash", "next_speaker": "user"})}
+    place, step = script.next(history) if tools else (None, aside)
+
+    part = {"text": step.get("text")}
+    if "tool" in step:
+        part = {"functionCall": {"name": step["tool"], "args": step["args"]}}
+    answer = {
+        "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": USAGE_IN, "candidatesTokenCount": USAGE_OUT,
+                          "totalTokenCount": USAGE_IN + USAGE_OUT},
+        "modelVersion": "mock",
+    }
+    if "stream" in http.path:
+        http.send_events([answer], named=False)
+    else:
+        http.send_json(answer)
+    return {"kind": "gemini", "tools": tools, "place": place, "step": step, "last": contents[-1:]}
+
+
 def anthropic(http, body, script):
     """Anthropic messages, streamed or not."""
     messages = body.get("messages", [])
@@ -155,9 +263,8 @@ def anthropic(http, body, script):
 
 def wire_format(path):
     """The function that answers a request path, or None."""
-    if path.endswith("/messages"):
-        return anthropic
-    return None
+    formats = {"/messages": anthropic, "/chat/completions": chat, "/responses": responses, "enerateContent": gemini}
+    return next((answer for end, answer in formats.items() if path.endswith(end)), None)
 
 
 # ---- the server ------------------------------------------------------------------------------------------------------
@@ -183,21 +290,25 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def send_events(self, events):
-        """Server-sent events, each under the name of its type."""
+    def send_events(self, events, named=True, done=False):
+        """Server-sent events; `named`: each under the name of its type, `done`: with OpenAI's end mark."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
         for e in events:
-            self.wfile.write(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n".encode())
+            name = f"event: {e['type']}\n" if named else ""
+            self.wfile.write(f"{name}data: {json.dumps(e)}\n\n".encode())
             self.wfile.flush()
+        if done:
+            self.wfile.write(b"data: [DONE]\n\n")
         self.close_connection = True
 
     def do_GET(self):
         self.record(self.log_file, {"t": time.time(), "method": "GET", "path": self.path})
         if "models" in self.path:
-            self.send_json({"object": "list", "data": [{"id": "mock", "object": "model"}]})
+            self.send_json({"object": "list", "data": [{"id": "mock", "object": "model"}],
+                            "models": [{"name": "models/mock"}]})
         else:
             self.send_json({"ok": True})
 
@@ -214,6 +325,8 @@ class Handler(BaseHTTPRequestHandler):
             answer = wire_format(path)
             if answer:
                 entry.update(answer(self, body, self.script))
+            elif path.endswith("countTokens"):
+                self.send_json({"totalTokens": USAGE_IN})
             elif path.endswith("/count_tokens"):
                 self.send_json({"input_tokens": USAGE_IN})
             else:

@@ -3,9 +3,9 @@
 
     run_agent.py AGENT --workspace DIR --script FILE [--dest DEST] [--hook-command 'CMD'] [--between 'CMD']
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
-                 [--model NAME] [--seed] [--terminal] [--no-netns]
+                 [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
 
-AGENT is claude, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+AGENT is claude, codex, gemini or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
 The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
@@ -36,6 +36,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 INSIDE = "RIG_INSIDE_NETNS"
 
+CODEX_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse",
+                "Stop", "SubagentStart", "SubagentStop", "PreCompact", "PostCompact", "Interrupt"]
+GEMINI_EVENTS = ["SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool", "Notification",
+                 "PreCompress"]
+QWEN_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+               "PostToolBatch", "PermissionRequest", "SubagentStart", "SubagentStop", "Stop", "PreCompact",
+               "Notification"]
+COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+                  "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
 CLAUDE_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                  "PostToolBatch", "PermissionRequest", "PermissionDenied", "SubagentStart", "SubagentStop", "Stop",
                  "StopFailure", "PreCompact", "Notification"]
@@ -92,7 +101,78 @@ class Claude:
         return ["--permission-mode", "acceptEdits", *(["--model", r.model] if r.model else [])]
 
 
-AGENTS = {"claude": Claude()}
+class Codex:
+    model = "gpt-5.5"           # offers apply_patch itself
+
+    def setup(self, r):
+        codex_home = os.path.join(r.home, ".codex")
+        config, held = os.path.join(codex_home, "config.toml"), ""
+        if os.path.exists(config):
+            with open(config, encoding="utf-8") as f:
+                held = re.sub(r"# rig\n.*?# end\n", "", f.read(), flags=re.S)
+        write(config, "\n".join([     # top-level keys first, tables last, what was there between
+            "# rig", f'model = "{r.model}"', 'model_provider = "fake"', "check_for_update_on_startup = false", "# end",
+            held.strip(), "",
+            "# rig", "[model_providers.fake]", 'name = "fake"', f'base_url = "{r.url}/v1"', 'env_key = "FAKE_KEY"',
+            'wire_api = "responses"', "request_max_retries = 0", "stream_max_retries = 0",
+            "[analytics]", "enabled = false", "[otel]", 'exporter = "none"', "# end", ""]))
+        hook = {"type": "command", "command": r.hook, "timeout": r.hook_timeout}
+        if r.hook:
+            write(os.path.join(codex_home, "hooks.json"), hooks_table(CODEX_EVENTS, hook))
+        return {"CODEX_HOME": codex_home, "FAKE_KEY": "dummy"}
+
+    def command(self, r, prompt, session):
+        return ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
+                *(["--dangerously-bypass-hook-trust"] if r.trust else []),
+                *(["resume", session] if session else []), prompt]
+
+    def session(self, stdout):
+        return found(stdout, "thread_id")
+
+
+class Gemini:
+    model = "gemini-2.5-flash"
+
+    def setup(self, r):
+        hook = {"name": "rig", "type": "command", "command": r.hook, "timeout": r.hook_timeout * 1000}
+        settle(os.path.join(r.home, ".gemini", "settings.json"), {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False, "disableAutoUpdate": True, "checkpointing": {"enabled": True}},
+            "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+            **hooks_table(GEMINI_EVENTS, hook)})
+        return {"GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": r.url, "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                "GEMINI_TELEMETRY_ENABLED": "false", "NO_BROWSER": "1"}
+
+    def command(self, r, prompt, session):
+        return ["-m", r.model, "--approval-mode", "yolo", "--output-format", "stream-json",
+                *(["--resume", session] if session else []), "-p", prompt]
+
+    def session(self, stdout):
+        return found(stdout, "session_id")
+
+
+class Qwen:
+    model = "mock"
+
+    def setup(self, r):
+        hook = {"name": "rig", "type": "command", "command": r.hook, "timeout": r.hook_timeout * 1000}
+        settle(os.path.join(r.home, ".qwen", "settings.json"), {
+            "security": {"auth": {"selectedType": "openai"}},
+            "general": {"enableAutoUpdate": False, "disableAutoUpdate": True},
+            "privacy": {"usageStatisticsEnabled": False}, "telemetry": {"enabled": False},
+            **hooks_table(QWEN_EVENTS, hook)})
+        return {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": r.url + "/v1", "OPENAI_MODEL": r.model,
+                "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1"}
+
+    def command(self, r, prompt, session):
+        return ["--approval-mode", "yolo", "--output-format", "stream-json",
+                *(["--resume", session] if session else []), "-p", prompt]
+
+    def session(self, stdout):
+        return found(stdout, "session_id")
+
+
+AGENTS = {"claude": Claude(), "codex": Codex(), "gemini": Gemini(), "qwen": Qwen()}
 
 
 def found(output, key):
@@ -246,6 +326,7 @@ def main():
     p.add_argument("--hook-timeout", type=int, default=600, help="seconds the agent is told to grant a hook (600)")
     p.add_argument("--model", help="model name given to the agent")
     p.add_argument("--seed", action="store_true", help="fill an empty workspace with the script's files first")
+    p.add_argument("--trust", action="store_true", help="codex: runs hooks that its user has not trusted")
     p.add_argument("--terminal", action="store_true",
                    help="run it on this terminal, for someone who types; prints no result")
     p.add_argument("--no-netns", action="store_true")

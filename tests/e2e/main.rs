@@ -34,6 +34,7 @@ mod nvim;
 mod oracle;
 mod paging;
 mod payloads;
+mod real_agents;
 mod real_claude;
 mod repl;
 mod revert;

@@ -60,7 +60,7 @@ pub fn exercise(payload: &[u8]) {
 mod tests {
     use std::path::Path;
 
-    use backstitch_core::capture::EventKind;
+    use backstitch_core::capture::{Effect, EventKind};
 
     use super::*;
 
@@ -70,6 +70,77 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/found/payload");
         for file in std::fs::read_dir(folder).unwrap() {
             super::exercise(&std::fs::read(file.unwrap().path()).unwrap());
+        }
+    }
+
+    /// What real agents sent is read: each event that gets a hook is known, calls have their tool and their effect.
+    #[test]
+    fn recorded_payloads_are_events() {
+        for agent in AGENTS {
+            let name = agent.name().trim_end_matches("-code");
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/agents/payloads");
+            let folder = Path::new(folder).join(name);
+            let mut calls = 0;
+            for file in std::fs::read_dir(&folder).unwrap() {
+                let path = file.unwrap().path();
+                let event = agent.parse(&std::fs::read(&path).unwrap()).unwrap();
+                assert_eq!(event.agent, agent.name());
+                assert!(event.cwd.is_some(), "{}", path.display());
+                let is_hooked = agent.events().contains(&event.name.as_str());
+                let is_known = !matches!(event.kind, EventKind::Other);
+                let starts = event.name == "SubagentStart";
+                assert!(is_known || starts || !is_hooked, "{}", path.display());
+                let (EventKind::Before(call) | EventKind::After { call, .. }) = &event.kind else {
+                    continue;
+                };
+                calls += 1;
+                assert!(
+                    agent.tools().contains(&call.tool.as_str()),
+                    "{}",
+                    path.display()
+                );
+                let input = serde_json::from_slice(&call.input).unwrap();
+                let is_shell = agent.command(&call.tool, &input).is_some();
+                let is_any = matches!(call.effect, Effect::Any { .. });
+                assert_eq!(is_shell, is_any, "{}", path.display());
+            }
+            assert!(calls > 3, "{name}");
+        }
+    }
+
+    /// An answer that stops or changes a call is one document, and an agent that takes no such part is told by name.
+    #[test]
+    fn answers_are_documents() {
+        let denied = Answer {
+            decision: Some(ToolDecision::Deny("not this file".to_owned())),
+            ..Answer::default()
+        };
+        let changed = Answer {
+            input: Some(serde_json::json!({ "command": "make" })),
+            ..Answer::default()
+        };
+        for (name, takes_input) in [("codex", true), ("gemini", true), ("qwen", false)] {
+            let agent = agent(name).unwrap();
+            let event = if name == "gemini" {
+                "BeforeTool"
+            } else {
+                "PreToolUse"
+            };
+            let payload = serde_json::json!({ "session_id": "s", "hook_event_name": event, "tool_name": "x" });
+            let event = agent.parse(payload.to_string().as_bytes()).unwrap();
+            let output = agent.answer(&event, &denied).unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(
+                text.contains("not this file") && text.contains("\"deny\""),
+                "{text}"
+            );
+            assert!(!text.contains("allow"), "{text}");
+            let answered = agent.answer(&event, &changed);
+            assert_eq!(answered.is_ok(), takes_input, "{name}");
+            if let Err(error) = answered {
+                let said = format!("{name} does not take a changed input at {}", event.name);
+                assert_eq!(error.to_string(), said);
+            }
         }
     }
 

@@ -193,8 +193,17 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
     let program = agent.program()?;
     let mut command = Command::new(&program);
     command.arg("--version");
-    let output = match run(&mut command, b"") {
-        Ok((stdout, _)) => stdout,
+    // some warn of something else beside it
+    let said = end(&mut command, b"").and_then(|ended| {
+        let is_told = ended.success && !ended.stdout.trim().is_empty();
+        if is_told {
+            Ok(ended.stdout)
+        } else {
+            Err(ended.why())
+        }
+    });
+    let output = match said {
+        Ok(stdout) => stdout,
         Err(why) => {
             return Some(Finding::new(
                 name,
@@ -319,6 +328,38 @@ fn shell(command: &str) -> Command {
 /// Runs a command and returns its stdout and duration. Fails if it does not start, exits with an error, writes to
 /// stderr, or does not end in time.
 fn run(command: &mut Command, input: &[u8]) -> Result<(String, Duration), String> {
+    let ended = end(command, input)?;
+    if ended.success && ended.message().is_empty() {
+        return Ok((ended.stdout, ended.duration));
+    }
+    Err(ended.why())
+}
+
+/// A command that has ended.
+struct Ended {
+    success: bool,
+    status: String,
+    stdout: String,
+    stderr: String,
+    duration: Duration,
+}
+
+impl Ended {
+    fn message(&self) -> &str {
+        self.stderr.lines().next().unwrap_or_default().trim()
+    }
+
+    /// The reason why it did not do its work.
+    fn why(&self) -> String {
+        match self.message() {
+            "" => format!("it ended with {}", self.status),
+            message => message.to_owned(),
+        }
+    }
+}
+
+/// Runs a command to its end. Fails if it does not start, or does not end in time.
+fn end(command: &mut Command, input: &[u8]) -> Result<Ended, String> {
     let start = Instant::now();
     let mut child = command
         .stdin(Stdio::piped())
@@ -349,12 +390,11 @@ fn run(command: &mut Command, input: &[u8]) -> Result<(String, Duration), String
         }
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    let stdout = text(child.stdout.as_mut().map(|s| s as &mut dyn std::io::Read));
-    let stderr = text(child.stderr.as_mut().map(|s| s as &mut dyn std::io::Read));
-    let message = stderr.lines().next().unwrap_or_default().trim();
-    match (status.success(), message) {
-        (true, "") => Ok((stdout, duration)),
-        (_, "") => Err(format!("it ended with {status}")),
-        (_, message) => Err(message.to_owned()),
-    }
+    Ok(Ended {
+        success: status.success(),
+        status: status.to_string(),
+        stdout: text(child.stdout.as_mut().map(|s| s as &mut dyn std::io::Read)),
+        stderr: text(child.stderr.as_mut().map(|s| s as &mut dyn std::io::Read)),
+        duration,
+    })
 }

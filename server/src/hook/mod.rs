@@ -27,6 +27,9 @@ const PAYLOAD_LIMIT: u64 = 256 << 20;
 const BY_HAND: &str = "agents run `backstitch hook AGENT`, with an event on stdin; nothing was recorded. \
                        `backstitch setup` has them run it";
 
+/// Environment variable that ends each hook at once with `off`.
+const SWITCH: &str = "BACKSTITCH_HOOK";
+
 /// Arguments after `hook`. They are parsed without clap for speed: the hook runs around every tool call.
 #[derive(Debug, Default)]
 struct Invocation {
@@ -45,6 +48,11 @@ struct Handled {
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
+    if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
+        // an agent may take a closed pipe for a failure
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        return ExitCode::SUCCESS;
+    }
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();

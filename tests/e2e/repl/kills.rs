@@ -330,6 +330,15 @@ fn play(rng: &mut Rng, victim: Victim, node: Option<&Path>) {
         });
         talk(&world, &mut program, &terminal)
     });
+    if victim != Victim::Program {
+        // it does not go on by itself: somebody lets it
+        assert!(!program.has_ended(), "{victim:?}");
+        let until = Instant::now() + EVENT_TIMEOUT;
+        while open(&world).len() != 1 {
+            assert!(Instant::now() < until, "{victim:?}: {:?}", open(&world));
+        }
+        assert!(!program.has_ended(), "{victim:?}");
+    }
     let until = Instant::now() + EVENT_TIMEOUT;
     while !(program.has_ended() && open(&world).is_empty()) {
         assert!(Instant::now() < until, "{victim:?}: {:?}", open(&world));

@@ -1,0 +1,336 @@
+//! The real Codex, Gemini CLI and Qwen Code, offline against a scripted model, with the hooks that `backstitch setup` writes:
+//! turns, steps and names in the history, the user's edits in between, and held calls as far as each agent takes decisions.
+//!
+//! Where one is not installed, a test says so and passes; with `CI=true` it fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::control::Watcher;
+use crate::real_claude::rig;
+use crate::support::{World, finish, skip};
+
+const ONE: &str = "fn main() {\n    println!(\"one\");\n}\n";
+
+/// An agent, and its tools for edits and for the shell.
+struct Real {
+    name: &'static str,
+    edit: &'static str,
+    write: &'static str,
+    shell: &'static str,
+    /// True if it asks for no id of a call, and tells none.
+    takes_input: bool,
+}
+
+const ALL: [Real; 3] = [
+    Real {
+        name: "codex",
+        edit: "apply_patch",
+        write: "apply_patch",
+        shell: "Bash",
+        takes_input: true,
+    },
+    Real {
+        name: "gemini",
+        edit: "replace",
+        write: "write_file",
+        shell: "run_shell_command",
+        takes_input: true,
+    },
+    Real {
+        name: "qwen",
+        edit: "edit",
+        write: "write_file",
+        shell: "run_shell_command",
+        takes_input: false,
+    },
+];
+
+/// Directory of the installed agents.
+fn agents(test: &str, name: &str) -> Option<PathBuf> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = std::env::var_os("BACKSTITCH_TEST_AGENTS")
+        .map_or_else(|| tests.join(".cache/agents"), PathBuf::from);
+    if folder.join("bin").join(name).exists() {
+        return Some(folder);
+    }
+    let reason = format!("{name} is not installed (tests/agents/install.sh)");
+    skip(&format!("real_agents::{test}"), &reason);
+    None
+}
+
+/// A workspace as a script expects it, with the agent's hooks set up.
+struct Session {
+    world: World,
+    agents: PathBuf,
+    name: &'static str,
+}
+
+impl Session {
+    fn new(test: &str, agent: &Real) -> Option<Self> {
+        let agents = agents(test, agent.name)?;
+        let script = rig().join("scripts/multi_turn.json");
+        let content: Value =
+            serde_json::from_str(&fs::read_to_string(script).expect("a script")).expect("JSON");
+        let files = content["workspace"].as_object().expect("files").iter();
+        let files: Vec<_> = files
+            .map(|(path, text)| (path.as_str(), text.as_str().expect("text")))
+            .collect();
+        let world = World::committed(&files);
+        let mut setup = world.backstitch();
+        setup.args(["setup", agent.name, "--scope", "user"]);
+        // it asks Codex itself for its trust
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", agents.join("bin").display());
+        setup.env("PATH", path).env("FAKE_KEY", "dummy");
+        if agent.name == "codex" {
+            setup.arg("--trust");
+        }
+        finish(&mut setup, b"").expect_code(0);
+        Some(Self {
+            world,
+            agents,
+            name: agent.name,
+        })
+    }
+
+    /// Runs a script with the real agent to its end. `part`: of a script that is made here.
+    fn play(&self, part: Option<Value>, between: Option<&str>) -> Value {
+        let world = &self.world;
+        let script = match part {
+            None => rig().join("scripts/multi_turn.json"),
+            Some(part) => {
+                let path = world.home.join("script.json");
+                let whole =
+                    json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, self.name: part });
+                fs::write(&path, whole.to_string()).expect("written");
+                path
+            }
+        };
+        let mut command = world.command("python3");
+        command.arg(rig().join("run_agent.py")).arg(self.name);
+        for (option, value) in [
+            ("--dest", &self.agents),
+            ("--script", &script),
+            ("--workspace", &world.root),
+            ("--home", &world.home),
+        ] {
+            command.arg(option).arg(value);
+        }
+        for (name, value) in world.env() {
+            if ["XDG_STATE_HOME", "XDG_CONFIG_HOME"].contains(&name) {
+                command
+                    .arg("--env")
+                    .arg(format!("{name}={}", value.display()));
+            }
+        }
+        if let Some(between) = between {
+            command.args(["--between", between]);
+        }
+        let output = finish(&mut command, b"").expect_code(0);
+        let report = output.json();
+        assert_eq!(report["exit"], 0, "{output}");
+        assert_eq!(report["model_errors"], json!([]), "{output}");
+        report
+    }
+}
+
+/// Tool of a step and its first path, oldest first; of a turn its prompt.
+fn told(world: &World) -> Vec<(String, String)> {
+    let log = world.json(["log", "--all"]);
+    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
+    // the newest comes first
+    let all = all.rev();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    all.filter(|one| ["turn", "step"].contains(&one["kind"].as_str().unwrap_or_default()))
+        .map(|one| match one["tool"].as_str() {
+            Some(tool) => (tool.to_owned(), text(&one["changes"][0]["path"])),
+            None => (text(&one["prompt"]), text(&one["agent"])),
+        })
+        .collect()
+}
+
+/// Three turns with an edit of the user in between: each turn, step and name is right, blame tells the user's lines from the
+/// agent's, and a rewind takes the turn out and keeps the user's edit.
+#[test]
+fn three_turns_are_recorded_and_rewound() {
+    for agent in &ALL {
+        let test = "three_turns_are_recorded_and_rewound";
+        let Some(session) = Session::new(test, agent) else {
+            return;
+        };
+        let world = &session.world;
+        session.play(None, Some("[ $TURN = 3 ] && echo mine >> notes.txt; true"));
+        let text = |text: &str| text.to_owned();
+        let expected = [
+            (text("change one to two"), text(agent.name)),
+            (text(agent.edit), text("src/main.rs")),
+            (
+                text("add added.rs and change two to three"),
+                text(agent.name),
+            ),
+            (text(agent.write), text("src/added.rs")),
+            (text(agent.shell), text("src/main.rs")),
+            (text("delete old.rs"), text(agent.name)),
+        ];
+        let told = told(world);
+        assert_eq!(told[..6], expected, "{}", agent.name);
+        assert_eq!(told[6].1, "src/old.rs", "{}: {told:?}", agent.name);
+        let blame = world.json(["blame", "notes.txt"]);
+        assert_eq!(blame["lines"][1]["by"], "user", "{blame:#}");
+        let blame = world.json(["blame", "src/main.rs"]);
+        assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
+        world.ok(["rewind", "t2", "--yes"]);
+        assert_eq!(world.read("src/main.rs"), ONE.replace("one", "two"));
+        assert!(!world.exists("src/added.rs") && world.exists("src/old.rs"));
+        assert_eq!(
+            world.read("notes.txt"),
+            "first note\nmine\n",
+            "{}",
+            agent.name
+        );
+        world.ok(["verify"]);
+    }
+}
+
+fn shell(agent: &Real, command: &str) -> Value {
+    let args = match agent.name {
+        "codex" => json!({"cmd": command}),
+        "qwen" => json!({"command": command, "description": "run it", "is_background": false}),
+        _ => json!({"command": command, "description": "run it"}),
+    };
+    let tool = if agent.name == "codex" {
+        "exec_command"
+    } else {
+        agent.shell
+    };
+    json!([{ "tool": tool, "args": args }, { "text": "done" }])
+}
+
+/// A held call of each is denied, with the reason in its model's next request; one is changed where the agent takes that, and
+/// refused by name where it does not.
+#[test]
+fn calls_are_held() {
+    for agent in &ALL {
+        let Some(session) = Session::new("calls_are_held", agent) else {
+            return;
+        };
+        let world = &session.world;
+        world.ok(["breakpoint", "add", "command", "theirs"]);
+        let part = shell(agent, "echo theirs > out.txt");
+        let report = thread::scope(|scope| {
+            let mut watcher = Watcher::start(world);
+            let playing = scope.spawn(|| session.play(Some(part.clone()), None));
+            watcher.until("held");
+            assert!(!world.exists("out.txt"));
+            world.ok(["deny", "-m", "leave this file alone"]);
+            playing.join().expect("it ends")
+        });
+        assert!(!world.exists("out.txt"), "{}", agent.name);
+        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
+        let requests = fs::read_to_string(log).expect("the model's log");
+        assert!(requests.contains("leave this file alone"), "{}", agent.name);
+
+        thread::scope(|scope| {
+            let mut watcher = Watcher::start(world);
+            let playing = scope.spawn(|| session.play(Some(part), None));
+            let pause = watcher.until("held");
+            let held = world.json(["inspect"])["pause"].clone();
+            let mut input = held["input"].clone();
+            input["command"] = json!("echo mine > out.txt");
+            world.write("../input.json", input.to_string());
+            let changed = world.run(["resume", "--input", "../input.json"]);
+            if agent.takes_input {
+                changed.expect_code(0);
+            } else {
+                let changed = changed.expect_code(1);
+                assert!(changed.stderr.contains("qwen"), "{changed}");
+                assert!(!pause["can"].to_string().contains("change"), "{pause:#}");
+                world.ok(["resume"]);
+            }
+            playing.join().expect("it ends");
+        });
+        let text = if agent.takes_input {
+            "mine\n"
+        } else {
+            "theirs\n"
+        };
+        assert_eq!(world.read("out.txt"), text, "{}", agent.name);
+    }
+}
+
+/// Without trust Codex skips the hooks without a word: setup and doctor say so, nothing is trusted unasked, and what the user
+/// says is stored in the agent's own way.
+#[test]
+fn codex_is_trusted_when_its_user_says_so() {
+    let test = "codex_is_trusted_when_its_user_says_so";
+    let Some(agents) = agents(test, "codex") else {
+        return;
+    };
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let run = |args: &[&str]| {
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", agents.join("bin").display());
+        let mut command = world.backstitch();
+        command.args(args).env("PATH", path);
+        finish(&mut command, b"")
+    };
+    let set_up = run(&["setup", "codex"]).expect_code(0);
+    assert!(
+        set_up.stderr.contains("nothing it does is recorded"),
+        "{set_up}"
+    );
+    assert!(!set_up.stdout.contains("are recorded;"), "{set_up}");
+    let examined = run(&["doctor"]);
+    assert!(
+        examined.stdout.contains("codex: it skips 8 hooks"),
+        "{examined}"
+    );
+    let trusted = run(&["setup", "codex", "--trust"]).expect_code(0);
+    assert!(
+        trusted.stdout.contains("codex trusts 8 hooks."),
+        "{trusted}"
+    );
+    let examined = run(&["doctor"]);
+    assert!(
+        examined.stdout.contains("codex: its user trusts the hooks"),
+        "{examined}"
+    );
+    let strict = run(&["setup", "codex", "--strict"]).expect_code(2);
+    assert!(
+        strict.stderr.contains("--strict cannot change that"),
+        "{strict}"
+    );
+    run(&["setup", "codex", "--uninstall"]).expect_code(0);
+    assert!(!world.home.join(".codex/hooks.json").exists());
+}
+
+/// `BACKSTITCH_HOOK=off` ends each hook at once: nothing is recorded, held or said.
+#[test]
+fn hooks_are_switched_off() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["breakpoint", "add", "tool", "*"]);
+    for agent in ["claude-code", "codex", "gemini", "qwen"] {
+        let mut hook = world.backstitch();
+        hook.args(["hook", agent]).env("BACKSTITCH_HOOK", "off");
+        let name = if agent == "gemini" {
+            "BeforeTool"
+        } else {
+            "PreToolUse"
+        };
+        let payload = json!({
+            "session_id": "s", "hook_event_name": name, "cwd": world.root, "tool_name": "Bash", "tool_use_id": "c1",
+            "tool_input": {"command": "true"},
+        });
+        let output = finish(&mut hook, payload.to_string().as_bytes()).expect_code(0);
+        assert_eq!(
+            (output.stdout.as_str(), output.stderr.as_str()),
+            ("", ""),
+            "{agent}"
+        );
+    }
+    assert_eq!(world.json(["pauses", "--all"])["pauses"], json!([]));
+}
