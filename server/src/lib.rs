@@ -11,6 +11,7 @@ mod doctor;
 mod file_changes;
 mod hook;
 mod host;
+mod json_text;
 mod lsp;
 mod render;
 mod restore_plan;

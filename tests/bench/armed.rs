@@ -39,6 +39,16 @@ pub fn measure(report: &mut Report, place: &Place<'_>, name: &str, edited: &str)
     let what = "hook before an edit, 20 breakpoints";
     report.times(name, what, limit, &times, Goal::Ratio(1.1));
 
+    let after = |place: &Place<'_>| -> Result<Duration> {
+        let call = place.edit(edited)?;
+        place.before(&call)?;
+        Place::apply(&call)?;
+        place.after(&call)
+    };
+    let times = alternating(RUNS, || after(&armed), || after(&bare))?;
+    let what = "hook after an edit, 20 breakpoints";
+    report.times(name, what, limit, &times, Goal::Ratio(1.1));
+
     if let Some(other) = place.of_other()? {
         other.write_edited(edited, 8 << 10)?;
         other.prompt()?;

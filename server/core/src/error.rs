@@ -45,7 +45,7 @@ pub enum Error {
     #[error("cancelled; nothing was changed")]
     CalledOff,
     /// A decision on a pause that is decided already.
-    #[error("{pause} is {outcome} already, by {by}")]
+    #[error("{pause} was decided on already: {outcome}, by {by}")]
     Resumed {
         pause: String,
         outcome: String,

@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rpc::{self, Message, Refusal};
-use crate::control::{condition, input};
+use crate::control::condition;
+use crate::json_text;
 
 /// Maximum time of a poll.
 const MAX_WAIT: Duration = Duration::from_mins(1);
@@ -231,7 +232,7 @@ impl Bridge {
     pub fn take(&self, line: &[u8]) {
         let read = serde_json::from_slice(line);
         // names of files and texts of a program need not be Unicode
-        let read = read.or_else(|_| serde_json::from_str(&input::strict(line)));
+        let read = read.or_else(|_| serde_json::from_str(&json_text::strict(line)));
         let message: Message = match read {
             Ok(message) => message,
             Err(error) => {

@@ -83,7 +83,7 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         Some(control) => control.pauses(filter)?,
         None => Vec::new(),
     };
-    let session = context.session(options.session.as_deref())?;
+    let session = context.known_session(options.session.as_deref())?;
     let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
     let all: Vec<&Pause> = all.iter().filter(is_wanted).collect();
     if context.out.json {
@@ -480,7 +480,9 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     let control = context.required()?;
     let pause = control.open_pause(
         options.pause.as_deref(),
-        context.session(options.session.as_deref())?.as_deref(),
+        context
+            .known_session(options.session.as_deref())?
+            .as_deref(),
     )?;
     let mut document = serde_json::to_value(view::pause(&pause))
         .map_err(|error| CliError::failed(error.to_string()))?;

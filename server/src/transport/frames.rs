@@ -7,6 +7,8 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tower_lsp::jsonrpc::{Request, Response};
 
+use crate::json_text::strict;
+
 /// Method of the placeholder for a message that cannot be read.
 pub const UNREADABLE: &str = "backstitch/unreadable";
 
@@ -105,10 +107,15 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         if u64::try_from(read) != Ok(length) {
             return Err(std::io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(match readable(&body) {
-            Ok(()) => body,
-            Err(error) => unreadable(&error.to_string()),
-        })
+        let Err(error) = readable(&body) else {
+            return Ok(body);
+        };
+        // a text may have half of a surrogate pair, as one that was cut in an emoji
+        let whole = std::str::from_utf8(&body).ok().map(|_| strict(&body));
+        if let Some(whole) = whole.filter(|whole| readable(whole.as_bytes()).is_ok()) {
+            return Ok(whole.into_bytes());
+        }
+        Ok(unreadable(&error.to_string()))
     }
 }
 
@@ -177,6 +184,12 @@ mod tests {
 
     fn framed(body: &str) -> String {
         format!("Content-Length: {}\r\n\r\n{body}", body.len())
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_passes() {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"text":"a\ud83d"}}"#;
+        assert_eq!(passed(framed(body).as_bytes()), ["x"]);
     }
 
     #[test]

@@ -257,7 +257,9 @@ fn a_pause_is_decided_once() {
     let again = world.run(["deny", id, "-m", "no"]);
     assert_eq!(again.code, 1, "{again}");
     assert!(
-        again.stderr.contains("p1 is continued already, by cli"),
+        again
+            .stderr
+            .contains("p1 was decided on already: continued, by cli"),
         "{again}"
     );
 }
