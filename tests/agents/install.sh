@@ -2,23 +2,24 @@
 # install.sh [DEST] [agent...] - the coding agents that the tests run, in pinned versions from
 # npm: each in DEST/<agent>, started through DEST/bin/<agent>. DEST is tests/.cache/agents unless
 # given. Run it again at will: what is there already is left alone. No root needed.
-#   agents: claude codex gemini qwen (all of them if none is named)
+#   agents: claude codex copilot gemini qwen (all of them if none is named)
 #   Another version: CLAUDE_VERSION=… CODEX_VERSION=… and so on
 # Needs: npm and Node.js 20 or newer (Qwen Code asks for 22, and runs on 20).
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 DEST=${1:-$HERE/../.cache/agents}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- claude codex gemini qwen
+[ $# -gt 0 ] || set -- claude codex copilot gemini qwen
 mkdir -p "$DEST/bin"; DEST=$(cd "$DEST" && pwd)
 
 for a in "$@"; do
   case $a in
     claude) p=@anthropic-ai/claude-code; v=${CLAUDE_VERSION:-2.1.329};;
     codex) p=@openai/codex; v=${CODEX_VERSION:-0.169.0};;
+    copilot) p=@github/copilot; v=${COPILOT_VERSION:-1.0.102};;
     gemini) p=@google/gemini-cli; v=${GEMINI_VERSION:-0.61.0};;
     qwen) p=@qwen-code/qwen-code; v=${QWEN_VERSION:-0.24.4};;
-    *) echo "unknown agent '$a': claude codex gemini qwen" >&2; exit 2;;
+    *) echo "unknown agent '$a': claude codex copilot gemini qwen" >&2; exit 2;;
   esac
   D=$DEST/$a LOG=$DEST/$a.log
   if [ -e "$D/.done-$v" ] && [ -x "$DEST/bin/$a" ]; then

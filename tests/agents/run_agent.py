@@ -5,7 +5,7 @@
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
 
-AGENT is claude, codex, gemini or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+AGENT is claude, codex, copilot, gemini or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
 The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
@@ -43,6 +43,8 @@ GEMINI_EVENTS = ["SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "Bef
 QWEN_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                "PostToolBatch", "PermissionRequest", "SubagentStart", "SubagentStop", "Stop", "PreCompact",
                "Notification"]
+COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+                  "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
 COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                   "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
 CLAUDE_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
@@ -172,7 +174,27 @@ class Qwen:
         return found(stdout, "session_id")
 
 
-AGENTS = {"claude": Claude(), "codex": Codex(), "gemini": Gemini(), "qwen": Qwen()}
+class Copilot:
+    model = "mock"
+
+    def setup(self, r):
+        hook = {"type": "command", "bash": r.hook, "timeoutSec": r.hook_timeout}
+        if r.hook:
+            write(os.path.join(r.home, ".copilot", "hooks", "rig.json"),
+                  {"version": 1, "hooks": {e: [hook] for e in COPILOT_EVENTS}})
+        return {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": r.url + "/v1",
+                "COPILOT_PROVIDER_TYPE": "openai", "COPILOT_PROVIDER_API_KEY": "dummy", "COPILOT_MODEL": r.model,
+                "COPILOT_AUTO_UPDATE": "false"}
+
+    def command(self, r, prompt, session):
+        return ["-p", prompt, "--allow-all-tools", "--no-color", *([f"--resume={session}"] if session else [])]
+
+    def session(self, stdout):
+        m = re.search(r"--resume=([0-9a-f-]{36})", stdout)      # printed at the end, on stderr
+        return m and m.group(1)
+
+
+AGENTS = {"claude": Claude(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "qwen": Qwen()}
 
 
 def found(output, key):

@@ -1,4 +1,4 @@
-//! The real Codex, Gemini CLI and Qwen Code, offline against a scripted model, with the hooks that `backstitch setup` writes:
+//! The real Codex, Copilot CLI, Gemini CLI and Qwen Code, offline against a scripted model, with the hooks that `backstitch setup` writes:
 //! turns, steps and names in the history, the user's edits in between, and held calls as far as each agent takes decisions.
 //!
 //! Where one is not installed, a test says so and passes; with `CI=true` it fails.
@@ -25,11 +25,18 @@ struct Real {
     takes_input: bool,
 }
 
-const ALL: [Real; 3] = [
+const ALL: [Real; 4] = [
     Real {
         name: "codex",
         edit: "apply_patch",
         write: "apply_patch",
+        shell: "Bash",
+        takes_input: true,
+    },
+    Real {
+        name: "copilot",
+        edit: "Edit",
+        write: "Write",
         shell: "Bash",
         takes_input: true,
     },
@@ -202,10 +209,10 @@ fn shell(agent: &Real, command: &str) -> Value {
         "qwen" => json!({"command": command, "description": "run it", "is_background": false}),
         _ => json!({"command": command, "description": "run it"}),
     };
-    let tool = if agent.name == "codex" {
-        "exec_command"
-    } else {
-        agent.shell
+    let tool = match agent.name {
+        "codex" => "exec_command",
+        "copilot" => "bash",
+        _ => agent.shell,
     };
     json!([{ "tool": tool, "args": args }, { "text": "done" }])
 }
@@ -313,7 +320,7 @@ fn codex_is_trusted_when_its_user_says_so() {
 fn hooks_are_switched_off() {
     let world = World::committed(&[("a.txt", "a\n")]);
     world.ok(["breakpoint", "add", "tool", "*"]);
-    for agent in ["claude-code", "codex", "gemini", "qwen"] {
+    for agent in ["claude-code", "codex", "copilot", "gemini", "qwen"] {
         let mut hook = world.backstitch();
         hook.args(["hook", agent]).env("BACKSTITCH_HOOK", "off");
         let name = if agent == "gemini" {
@@ -333,4 +340,44 @@ fn hooks_are_switched_off() {
         );
     }
     assert_eq!(world.json(["pauses", "--all"])["pauses"], json!([]));
+}
+
+/// Setup keeps what is in an agent's file, is the same when it is run twice, and is undone byte for byte; a file that it made
+/// is removed.
+#[test]
+fn setup_is_undone_byte_for_byte() {
+    let places = [
+        ("codex", ".codex/hooks.json"),
+        ("copilot", ".copilot/hooks/backstitch.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("qwen", ".qwen/settings.json"),
+    ];
+    for (agent, place) in places {
+        let world = World::committed(&[("a.txt", "a\n")]);
+        let path = world.home.join(place);
+        let printed = world.ok(["setup", agent, "--print"]);
+        assert!(
+            !path.exists() && printed.stdout.contains("hook"),
+            "{printed}"
+        );
+        world.ok(["setup", agent]);
+        let once = fs::read_to_string(&path).expect("written");
+        assert_eq!(printed.stdout.trim_end(), once.trim_end(), "{agent}");
+        let again = world.ok(["setup", agent]);
+        assert!(again.stdout.contains("already set up"), "{again}");
+        assert_eq!(fs::read_to_string(&path).expect("there"), once);
+        world.ok(["setup", agent, "--uninstall"]);
+        assert!(!path.exists(), "{agent}");
+
+        let theirs = "{\n   \"mine\": [1,2],  \"hooks\": { \"Own\": [ {\"x\": 1} ] }\n}\n";
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(&path, theirs).expect("written");
+        world.ok(["setup", agent]);
+        let both: Value =
+            serde_json::from_str(&fs::read_to_string(&path).expect("there")).expect("JSON");
+        assert_eq!(both["hooks"]["Own"], json!([{ "x": 1 }]), "{agent}");
+        assert!(both.to_string().contains(&format!("hook {agent}")));
+        world.ok(["setup", agent, "--uninstall"]);
+        assert_eq!(fs::read_to_string(&path).expect("there"), theirs, "{agent}");
+    }
 }

@@ -200,7 +200,7 @@ impl HookTable {
     fn group(&self, event: &str, command: &str, strict: bool) -> Value {
         let may_hold = self.holding.contains(&event);
         let (command, timeout) = if may_hold {
-            (format!("{command}{LIMIT}{}{GUARD}", self.hold), self.hold)
+            (held(command, self.hold), self.hold)
         } else {
             (command.to_owned(), self.timeout)
         };
@@ -243,30 +243,40 @@ impl HookTable {
             .is_some_and(|command| self.is_our_command(command))
     }
 
-    /// True for `…/backstitch… hook NAME`, with the binary at any path.
+    /// True for a command of ours.
     pub fn is_our_command(&self, command: &str) -> bool {
-        let command = bare(command.trim());
-        if !command.ends_with(&format!("hook {}", self.agent)) {
-            return false;
-        }
-        let program = match command.chars().next() {
-            Some(quote @ ('\'' | '"')) => {
-                // After an escaped quote, another quoted part follows.
-                let inner = &command[1..];
-                let end = inner.find(&format!("{quote} ")).unwrap_or(inner.len());
-                &inner[..end]
-            }
-            _ => command.split_whitespace().next().unwrap_or_default(),
-        };
-        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-        name.starts_with("backstitch")
+        runs_us(command, self.agent)
     }
 }
 
 const LIMIT: &str = " --limit ";
 
+/// True for `…/backstitch… hook NAME`, with the binary at any path.
+pub fn runs_us(command: &str, agent: &str) -> bool {
+    let command = bare(command.trim());
+    if !command.ends_with(&format!("hook {agent}")) {
+        return false;
+    }
+    let program = match command.chars().next() {
+        Some(quote @ ('\'' | '"')) => {
+            // After an escaped quote, another quoted part follows.
+            let inner = &command[1..];
+            let end = inner.find(&format!("{quote} ")).unwrap_or(inner.len());
+            &inner[..end]
+        }
+        _ => command.split_whitespace().next().unwrap_or_default(),
+    };
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.starts_with("backstitch")
+}
+
+/// Returns the command of a hook that may hold a call for this time in seconds, with its guard.
+pub fn held(command: &str, seconds: u32) -> String {
+    format!("{command}{LIMIT}{seconds}{GUARD}")
+}
+
 /// A command of ours without its limit and its guard.
-fn bare(command: &str) -> &str {
+pub fn bare(command: &str) -> &str {
     let own = command.split("; ").next().unwrap_or(command);
     own.split(LIMIT).next().unwrap_or(own).trim_end()
 }

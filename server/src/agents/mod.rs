@@ -5,6 +5,7 @@ mod adapter;
 mod answer;
 mod claude_code;
 mod codex;
+mod copilot;
 mod fields;
 mod gemini;
 mod gemini_family;
@@ -23,6 +24,7 @@ pub use settings_plan::SettingsPlan;
 pub static AGENTS: &[&dyn Agent] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
+    &copilot::Copilot,
     &gemini::Gemini,
     &qwen::Qwen,
 ];

@@ -425,7 +425,7 @@ pub struct DemoArgs {
     reason = "each is an option of the command line"
 )]
 pub struct SetupArgs {
-    /// Agent or editor to set up: claude-code, codex, gemini, qwen; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
+    /// Agent or editor to set up: claude-code, codex, copilot, gemini, qwen; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
     /// Set up all your projects, or only this workspace

@@ -200,6 +200,7 @@ impl AtGate<'_> {
             mentioned: &mentioned,
             cwd: &cwd.to_string_lossy(),
             failed: matches!(self.event.kind, EventKind::After { failed: true, .. }),
+            writes_named: !matches!(call.effect, Effect::Any { .. }),
         };
         Some(f(facts, cwd))
     }

@@ -34,6 +34,8 @@ pub struct CallFacts<'a> {
     pub cwd: &'a str,
     /// True if the tool reported an error.
     pub failed: bool,
+    /// True if the call can have changed no file but those that it names.
+    pub writes_named: bool,
 }
 
 /// Facts about the turn of a call, without the call itself.
@@ -249,16 +251,18 @@ fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
     if is_before && facts.unreadable.is_some() && reads_input(&breakpoint.spec) {
         return true;
     }
+    // changes that nobody could predict are found after the call
+    let may_write_any = !is_before && !facts.writes_named;
     match &breakpoint.spec {
         BreakpointSpec::Tool { name, .. } => is_tool(name, facts.tool),
         BreakpointSpec::Path { glob } => {
-            !is_before
+            may_write_any
                 || any_path_may_match(glob, facts.paths)
                 || any_path_may_match(glob, facts.mentioned)
                 || facts.mentioned.iter().any(|path| is_above(path, glob))
                 || (is_anywhere(glob) && !facts.mentioned.is_empty())
         }
-        BreakpointSpec::Line { path, .. } => !is_before || facts.paths.contains(path),
+        BreakpointSpec::Line { path, .. } => may_write_any || facts.paths.contains(path),
         BreakpointSpec::Content { path, .. } => {
             !is_before
                 || path.as_deref().map_or(!facts.paths.is_empty(), |glob| {

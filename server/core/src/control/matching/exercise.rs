@@ -107,6 +107,7 @@ pub(super) fn exercise(spec: BreakpointSpec, text: &str) {
             mentioned: &paths,
             cwd: text,
             failed: true,
+            writes_named: false,
         };
         let checked = check(&breakpoints, &facts, &mut Texts(text)).expect("checked");
         assert!(checked.stop.is_none() || may_match(&breakpoints, &facts));

@@ -195,6 +195,7 @@ impl Call {
             mentioned: &self.mentioned,
             cwd: "/home/dev/project",
             failed: self.failed,
+            writes_named: false,
         }
     }
 }
