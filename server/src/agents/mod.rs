@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// What real agents sent is read: each event that gets a hook is known, calls have their tool and their effect.
+    /// Payloads of real agents are read: each event that gets a hook is known, calls have their tool and their effect.
     #[test]
     fn recorded_payloads_are_events() {
         for agent in AGENTS {
