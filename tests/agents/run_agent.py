@@ -187,7 +187,7 @@ class Copilot:
                 "COPILOT_AUTO_UPDATE": "false"}
 
     def command(self, r, prompt, session):
-        return ["-p", prompt, "--allow-all-tools", "--no-color", *([f"--resume={session}"] if session else [])]
+        return ["-p", prompt, "--allow-all-tools", "--allow-all-paths", "--no-color", *([f"--resume={session}"] if session else [])]
 
     def session(self, stdout):
         m = re.search(r"--resume=([0-9a-f-]{36})", stdout)      # printed at the end, on stderr

@@ -381,3 +381,93 @@ fn setup_is_undone_byte_for_byte() {
         assert_eq!(fs::read_to_string(&path).expect("there"), theirs, "{agent}");
     }
 }
+
+/// No agent frees itself by accident: deciding commands are refused in its own shell, and those that only look are not.
+#[test]
+fn agents_do_not_decide_on_their_own_calls() {
+    for agent in &ALL {
+        let test = "agents_do_not_decide_on_their_own_calls";
+        let Some(session) = Session::new(test, agent) else {
+            return;
+        };
+        let world = &session.world;
+        world.ok(["breakpoint", "add", "command", "nowhere"]);
+        let program = crate::support::binary::path().display();
+        let tries = [
+            "breakpoint clear",
+            "resume",
+            "rewind t1 --yes",
+            "gc",
+            "clear --yes",
+        ];
+        let mut lines: Vec<String> = tries
+            .map(|command| format!("{program} {command} >> out.log 2>&1"))
+            .into();
+        lines.push(format!(
+            "{program} log > look.log 2>&1; echo \"status $?\" >> look.log"
+        ));
+        let report = session.play(Some(shell(agent, &lines.join("; "))), None);
+        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
+        let asked = fs::read_to_string(log).expect("the model's log");
+        let last = asked.lines().last().unwrap_or_default();
+        let told: Value = serde_json::from_str(last).expect("JSON");
+        let end = told["body"]["messages"]
+            .as_array()
+            .and_then(|all| all.last());
+        let end = end.map(Value::to_string).unwrap_or_default();
+        assert!(world.exists("out.log"), "{}: {end}", agent.name);
+        let said = world.read("out.log");
+        let refused = said.matches("may not decide on its own calls").count();
+        assert_eq!(refused, tries.len(), "{}: {said}", agent.name);
+        assert!(
+            world.read("look.log").contains("status 0"),
+            "{}",
+            agent.name
+        );
+        let left = world.json(["breakpoint", "list"]);
+        assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+/// Two different agents in one workspace: each line is the one's who wrote it, and a rewind of one leaves the other's work.
+#[test]
+fn two_agents_in_one_workspace() {
+    let test = "two_agents_in_one_workspace";
+    let Some(first) = Session::new(test, &ALL[0]) else {
+        return;
+    };
+    let (codex, qwen) = (&ALL[0], &ALL[3]);
+    assert_eq!((codex.name, qwen.name), ("codex", "qwen"));
+    if agents(test, qwen.name).is_none() {
+        return;
+    }
+    let world = &first.world;
+    world.ok(["setup", qwen.name]);
+    first.play(Some(shell(codex, "sed -i '1i // codex' src/main.rs")), None);
+    let home = world.home.clone();
+    let second = Session {
+        world: first.world,
+        agents: first.agents.clone(),
+        name: qwen.name,
+    };
+    second.play(
+        Some(shell(qwen, "echo '// qwen' >> src/main.rs; echo q > q.txt")),
+        None,
+    );
+    let world = &second.world;
+    assert_eq!(world.home, home);
+    let blame = world.json(["blame", "src/main.rs"]);
+    let turn = |line: usize| blame["lines"][line]["turn"].clone();
+    assert_eq!((turn(0), turn(4)), (json!("t1"), json!("t2")), "{blame:#}");
+    let told = told(world);
+    let who: Vec<&str> = told
+        .iter()
+        .filter(|(prompt, _)| prompt == "go on")
+        .map(|(_, agent)| agent.as_str())
+        .collect();
+    assert_eq!(who, ["codex", "qwen"]);
+    // the turn of the first is taken out, below the work of the second
+    world.ok(["revert", "t1", "--yes"]);
+    assert_eq!(world.read("src/main.rs"), format!("{ONE}// qwen\n"));
+    assert!(world.exists("q.txt"));
+}

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::python::{Program, world};
 use crate::control::Watcher;
 use crate::support::rng::{self, Rng};
-use crate::support::{World, finish, skip};
+use crate::support::{World, finish};
 
 /// Inputs of one session.
 const INPUTS: usize = 10;
@@ -415,9 +415,7 @@ fn inputs_in_a_function_frame() {
     });
     assert_eq!(count, seeds.len() * INPUTS);
     if pythons.len() == 1 {
-        skip(
-            "repl::frame_semantics::inputs_in_a_function_frame",
-            "only one Python is here, and others differ in their frames",
-        );
+        // they are the machine's, and no script of this project installs them
+        eprintln!("skipped: other versions of Python, of which none is here");
     }
 }
