@@ -581,7 +581,7 @@ impl BridgeShared {
 
     /// Takes a pause over from a bridge that died.
     fn pause_take(&self, take: &PauseParams) -> Outcome {
-        let id = pause_id(&take.pause)?;
+        let id = self.own_pause(&take.pause)?.id;
         if self.is_own(id) {
             let held = format!("{:?}", PauseState::Held);
             return Ok(json!({ "pause": id.to_string(), "state": held }));
@@ -646,7 +646,7 @@ impl BridgeShared {
 
     /// Waits for the decision on a pause.
     fn pause_poll(&self, poll: &Poll) -> Outcome {
-        let id = pause_id(&poll.pause)?;
+        let id = self.own_pause(&poll.pause)?.id;
         let control = Control::open_for_hook(&self.workspace)?;
         let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
         let until = Instant::now() + wait;
@@ -702,7 +702,7 @@ impl BridgeShared {
 
     /// Waits for an input to evaluate.
     fn repl_poll(&self, poll: &Poll) -> Outcome {
-        let id = pause_id(&poll.pause)?;
+        let id = self.own_pause(&poll.pause)?.id;
         let control = Control::open_for_hook(&self.workspace)?;
         let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
         let until = Instant::now() + wait;

@@ -352,3 +352,27 @@ fn calls_that_did_not_run() {
     }
     talk.end();
 }
+
+/// A pause belongs to its program: another one's bridge cannot take it, ask for its decision or its inputs, or end it.
+#[test]
+fn another_programs_bridge_has_no_part_in_a_pause() {
+    let world = world();
+    let mut own = Talk::start(&world);
+    let pause = own.pause(1);
+    let idle = Idle::start(&world);
+    let mut other = Talk::of(&world, Some(idle.0.id()));
+    for (method, params) in [
+        ("pause/take", json!({ "pause": pause })),
+        ("pause/poll", json!({ "pause": pause, "waitMs": 0 })),
+        ("repl/poll", json!({ "pause": pause, "waitMs": 0 })),
+        ("pause/withdraw", json!({ "pause": pause })),
+        ("pause/confirm", json!({ "pause": pause })),
+        ("pause/refuse", json!({ "pause": pause, "error": "no" })),
+    ] {
+        let said = other.ask(method, &params);
+        assert_eq!(said["error"]["code"], 404, "{method}: {said}");
+    }
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    other.end();
+    own.end();
+}
