@@ -291,6 +291,9 @@ fn codex_is_trusted_when_its_user_says_so() {
         "{set_up}"
     );
     assert!(!set_up.stdout.contains("are recorded;"), "{set_up}");
+    // nothing is asked on a pipe, and a document says nothing of trust
+    let again = run(&["setup", "codex", "--json"]).expect_code(0);
+    assert!(again.stderr.contains("skips the hooks"), "{again}");
     let examined = run(&["doctor"]);
     assert!(
         examined.stdout.contains("codex: it skips 8 hooks"),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
@@ -80,20 +80,7 @@ impl Agent for Codex {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        let text = String::from_utf8_lossy(payload);
-        let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
-        let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
-        let name = required("hook_event_name")?;
-        Ok(AgentEvent {
-            agent: NAME.to_owned(),
-            session: required("session_id")?,
-            transcript: fields.text("transcript_path"),
-            prompt_id: fields.text("turn_id"),
-            subagent: fields.text("agent_id"),
-            cwd: fields.text("cwd").map(PathBuf::from),
-            kind: kind(&name, &fields),
-            name,
-        })
+        fields::event(NAME, payload, Some("turn_id"), kind)
     }
 
     fn longest_hold(&self, event: &AgentEvent) -> Option<Duration> {

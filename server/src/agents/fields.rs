@@ -1,11 +1,15 @@
-//! Fields of a payload. Knows no agent. Pure.
+//! Fields of a payload, and the event in one of the form that most agents share. Knows no agent. Pure.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::path::PathBuf;
 
+use backstitch_core::capture::{AgentEvent, EventKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+
+use super::adapter::ParseError;
 
 /// A JSON object whose values are parsed one by one, on demand.
 #[derive(Debug, Default)]
@@ -43,4 +47,29 @@ impl<'a> Fields<'a> {
             .and_then(|text| Fields::read(text).ok())
             .unwrap_or_default()
     }
+}
+
+/// Reads the event of an agent. `turn`: name of the field with the agent's own id of the turn, if it has one. `kind`: of the
+/// event with this name.
+pub fn event(
+    agent: &str,
+    payload: &[u8],
+    turn: Option<&str>,
+    kind: impl FnOnce(&str, &Fields<'_>) -> EventKind,
+) -> Result<AgentEvent, ParseError> {
+    let text = String::from_utf8_lossy(payload);
+    let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
+    let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
+    let session = required("session_id")?;
+    let name = required("hook_event_name")?;
+    Ok(AgentEvent {
+        agent: agent.to_owned(),
+        session,
+        transcript: fields.text("transcript_path"),
+        prompt_id: turn.and_then(|turn| fields.text(turn)),
+        subagent: fields.text("agent_id"),
+        cwd: fields.text("cwd").map(PathBuf::from),
+        kind: kind(&name, &fields),
+        name,
+    })
 }

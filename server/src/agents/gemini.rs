@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
@@ -62,20 +62,7 @@ impl Agent for Gemini {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        let text = String::from_utf8_lossy(payload);
-        let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
-        let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
-        let name = required("hook_event_name")?;
-        Ok(AgentEvent {
-            agent: NAME.to_owned(),
-            session: required("session_id")?,
-            transcript: fields.text("transcript_path"),
-            prompt_id: None,
-            subagent: None,
-            cwd: fields.text("cwd").map(PathBuf::from),
-            kind: kind(&name, &fields),
-            name,
-        })
+        fields::event(NAME, payload, None, kind)
     }
 
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {

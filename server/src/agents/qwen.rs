@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
@@ -64,22 +64,17 @@ impl Agent for Qwen {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        let text = String::from_utf8_lossy(payload);
-        let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
-        let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
-        let name = required("hook_event_name")?;
-        let is_repeat = name == "UserPromptSubmit" && fields.text("submitted_prompt").is_none();
-        let name = if is_repeat { REPEAT.to_owned() } else { name };
-        Ok(AgentEvent {
-            agent: NAME.to_owned(),
-            session: required("session_id")?,
-            transcript: fields.text("transcript_path"),
-            prompt_id: fields.text("prompt_id"),
-            subagent: fields.text("agent_id"),
-            cwd: fields.text("cwd").map(PathBuf::from),
-            kind: kind(&name, &fields),
-            name,
-        })
+        let mut event = fields::event(NAME, payload, Some("prompt_id"), kind)?;
+        if let (
+            "UserPromptSubmit",
+            EventKind::Prompt {
+                synthetic: true, ..
+            },
+        ) = (event.name.as_str(), &event.kind)
+        {
+            REPEAT.clone_into(&mut event.name);
+        }
+        Ok(event)
     }
 
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
@@ -170,14 +165,13 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
         "SessionStart" => EventKind::SessionStart {
             source: fields.text("source").unwrap_or_default(),
         },
-        "UserPromptSubmit" => EventKind::Prompt {
-            text: fields.get("submitted_prompt").unwrap_or_default(),
-            synthetic: false,
-        },
-        REPEAT => EventKind::Prompt {
-            text: String::new(),
-            synthetic: true,
-        },
+        "UserPromptSubmit" => {
+            let typed = fields.text("submitted_prompt");
+            EventKind::Prompt {
+                synthetic: typed.is_none(),
+                text: typed.unwrap_or_default(),
+            }
+        }
         "PreToolUse" => EventKind::Before(call()),
         "PostToolUse" => {
             let call = call();

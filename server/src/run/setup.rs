@@ -56,7 +56,8 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     };
     if let Some((name, _)) = agents
         .iter()
-        .find(|(name, _)| options.strict && !can_block(name))
+        // of those that were found, it goes for the ones that can
+        .find(|(name, found)| options.strict && found.is_none() && !can_block(name))
     {
         return Err(CliError::usage(format!(
             "{name} lets a call run whose hook fails: --strict cannot change that"
@@ -80,12 +81,6 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         })?;
         all.push(done);
     }
-    if out.json {
-        let facts: Vec<Value> = all.iter().map(setup::facts).collect();
-        return out::answer(json!({ "uninstall": options.uninstall, "agents": facts }));
-    }
-    all.iter()
-        .try_for_each(|done| print(done, options.uninstall, out))?;
     let is_set_up = |done: &&SetupResult| !done.outcome.is_printed() && !done.is_editor();
     let mut recorded = 0;
     if !options.uninstall {
@@ -93,6 +88,12 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
             recorded += usize::from(trust(done.agent, options.trust, global, out)?);
         }
     }
+    if out.json {
+        let facts: Vec<Value> = all.iter().map(setup::facts).collect();
+        return out::answer(json!({ "uninstall": options.uninstall, "agents": facts }));
+    }
+    all.iter()
+        .try_for_each(|done| print(done, options.uninstall, out))?;
     if recorded > 0 {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
     }
@@ -127,7 +128,7 @@ fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult
     let hooks = render::plural(count, "hook", "hooks");
     let question =
         format!("{name} runs hooks only once you trust them. Have it trust these {hooks}?");
-    if is_told || out::can_ask() && out::ask(&question)? {
+    if is_told || !out.json && out::can_ask() && out::ask(&question)? {
         let trusted = agent.trust(&root).map_err(CliError::from)?;
         let trusted = render::plural(trusted, "hook", "hooks");
         out.remark(&format!("{name} trusts {trusted}.\n"))?;

@@ -9,7 +9,7 @@ use backstitch_core::capture::{
 use serde_json::value::RawValue;
 
 use crate::agents::adapter::ParseError;
-use crate::agents::fields::Fields;
+use crate::agents::fields::{self, Fields};
 
 pub const NAME: &str = "claude-code";
 
@@ -55,24 +55,7 @@ const SYNTHETIC_PREFIXES: &[&str] = &[
 ];
 
 pub fn parse(bytes: &[u8]) -> Result<AgentEvent, ParseError> {
-    let text = String::from_utf8_lossy(bytes);
-    let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
-    let session = fields
-        .text("session_id")
-        .ok_or(ParseError::Missing("session_id"))?;
-    let name = fields
-        .text("hook_event_name")
-        .ok_or(ParseError::Missing("hook_event_name"))?;
-    Ok(AgentEvent {
-        agent: NAME.to_owned(),
-        session,
-        transcript: fields.text("transcript_path"),
-        prompt_id: fields.text("prompt_id"),
-        subagent: fields.text("agent_id"),
-        cwd: fields.text("cwd").map(PathBuf::from),
-        kind: kind(&name, &fields),
-        name,
-    })
+    fields::event(NAME, bytes, Some("prompt_id"), kind)
 }
 
 fn kind(name: &str, fields: &Fields) -> EventKind {
