@@ -56,7 +56,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     };
     if let Some((name, _)) = agents
         .iter()
-        // of those that were found, it goes for the ones that can
+        // without names it is meant for the agents that can
         .find(|(name, found)| options.strict && found.is_none() && !can_block(name))
     {
         return Err(CliError::usage(format!(
