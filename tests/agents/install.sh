@@ -2,14 +2,14 @@
 # install.sh [DEST] [agent...] - the coding agents that the tests run, in pinned versions from
 # npm: each in DEST/<agent>, started through DEST/bin/<agent>. DEST is tests/.cache/agents unless
 # given. Run it again at will: what is there already is left alone. No root needed.
-#   agents: claude codex copilot gemini opencode qwen (all of them if none is named)
+#   agents: claude cline codex copilot gemini opencode qwen (all of them if none is named)
 #   Another version: CLAUDE_VERSION=… CODEX_VERSION=… and so on
 # Needs: npm and Node.js 20 or newer (Qwen Code asks for 22, and runs on 20).
 set -eu
 HERE=$(cd "$(dirname "$0")" && pwd)
 DEST=${1:-$HERE/../.cache/agents}
 [ $# -eq 0 ] || shift
-[ $# -gt 0 ] || set -- claude codex copilot gemini opencode qwen
+[ $# -gt 0 ] || set -- claude cline codex copilot gemini opencode qwen
 mkdir -p "$DEST/bin"; DEST=$(cd "$DEST" && pwd)
 
 add() { # DIR PACKAGE@VERSION; install scripts are not run
@@ -20,12 +20,14 @@ add() { # DIR PACKAGE@VERSION; install scripts are not run
 for a in "$@"; do
   case $a in
     claude) p=@anthropic-ai/claude-code; v=${CLAUDE_VERSION:-2.1.329};;
+    # its program alone, without the library
+    cline) p=@cline/cli-$(node -p 'process.platform + "-" + process.arch'); v=${CLINE_VERSION:-3.0.65};;
     codex) p=@openai/codex; v=${CODEX_VERSION:-0.169.0};;
     copilot) p=@github/copilot; v=${COPILOT_VERSION:-1.0.102};;
     gemini) p=@google/gemini-cli; v=${GEMINI_VERSION:-0.61.0};;
     opencode) p=opencode-ai; v=${OPENCODE_VERSION:-1.18.33};;
     qwen) p=@qwen-code/qwen-code; v=${QWEN_VERSION:-0.24.4};;
-    *) echo "unknown agent '$a': claude codex copilot gemini opencode qwen" >&2; exit 2;;
+    *) echo "unknown agent '$a': claude cline codex copilot gemini opencode qwen" >&2; exit 2;;
   esac
   D=$DEST/$a LOG=$DEST/$a.log
   if [ -e "$D/.done-$v" ] && [ -x "$DEST/bin/$a" ]; then
@@ -45,7 +47,10 @@ for a in "$@"; do
       mkdir -p "$D/seed"; echo '{"private":true}' > "$D/seed/package.json"
       add "$D/seed" "@opencode-ai/plugin@$v";;
   esac
-  ln -sfn "../$a/node_modules/.bin/$a" "$DEST/bin/$a"
+  case $a in
+    cline) ln -sfn "../$a/node_modules/$p/bin/$a" "$DEST/bin/$a";;
+    *) ln -sfn "../$a/node_modules/.bin/$a" "$DEST/bin/$a";;
+  esac
   got=$(env HOME="$D" "$DEST/bin/$a" --version 2>>"$LOG" </dev/null | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
   [ "$got" = "$v" ] || { echo "$a: wanted $v, '$a --version' says '${got:-nothing}' (see $LOG)" >&2; exit 1; }
   : > "$D/.done-$v"

@@ -38,6 +38,8 @@ class Cleaner:
             s = s.replace(there, here)
         s = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
                    lambda m: self.fixed(m[0], "00000000-0000-4000-8000-%012d"), s)
+        s = re.sub(r"\b(conv|agent)_\d{13}_\w+", lambda m: self.fixed(m[0], m[1] + "_%d"), s)               # Cline
+        s = re.sub(r"\b\d{13}_\w{5}\b", lambda m: self.fixed(m[0], "1767323045000_%05d"), s)              # Cline
         s = re.sub(r"\b(ses|msg)_[0-9A-Za-z]{20,}\b", lambda m: self.fixed(m[0], m[1] + "_%026d"), s)     # opencode
         s = re.sub(r"\ba[0-9a-f]{16}\b", lambda m: self.fixed(m[0], "a%016d"), s)           # a subagent
         s = re.sub(r"\bb(?=\w*\d)[0-9a-z]{8}\b", lambda m: self.fixed(m[0], "b%08d"), s)     # a background command
@@ -61,7 +63,8 @@ class Cleaner:
 
 def label(p):
     """File name of a payload: the event, and what tells its kinds apart."""
-    event, detail = p.get("hook_event_name") or "unknown", p.get("tool_name")
+    call = p.get("tool_call") or p.get("tool_result") or {}
+    event, detail = p.get("hook_event_name") or p.get("hookName") or "unknown", p.get("tool_name") or call.get("name")
     given, response = p.get("tool_input") or {}, p.get("tool_response") or {}
     if event == "SessionStart":
         detail = p.get("source")
@@ -82,7 +85,7 @@ def label(p):
         detail += "-moved_to_background"
     elif isinstance(response, dict) and response.get("type") == "update":
         detail += "-update"
-    if "agent_id" in p and re.match("(Pre|Post)Tool|tool|session.idle", event):
+    if "agent_id" in p and "hookName" not in p and re.match("(Pre|Post)Tool|tool|session.idle", event):
         detail = f"{detail}-in_subagent" if detail else "in_subagent"
     return event + (f"-{detail}" if detail else "")
 

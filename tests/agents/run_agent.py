@@ -5,7 +5,7 @@
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
 
-AGENT is claude, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+AGENT is claude, cline, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
 The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
@@ -22,7 +22,9 @@ import ctypes
 import fcntl
 import json
 import os
+import pty
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -31,6 +33,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,6 +48,8 @@ QWEN_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "
                "Notification"]
 COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                   "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
+CLINE_EVENTS = ["TaskStart", "TaskResume", "TaskCancel", "TaskComplete", "TaskError", "UserPromptSubmit", "PreToolUse",
+                "PostToolUse", "SessionShutdown"]
 CLAUDE_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                  "PostToolBatch", "PermissionRequest", "PermissionDenied", "SubagentStart", "SubagentStop", "Stop",
                  "StopFailure", "PreCompact", "Notification"]
@@ -151,6 +156,31 @@ class Gemini:
         return found(stdout, "session_id")
 
 
+class Cline:
+    """It goes on with a session only on a terminal: the turns are typed there (`Terminal`)."""
+    model = "mock"
+
+    def setup(self, r):
+        for event in CLINE_EVENTS if r.hook else []:
+            program = os.path.join(r.home, ".cline", "hooks", event + ".bash")
+            write(program, f"#!/bin/sh\nexec {r.hook}\n")
+            os.chmod(program, 0o755)
+        env = {"PATH": os.environ["PATH"], "HOME": r.home}
+        subprocess.run([os.path.join(r.dest, "bin", "cline"), "auth", "-p", "openai-compatible", "-k", "dummy", "-m", r.model,
+                        "-b", r.url + "/v1"], env=env, check=True, stdout=sys.stderr, stdin=subprocess.DEVNULL)
+        return {"CLINE_TELEMETRY_DISABLED": "1"}
+
+    def command(self, r, prompt, session):
+        return ["-P", "openai-compatible", "-m", r.model, "--json", "--auto-approve", "true", prompt]
+
+    def session(self, stdout):
+        return None
+
+    def typed(self, r):
+        """The command on a terminal, and the text that is there once it takes a prompt."""
+        return ["-i", "-P", "openai-compatible", "-m", r.model, "--auto-approve", "true"], "Auto-approve"
+
+
 class OpenCode:
     model = "mock"
 
@@ -231,7 +261,7 @@ class Copilot:
         return m and m.group(1)
 
 
-AGENTS = {"claude": Claude(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "opencode": OpenCode(), "qwen": Qwen()}
+AGENTS = {"claude": Claude(), "cline": Cline(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "opencode": OpenCode(), "qwen": Qwen()}
 
 
 def found(output, key):
@@ -307,6 +337,81 @@ def run_turn(argv, env, workspace, log, limit):
 def adopt_orphans():
     """Makes this process the parent of all that its descendants leave behind, so that it can end them (Linux)."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
+
+
+class Terminal:
+    """A program on a terminal of its own, for prompts that are typed."""
+
+    def __init__(self, argv, env, workspace, log):
+        self.log, self.seen = log, b""
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.chdir(workspace)
+            os.execve(argv[0], argv, {**env, "TERM": "xterm-256color"})
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 45, 130, 0, 0))
+
+    def read(self, seconds):
+        """Takes what comes within a time. False: the program has ended."""
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        with open(self.log["stdout"], "ab") as out:
+            out.write(data)
+        self.seen += data
+        # it asks for the place of the cursor, and for the kind of terminal
+        for asked, answer in ((b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62c")):
+            os.write(self.fd, answer * data.count(asked))
+        return bool(data)
+
+    def until(self, done, limit):
+        """Reads until `done` says so and nothing more comes for a moment. False: its time was up."""
+        end, quiet = time.time() + limit, time.time()
+        while time.time() < end:
+            before = len(self.seen)
+            if not self.read(0.05):
+                return done()
+            if len(self.seen) > before:
+                quiet = time.time()
+            elif time.time() - quiet > 0.5 and done():
+                return True
+        return done()
+
+    def type(self, text):
+        for key in text:
+            os.write(self.fd, key.encode())
+            self.read(0.005)
+
+
+def type_turns(agent, binary, r, env, prompts, log, between):
+    """Plays all turns in one run on a terminal. Returns them as `turns`."""
+    options, ready = agent.typed(r)
+    terminal = Terminal([binary, *options], env, r.workspace, log)
+    terminal.until(lambda: ready.encode() in terminal.seen, 60)
+    terminal.type(" \x7f")         # the first key may be lost
+    turns = []
+
+    def is_over(number):
+        asked = [m for m in json_lines(log["model.jsonl"]) if m["method"] == "POST" and m.get("place")]
+        return any(m["place"]["turn"] == number and "text" in (m.get("step") or {}) for m in asked)
+
+    for number, prompt in enumerate(prompts, 1):
+        if number > 1:
+            between(number)
+        at = time.time()
+        terminal.type(prompt)
+        terminal.until(lambda: True, 1)
+        terminal.type("\r")
+        done = terminal.until(lambda: is_over(number), r.timeout)
+        turns.append({"prompt": prompt, "exit": 0 if done else None, "seconds": round(time.time() - at, 2), "session": None})
+        if not done:
+            break
+    for _ in range(2):
+        terminal.type("\x03")
+    terminal.until(lambda: False, 2)        # it ends, or is ended
+    return turns
 
 
 def descendants():
@@ -436,10 +541,18 @@ def main():
             argv = [binary, *agent.terminal(r)]
             sys.exit(subprocess.run(argv, cwd=r.workspace, env=env, check=False).returncode)
         turns, session, began = [], None, time.time()
-        for number, prompt in enumerate(prompts, 1):
+
+        def between(number):
             if r.between and number > 1:
                 subprocess.run(["sh", "-c", r.between], cwd=r.workspace, env={**env, "TURN": str(number)}, check=True,
                                stdin=subprocess.DEVNULL, stdout=sys.stderr)
+
+        if hasattr(agent, "typed") and len(prompts) > 1:
+            turns, prompts_left = type_turns(agent, binary, r, env, prompts, log, between), []
+        else:
+            prompts_left = prompts
+        for number, prompt in enumerate(prompts_left, 1):
+            between(number)
             at = time.time()
             seen = [os.path.getsize(log[n]) if os.path.exists(log[n]) else 0 for n in ("stdout", "stderr")]
             code = run_turn([binary, *agent.command(r, prompt, session)], env, r.workspace, log, r.timeout)

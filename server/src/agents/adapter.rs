@@ -20,6 +20,12 @@ pub trait Agent: Sync {
     /// Parses the payload of a hook. Tolerant: unknown fields, events and tools are ignored.
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError>;
 
+    /// Returns the text of a prompt whose event has none. Waits for it, if it is about to come: the agent does not wait for
+    /// this hook.
+    fn late_prompt(&self, _payload: &[u8]) -> Option<String> {
+        None
+    }
+
     /// Returns the output that tells the agent this answer. An answer without parts is no output.
     fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
         let parts = answer.parts();

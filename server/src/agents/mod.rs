@@ -4,6 +4,7 @@
 mod adapter;
 mod answer;
 mod claude_code;
+mod cline;
 mod codex;
 mod copilot;
 mod fields;
@@ -30,6 +31,7 @@ pub static AGENTS: &[&dyn Agent] = &[
     &copilot::Copilot,
     &gemini::Gemini,
     &qwen::Qwen,
+    &cline::Cline,
 ];
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {

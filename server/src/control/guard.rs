@@ -17,6 +17,7 @@ const MARKS: &[&str] = &[
     "COPILOT_CLI",
     "OPENCODE",
     "CLINE_BUILD_ENV",
+    "CLINE_CONNECTOR_CLI_LAUNCH",
     "CURSOR_AGENT",
 ];
 

@@ -111,8 +111,9 @@ fn handle(
     // one look at a file that is missing unless something is armed
     let armed = Armed::read(&workspace.store_dir).transpose();
     let Some(armed) = armed.filter(|_| agent.waits(&event)) else {
-        drop(payload);
+        let unnamed = is_unnamed(&event).then_some(payload);
         let answer = record(invocation, workspace, &event, warning)?;
+        name_turn(agent, workspace, &event, unnamed.as_deref(), warning);
         let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
         return Ok(Handled {
             output,
@@ -127,7 +128,33 @@ fn handle(
         limit: shorter(invocation.limit, agent.longest_hold(&event)),
         started,
     };
-    pass(invocation, agent, gate, armed, warning)
+    let handled = pass(invocation, agent, gate, armed, warning)?;
+    let unnamed = is_unnamed(&event).then_some(payload.as_slice());
+    name_turn(agent, workspace, &event, unnamed, warning);
+    Ok(handled)
+}
+
+/// True for the begin of a turn whose prompt is not told.
+fn is_unnamed(event: &AgentEvent) -> bool {
+    matches!(&event.kind, EventKind::Prompt { text, synthetic: false } if text.is_empty())
+}
+
+/// Adds the prompt of a turn that has begun without it, where its agent tells it later. None: the turn has its prompt.
+fn name_turn(
+    agent: &dyn Agent,
+    workspace: &Workspace,
+    event: &AgentEvent,
+    payload: Option<&[u8]>,
+    warning: &mut Option<String>,
+) {
+    let Some(prompt) = payload.and_then(|payload| agent.late_prompt(payload)) else {
+        return;
+    };
+    let named = Engine::open_with(workspace, OpenOptions::HOOK)
+        .and_then(|mut engine| engine.capture_mut().late_prompt(event, &prompt));
+    if let Err(error) = named {
+        warning.get_or_insert(format!("the prompt of a turn is missing: {error}"));
+    }
 }
 
 /// Returns the shorter of two times.

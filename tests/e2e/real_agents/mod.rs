@@ -27,7 +27,7 @@ struct Real {
     takes_input: bool,
 }
 
-const ALL: [Real; 5] = [
+const ALL: [Real; 6] = [
     Real {
         name: "codex",
         edit: "apply_patch",
@@ -62,6 +62,13 @@ const ALL: [Real; 5] = [
         write: "write_file",
         shell: "run_shell_command",
         takes_input: false,
+    },
+    Real {
+        name: "cline",
+        edit: "editor",
+        write: "editor",
+        shell: "run_commands",
+        takes_input: true,
     },
 ];
 
@@ -228,6 +235,7 @@ fn shell(agent: &Real, command: &str) -> Value {
     let args = match agent.name {
         "codex" => json!({"cmd": command}),
         "qwen" => json!({"command": command, "description": "run it", "is_background": false}),
+        "cline" => json!({"commands": [command]}),
         _ => json!({"command": command, "description": "run it"}),
     };
     let tool = match agent.name {
@@ -251,16 +259,21 @@ fn calls_are_held() {
         let part = shell(agent, "echo theirs > out.txt");
         let report = thread::scope(|scope| {
             let mut watcher = Watcher::start(world);
-            let playing = scope.spawn(|| session.play(Some(part.clone()), None));
+            let playing = scope.spawn(|| session.play_part(part.clone(), None));
             watcher.until("held");
             assert!(!world.exists("out.txt"));
             world.ok(["deny", "-m", "leave this file alone"]);
             playing.join().expect("it ends")
         });
         assert!(!world.exists("out.txt"), "{}", agent.name);
-        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
-        let requests = fs::read_to_string(log).expect("the model's log");
-        assert!(requests.contains("leave this file alone"), "{}", agent.name);
+        // a denial ends the run of Cline, so that its model is not asked again
+        let (log, text) = match agent.name {
+            "cline" => ("stdout", "run_aborted"),
+            _ => ("requests.jsonl", "leave this file alone"),
+        };
+        let log = report["logs"][log].as_str().expect("a log");
+        let told = fs::read_to_string(log).expect("a log");
+        assert!(told.contains(text), "{}: {told}", agent.name);
 
         thread::scope(|scope| {
             let mut watcher = Watcher::start(world);
@@ -268,7 +281,11 @@ fn calls_are_held() {
             let pause = watcher.until("held");
             let held = world.json(["inspect"])["pause"].clone();
             let mut input = held["input"].clone();
-            input["command"] = json!("echo mine > out.txt");
+            if agent.name == "cline" {
+                input["commands"] = json!(["echo mine > out.txt"]);
+            } else {
+                input["command"] = json!("echo mine > out.txt");
+            }
             world.write("../input.json", input.to_string());
             let changed = world.run(["resume", "--input", "../input.json"]);
             if agent.takes_input {
@@ -360,7 +377,7 @@ fn hooks_are_switched_off() {
             _ => "PreToolUse",
         };
         let payload = json!({
-            "session_id": "s", "hook_event_name": name, "cwd": world.root, "tool_name": "Bash", "tool_use_id": "c1",
+            "session_id": "s", "hook_event_name": name, "hookName": "tool_call", "taskId": "s", "cwd": world.root, "tool_name": "Bash", "tool_use_id": "c1",
             "tool_input": {"command": "true"},
         });
         let output = finish(&mut hook, payload.to_string().as_bytes()).expect_code(0);

@@ -234,6 +234,14 @@ impl Capture<&mut Engine> {
         })
     }
 
+    /// Gives the newest turn of a session its prompt, if it began without one: some agents tell the text later.
+    pub fn late_prompt(&mut self, e: &AgentEvent, text: &str) -> Result<()> {
+        self.notifying_txn(AFTER, (), |txn, ()| {
+            let session = calls::session(txn.conn, txn.here.root, e)?;
+            turn::set_missing_prompt(txn.conn, session, text)
+        })
+    }
+
     fn before_compaction(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;

@@ -67,6 +67,20 @@ pub(crate) fn newest_of(conn: &Connection, session: SessionId) -> Result<Option<
         .optional()?)
 }
 
+/// Sets the prompt of a session's newest turn, if it has none.
+pub(crate) fn set_missing_prompt(
+    conn: &Connection,
+    session: SessionId,
+    prompt: &str,
+) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE turn SET prompt = ?2
+         WHERE prompt = '' AND id = (SELECT MAX(id) FROM turn WHERE session = ?1)",
+    )?
+    .execute(params![session, prompt])?;
+    Ok(())
+}
+
 /// Finds the turn that the agent names with this id.
 pub(crate) fn of_prompt(
     conn: &Connection,

@@ -45,7 +45,7 @@ fn recorded_payloads() {
             &"pub fn added() {}\n".to_owned(),
             "src/added.rs",
         ),
-        ("cline/PreToolUse-editor", &two, "src/main.rs"),
+        ("cline/tool_call-editor", &two, "src/main.rs"),
     ];
     let project = Path::new("/home/dev/project");
     let disk = Disk::default()
