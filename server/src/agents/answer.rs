@@ -74,6 +74,8 @@ impl AnswerPart {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookOutput {
     pub stdout: Vec<u8>,
+    /// For agents that read a reason there.
+    pub stderr: Vec<u8>,
     pub exit_status: u8,
 }
 

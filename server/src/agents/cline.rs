@@ -179,7 +179,7 @@ impl Agent for Cline {
         }
         HookOutput {
             stdout: format!("{}\n", Value::Object(document)).into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 

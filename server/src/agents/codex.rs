@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
+use super::fields::{self, Common, Fields};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::patch_headers;
@@ -62,6 +62,11 @@ const TABLE: HookTable = HookTable {
     blocks: false,
 };
 
+const COMMON: Common = Common {
+    turn: Some("turn_id"),
+    ..Common::SHARED
+};
+
 /// Parts of an answer that it takes, by event. A question would let the call run.
 const TAKEN: &[(&str, &[AnswerPart])] = &[
     ("PreToolUse", &[AnswerPart::Deny, AnswerPart::Input]),
@@ -81,7 +86,7 @@ impl Agent for Codex {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        fields::event(NAME, payload, Some("turn_id"), kind)
+        fields::event(NAME, payload, COMMON, kind)
     }
 
     fn longest_hold(&self, event: &AgentEvent) -> Option<Duration> {
@@ -110,7 +115,7 @@ impl Agent for Codex {
         let document = json!({ "hookSpecificOutput": specific });
         HookOutput {
             stdout: format!("{document}\n").into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 

@@ -1,19 +1,19 @@
-//! GitHub Copilot CLI: its events under their Pascal names, its answers, and a file of hooks of our own. A call has no id, and a
-//! turn none: both are told by their order.
+//! GitHub Copilot: its command line under the Pascal names of its events, the agents of VS Code, and a file of hooks of our own
+//! that both run. The command line has no id of a call, and neither has one of a turn: they are told by their order.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
 use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
-use super::hook_table;
+use super::fields::{self, Common, Fields};
+use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
+use super::patch_headers;
 use super::settings_plan::SettingsPlan;
-use crate::settings_file::JsonSettings;
 
 const NAME: &str = "copilot";
 
@@ -25,6 +25,7 @@ const EVENTS: &[&str] = &[
     "PostToolUse",
     "PostToolUseFailure",
     "SubagentStop",
+    "PreCompact",
     "Stop",
 ];
 /// Events at which a hook may hold a call.
@@ -32,6 +33,17 @@ const HOLDING: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"];
 /// Time in seconds that it waits for a hook which may hold a call, and for any other. A longer one was not tried.
 const HOLD: u32 = 100;
 const TIMEOUT: u32 = 30;
+
+const HOOKS: FlatHooks = FlatHooks {
+    agent: NAME,
+    events: EVENTS,
+    holding: HOLDING,
+    hold: HOLD,
+    command: "bash",
+    rest: |seconds, _| json!({ "type": "command", "timeoutSec": seconds, "timeout": seconds }),
+    timeout: TIMEOUT,
+    versioned: true,
+};
 
 /// Tools that write no file themselves.
 const READ_ONLY_TOOLS: &[&str] = &[
@@ -52,7 +64,30 @@ const READ_ONLY_TOOLS: &[&str] = &[
     "update_todo",
     "ask_user",
     "task",
+    // in VS Code
+    "read_file",
+    "list_dir",
+    "file_search",
+    "grep_search",
+    "semantic_search",
+    "get_errors",
+    "get_changed_files",
+    "get_terminal_output",
+    "list_code_usages",
+    "vscode_listCodeUsages",
+    "vscode_askQuestions",
+    "fetch_webpage",
+    "view_image",
+    "manage_todo_list",
+    "runSubagent",
 ];
+
+/// Names of the fields in a payload of VS Code.
+const IN_VSCODE: Common = Common {
+    session: "sessionId",
+    event: "hookEventName",
+    turn: None,
+};
 
 /// Parts of an answer that it takes, by event.
 const TAKEN: &[(&str, &[AnswerPart])] = &[("PreToolUse", &[AnswerPart::Deny, AnswerPart::Input])];
@@ -73,22 +108,33 @@ impl Agent for Copilot {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        fields::event(NAME, payload, None, kind)
+        fields::event(NAME, payload, Common::SHARED, kind)
+            .or_else(|error| of_vscode(payload).map_err(|_| error))
     }
 
-    fn encode(&self, _: &AgentEvent, answer: &Answer) -> HookOutput {
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
+        // the command line reads the outer fields, VS Code the inner ones
         let mut document = json!({});
+        let mut inner = json!({ "hookEventName": event.name });
         if let Some(ToolDecision::Deny(reason)) = &answer.decision {
-            document["permissionDecision"] = "deny".into();
-            document["permissionDecisionReason"] = reason.as_str().into();
+            for place in [&mut document, &mut inner] {
+                place["permissionDecision"] = "deny".into();
+                place["permissionDecisionReason"] = reason.as_str().into();
+            }
         } else if let Some(input) = &answer.input {
-            // it takes a changed input with nothing less
-            document["permissionDecision"] = "allow".into();
-            document["modifiedArgs"] = input.clone();
+            // neither takes a changed input with anything less
+            for (place, name) in [
+                (&mut document, "modifiedArgs"),
+                (&mut inner, "updatedInput"),
+            ] {
+                place["permissionDecision"] = "allow".into();
+                place[name] = input.clone();
+            }
         }
+        document["hookSpecificOutput"] = inner;
         HookOutput {
             stdout: format!("{document}\n").into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 
@@ -100,7 +146,18 @@ impl Agent for Copilot {
     }
 
     fn tools(&self) -> Vec<&'static str> {
-        let writing = ["Edit", "Write", "Bash"];
+        let writing = [
+            "Edit",
+            "Write",
+            "Bash",
+            "create_file",
+            "replace_string_in_file",
+            "multi_replace_string_in_file",
+            "insert_edit_into_file",
+            "edit_notebook_file",
+            "apply_patch",
+            "run_in_terminal",
+        ];
         let reading = READ_ONLY_TOOLS.iter().copied();
         writing.into_iter().chain(reading).collect()
     }
@@ -160,107 +217,17 @@ impl Agent for Copilot {
     }
 
     fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
-        match edit {
-            HookEdit::Install { command, .. } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, |value| add(value, command))
-            }
-            HookEdit::Entries { command, .. } => {
-                SettingsPlan::new(JsonSettings::blank(settings), |value| add(value, command))
-            }
-            HookEdit::Uninstall => {
-                SettingsPlan::undo(JsonSettings::read(settings)?, remove, without_version)
-            }
-        }
+        HOOKS.plan(settings, edit)
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        if !settings.exists() {
-            return Ok(Hooks::default());
-        }
-        let settings = JsonSettings::read(settings)?.value;
-        let hooks = settings["hooks"].as_object();
-        let mut entries = Vec::new();
-        for (event, all) in hooks.into_iter().flatten() {
-            for entry in all.as_array().into_iter().flatten() {
-                let command = entry["bash"].as_str().map(hook_table::bare);
-                if let Some(command) = command.filter(|_| is_ours(entry)) {
-                    entries.push((event.clone(), command.to_owned()));
-                }
-            }
-        }
-        Ok(Hooks {
-            entries,
-            ..Hooks::default()
-        })
+        HOOKS.examine(settings)
     }
 }
 
-fn is_ours(entry: &Value) -> bool {
-    let command = entry["bash"].as_str();
-    command.is_some_and(|command| hook_table::runs_us(command, NAME))
-}
-
-/// Adds a hook to every event, and replaces an older one of ours. Entries of others stay.
-fn add(settings: &mut Value, command: &str) -> Result<()> {
-    remove(settings)?;
-    let object = settings
-        .as_object_mut()
-        .context("the settings are not a JSON object")?;
-    object.entry("version").or_insert_with(|| 1.into());
-    let hooks = object.entry("hooks").or_insert_with(|| json!({}));
-    let hooks = hooks
-        .as_object_mut()
-        .context("`hooks` is not a JSON object")?;
-    for event in EVENTS {
-        let may_hold = HOLDING.contains(event);
-        let (command, timeout) = if may_hold {
-            (hook_table::held(command, HOLD), HOLD)
-        } else {
-            (command.to_owned(), TIMEOUT)
-        };
-        let entry = json!({ "type": "command", "bash": command, "timeoutSec": timeout });
-        let all = hooks.entry(*event).or_insert_with(|| json!([]));
-        let all = all.as_array_mut();
-        all.with_context(|| format!("`hooks.{event}` is not a JSON array"))?
-            .push(entry);
-    }
-    Ok(())
-}
-
-/// Removes the hooks that `add` added, and what is empty without them.
-fn remove(settings: &mut Value) -> Result<()> {
-    let object = settings
-        .as_object_mut()
-        .context("the settings are not a JSON object")?;
-    let Some(hooks) = object.get_mut("hooks") else {
-        return Ok(());
-    };
-    let hooks = hooks
-        .as_object_mut()
-        .context("`hooks` is not a JSON object")?;
-    let before = hooks.len();
-    hooks.retain(|_, all| {
-        let Some(all) = all.as_array_mut() else {
-            return true;
-        };
-        let count = all.len();
-        all.retain(|entry| !is_ours(entry));
-        !all.is_empty() || all.len() == count
-    });
-    if hooks.is_empty() && before > 0 {
-        object.shift_remove("hooks");
-        object.shift_remove("version");
-    }
-    Ok(())
-}
-
-/// Returns the settings without the version, which `add` adds where it is missing.
-fn without_version(settings: &Value) -> Value {
-    let mut settings = settings.clone();
-    if let Some(object) = settings.as_object_mut() {
-        object.shift_remove("version");
-    }
-    settings
+/// Reads an event of an agent of VS Code.
+pub fn of_vscode(payload: &[u8]) -> Result<AgentEvent, ParseError> {
+    fields::event(NAME, payload, IN_VSCODE, kind)
 }
 
 fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
@@ -299,6 +266,7 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
             }
         }
         "SubagentStop" => EventKind::SubagentStop,
+        "PreCompact" => EventKind::Compact,
         "Stop" => EventKind::Stop { background: false },
         "SessionEnd" => EventKind::SessionEnd,
         _ => EventKind::Other,
@@ -308,23 +276,43 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
 fn call(fields: &Fields<'_>) -> ToolCall {
     let tool = fields.text("tool_name").unwrap_or_default();
     let input = fields.nested("tool_input");
-    let effect = match tool.as_str() {
-        "Edit" | "Write" | "edit" | "create" => input
-            .text("path")
-            .or_else(|| input.text("file_path"))
-            .map(|path| Effect::Names(vec![PathBuf::from(path)])),
-        tool if READ_ONLY_TOOLS.contains(&tool) => Some(Effect::Reads),
+    let one = |name: &str| input.text(name).map(|path| vec![PathBuf::from(path)]);
+    let named = match tool.as_str() {
+        "Edit" | "Write" | "edit" | "create" => one("path").or_else(|| one("file_path")),
+        "create_file"
+        | "replace_string_in_file"
+        | "insert_edit_into_file"
+        | "edit_notebook_file" => one("filePath"),
+        "multi_replace_string_in_file" => {
+            let all: Vec<Value> = input.get("replacements").unwrap_or_default();
+            let paths = all.iter().filter_map(|one| one["filePath"].as_str());
+            let mut paths: Vec<PathBuf> = paths.map(PathBuf::from).collect();
+            paths.dedup();
+            Some(paths)
+        }
+        "editFiles" => input.get("files"),
+        "apply_patch" => {
+            let patch: String = input.get("input").unwrap_or_default();
+            Some(patch_headers::paths(&patch))
+        }
         _ => None,
     };
+    let effect = match named.filter(|paths| !paths.is_empty()) {
+        Some(paths) => Effect::Names(paths),
+        None if READ_ONLY_TOOLS.contains(&tool.as_str()) => Effect::Reads,
+        None => Effect::Any {
+            background: input.get("isBackground").unwrap_or(false),
+        },
+    };
     ToolCall {
-        id: None,
+        id: fields.text("tool_use_id"),
         tool,
         input: fields
             .raw("tool_input")
             .unwrap_or_default()
             .as_bytes()
             .to_vec(),
-        effect: effect.unwrap_or(Effect::Any { background: false }),
+        effect,
     }
 }
 

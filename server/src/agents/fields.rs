@@ -49,24 +49,41 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads the event of an agent. `turn`: name of the field with the agent's own id of the turn, if it has one. `kind`: of the
-/// event with this name.
+/// Names of the fields that every payload of an agent has.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    pub session: &'static str,
+    pub event: &'static str,
+    /// The agent's own id of the turn, if it has one.
+    pub turn: Option<&'static str>,
+}
+
+impl Common {
+    /// The names that most agents share.
+    pub const SHARED: Self = Self {
+        session: "session_id",
+        event: "hook_event_name",
+        turn: None,
+    };
+}
+
+/// Reads the event of an agent. `kind`: of the event with this name.
 pub fn event(
     agent: &str,
     payload: &[u8],
-    turn: Option<&str>,
+    common: Common,
     kind: impl FnOnce(&str, &Fields<'_>) -> EventKind,
 ) -> Result<AgentEvent, ParseError> {
     let text = String::from_utf8_lossy(payload);
     let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
     let required = |name| fields.text(name).ok_or(ParseError::Missing(name));
-    let session = required("session_id")?;
-    let name = required("hook_event_name")?;
+    let session = required(common.session)?;
+    let name = required(common.event)?;
     Ok(AgentEvent {
         agent: agent.to_owned(),
         session,
         transcript: fields.text("transcript_path"),
-        prompt_id: turn.and_then(|turn| fields.text(turn)),
+        prompt_id: common.turn.and_then(|turn| fields.text(turn)),
         subagent: fields.text("agent_id"),
         cwd: fields.text("cwd").map(PathBuf::from),
         kind: kind(&name, &fields),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
+use super::fields::{self, Common, Fields};
 use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
@@ -62,7 +62,7 @@ impl Agent for Gemini {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        fields::event(NAME, payload, None, kind)
+        fields::event(NAME, payload, Common::SHARED, kind)
     }
 
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
@@ -88,7 +88,7 @@ impl Agent for Gemini {
         }
         HookOutput {
             stdout: format!("{document}\n").into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 

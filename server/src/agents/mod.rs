@@ -7,7 +7,10 @@ mod claude_code;
 mod cline;
 mod codex;
 mod copilot;
+mod cursor;
+mod devin;
 mod fields;
+mod flat_hooks;
 mod gemini;
 mod gemini_family;
 mod hook_table;
@@ -32,6 +35,8 @@ pub static AGENTS: &[&dyn Agent] = &[
     &gemini::Gemini,
     &qwen::Qwen,
     &cline::Cline,
+    &cursor::Cursor,
+    &devin::Devin,
 ];
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
@@ -77,6 +82,28 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/found/payload");
         for file in std::fs::read_dir(folder).unwrap() {
             super::exercise(&std::fs::read(file.unwrap().path()).unwrap());
+        }
+    }
+
+    /// VS Code runs the hooks of Claude Code with payloads of its own: the events are Copilot's, whoever is asked.
+    #[test]
+    fn events_of_vscode_are_copilots() {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/agents/payloads/copilot"
+        );
+        for name in ["copilot", "claude-code"] {
+            let file =
+                Path::new(folder).join("vscode-PreToolUse-multi_replace_string_in_file.json");
+            let event = agent(name).unwrap().parse(&std::fs::read(file).unwrap());
+            let event = event.unwrap();
+            assert_eq!(event.agent, "copilot");
+            let EventKind::Before(call) = event.kind else {
+                panic!("{:?}", event.kind)
+            };
+            assert_eq!(call.id.as_deref(), Some("tool-1"));
+            let path = "/home/dev/project/src/main.rs";
+            assert_eq!(call.effect, Effect::Names(vec![path.into()]));
         }
     }
 
@@ -126,21 +153,31 @@ mod tests {
             input: Some(serde_json::json!({ "command": "make" })),
             ..Answer::default()
         };
-        for (name, takes_input) in [("codex", true), ("gemini", true), ("qwen", false)] {
+        for (name, event, takes_input) in [
+            ("claude-code", "PreToolUse", true),
+            ("codex", "PreToolUse", true),
+            ("opencode", "tool.execute.before", true),
+            ("copilot", "PreToolUse", true),
+            ("gemini", "BeforeTool", true),
+            ("qwen", "PreToolUse", false),
+            ("cline", "PreToolUse", true),
+            ("cursor", "preToolUse", true),
+            ("devin", "pre_run_command", false),
+        ] {
             let agent = agent(name).unwrap();
-            let event = if name == "gemini" {
-                "BeforeTool"
-            } else {
-                "PreToolUse"
-            };
-            let payload = serde_json::json!({ "session_id": "s", "hook_event_name": event, "tool_name": "x" });
+            let payload = serde_json::json!({
+                "session_id": "s", "hook_event_name": event, "tool_name": "x", "conversation_id": "s",
+                "agent_action_name": event, "trajectory_id": "s", "hookName": event, "taskId": "s",
+            });
             let event = agent.parse(payload.to_string().as_bytes()).unwrap();
             let output = agent.answer(&event, &denied).unwrap();
-            let text = String::from_utf8(output.stdout).unwrap();
-            assert!(
-                text.contains("not this file") && text.contains("\"deny\""),
-                "{text}"
-            );
+            let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert!(text.contains("not this file"), "{text}");
+            let is_refused = output.exit_status == 2;
+            let is_denied = ["\"deny\"", "\"cancel\":true"]
+                .iter()
+                .any(|word| text.contains(word));
+            assert!(is_refused != is_denied, "{name}: {text}");
             assert!(!text.contains("allow"), "{text}");
             let answered = agent.answer(&event, &changed);
             assert_eq!(answered.is_ok(), takes_input, "{name}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
+use super::fields::{self, Common, Fields};
 use super::machine::{home, on_path};
 use super::settings_plan::{OwnFile, SettingsPlan};
 use super::{patch_headers, program};
@@ -52,6 +52,11 @@ const READ_ONLY_TOOLS: &[&str] = &[
 /// Tool that edits files by a patch.
 const PATCH: &str = "apply_patch";
 
+const COMMON: Common = Common {
+    turn: Some("message_id"),
+    ..Common::SHARED
+};
+
 /// Parts of an answer that the plugin takes, by event.
 const TAKEN: &[(&str, &[AnswerPart])] = &[
     (
@@ -91,7 +96,7 @@ impl Agent for OpenCode {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        fields::event(NAME, payload, Some("message_id"), kind)
+        fields::event(NAME, payload, COMMON, kind)
     }
 
     fn waits(&self, event: &AgentEvent) -> bool {
@@ -114,7 +119,7 @@ impl Agent for OpenCode {
         }
         HookOutput {
             stdout: format!("{document}\n").into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 

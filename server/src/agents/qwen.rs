@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
+use super::fields::{self, Common, Fields};
 use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
@@ -45,6 +45,11 @@ const TABLE: HookTable = HookTable {
     blocks: false,
 };
 
+const COMMON: Common = Common {
+    turn: Some("prompt_id"),
+    ..Common::SHARED
+};
+
 /// Parts of an answer that it takes, by event. A changed input is documented, and not applied.
 const TAKEN: &[(&str, &[AnswerPart])] = &[
     ("PreToolUse", &[AnswerPart::Deny]),
@@ -64,7 +69,7 @@ impl Agent for Qwen {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        let mut event = fields::event(NAME, payload, Some("prompt_id"), kind)?;
+        let mut event = fields::event(NAME, payload, COMMON, kind)?;
         if let (
             "UserPromptSubmit",
             EventKind::Prompt {
@@ -91,7 +96,7 @@ impl Agent for Qwen {
         let document = json!({ "hookSpecificOutput": specific });
         HookOutput {
             stdout: format!("{document}\n").into_bytes(),
-            exit_status: 0,
+            ..HookOutput::default()
         }
     }
 

@@ -263,6 +263,9 @@ fn send(output: &HookOutput) -> ExitCode {
             .write_all(&output.stdout)
             .and_then(|()| stdout.flush());
     }
+    if !output.stderr.is_empty() {
+        let _ = std::io::stderr().write_all(&output.stderr);
+    }
     output.exit_code()
 }
 

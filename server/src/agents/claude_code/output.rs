@@ -50,7 +50,7 @@ pub fn encode(event: &AgentEvent, answer: &Answer) -> HookOutput {
     }
     HookOutput {
         stdout: format!("{document}\n").into_bytes(),
-        exit_status: 0,
+        ..HookOutput::default()
     }
 }
 

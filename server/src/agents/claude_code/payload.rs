@@ -9,7 +9,8 @@ use backstitch_core::capture::{
 use serde_json::value::RawValue;
 
 use crate::agents::adapter::ParseError;
-use crate::agents::fields::{self, Fields};
+use crate::agents::copilot;
+use crate::agents::fields::{self, Common, Fields};
 
 pub const NAME: &str = "claude-code";
 
@@ -54,8 +55,16 @@ const SYNTHETIC_PREFIXES: &[&str] = &[
     "<bash-stderr>",
 ];
 
+const COMMON: Common = Common {
+    turn: Some("prompt_id"),
+    ..Common::SHARED
+};
+
 pub fn parse(bytes: &[u8]) -> Result<AgentEvent, ParseError> {
-    fields::event(NAME, bytes, Some("prompt_id"), kind)
+    fields::event(NAME, bytes, COMMON, kind).or_else(|error| {
+        // VS Code runs the hooks of Claude Code, too, for an agent of its own
+        copilot::of_vscode(bytes).map_err(|_| error)
+    })
 }
 
 fn kind(name: &str, fields: &Fields) -> EventKind {
