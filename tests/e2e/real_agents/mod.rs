@@ -72,6 +72,38 @@ const ALL: [Real; 6] = [
     },
 ];
 
+fn real(name: &str) -> &'static Real {
+    let found = ALL.iter().find(|agent| agent.name == name);
+    found.expect("a row")
+}
+
+/// The tests of each agent.
+mod each {
+    macro_rules! each {
+        ($($agent:ident),*) => {
+            $(mod $agent {
+                use super::super as all;
+
+                #[test]
+                fn three_turns() {
+                    all::three_turns_are_recorded_and_rewound(all::real(stringify!($agent)));
+                }
+
+                #[test]
+                fn held_calls() {
+                    all::calls_are_held(all::real(stringify!($agent)));
+                }
+
+                #[test]
+                fn guarded() {
+                    all::agents_do_not_decide_on_their_own_calls(all::real(stringify!($agent)));
+                }
+            })*
+        };
+    }
+    each!(codex, copilot, gemini, opencode, qwen, cline);
+}
+
 /// Directory of the installed agents.
 fn agents(test: &str, name: &str) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -81,7 +113,7 @@ fn agents(test: &str, name: &str) -> Option<PathBuf> {
         return Some(folder);
     }
     let reason = format!("{name} is not installed (tests/agents/install.sh)");
-    skip(&format!("real_agents::{test}"), &reason);
+    skip(&format!("real_agents::{test} with {name}"), &reason);
     None
 }
 
@@ -190,45 +222,42 @@ fn told(world: &World) -> Vec<(String, String)> {
 
 /// Three turns with an edit of the user in between: each turn, step and name is right, blame tells the user's lines from the
 /// agent's, and a rewind takes the turn out and keeps the user's edit.
-#[test]
-fn three_turns_are_recorded_and_rewound() {
-    for agent in &ALL {
-        let test = "three_turns_are_recorded_and_rewound";
-        let Some(session) = Session::new(test, agent) else {
-            return;
-        };
-        let world = &session.world;
-        session.play(None, Some("[ $TURN = 3 ] && echo mine >> notes.txt; true"));
-        let text = |text: &str| text.to_owned();
-        let expected = [
-            (text("change one to two"), text(agent.name)),
-            (text(agent.edit), text("src/main.rs")),
-            (
-                text("add added.rs and change two to three"),
-                text(agent.name),
-            ),
-            (text(agent.write), text("src/added.rs")),
-            (text(agent.shell), text("src/main.rs")),
-            (text("delete old.rs"), text(agent.name)),
-        ];
-        let told = told(world);
-        assert_eq!(told[..6], expected, "{}", agent.name);
-        assert_eq!(told[6].1, "src/old.rs", "{}: {told:?}", agent.name);
-        let blame = world.json(["blame", "notes.txt"]);
-        assert_eq!(blame["lines"][1]["by"], "user", "{blame:#}");
-        let blame = world.json(["blame", "src/main.rs"]);
-        assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
-        world.ok(["rewind", "t2", "--yes"]);
-        assert_eq!(world.read("src/main.rs"), ONE.replace("one", "two"));
-        assert!(!world.exists("src/added.rs") && world.exists("src/old.rs"));
-        assert_eq!(
-            world.read("notes.txt"),
-            "first note\nmine\n",
-            "{}",
-            agent.name
-        );
-        world.ok(["verify"]);
-    }
+fn three_turns_are_recorded_and_rewound(agent: &Real) {
+    let test = "three_turns_are_recorded_and_rewound";
+    let Some(session) = Session::new(test, agent) else {
+        return;
+    };
+    let world = &session.world;
+    session.play(None, Some("[ $TURN = 3 ] && echo mine >> notes.txt; true"));
+    let text = |text: &str| text.to_owned();
+    let expected = [
+        (text("change one to two"), text(agent.name)),
+        (text(agent.edit), text("src/main.rs")),
+        (
+            text("add added.rs and change two to three"),
+            text(agent.name),
+        ),
+        (text(agent.write), text("src/added.rs")),
+        (text(agent.shell), text("src/main.rs")),
+        (text("delete old.rs"), text(agent.name)),
+    ];
+    let told = told(world);
+    assert_eq!(told[..6], expected, "{}", agent.name);
+    assert_eq!(told[6].1, "src/old.rs", "{}: {told:?}", agent.name);
+    let blame = world.json(["blame", "notes.txt"]);
+    assert_eq!(blame["lines"][1]["by"], "user", "{blame:#}");
+    let blame = world.json(["blame", "src/main.rs"]);
+    assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
+    world.ok(["rewind", "t2", "--yes"]);
+    assert_eq!(world.read("src/main.rs"), ONE.replace("one", "two"));
+    assert!(!world.exists("src/added.rs") && world.exists("src/old.rs"));
+    assert_eq!(
+        world.read("notes.txt"),
+        "first note\nmine\n",
+        "{}",
+        agent.name
+    );
+    world.ok(["verify"]);
 }
 
 fn shell(agent: &Real, command: &str) -> Value {
@@ -248,63 +277,60 @@ fn shell(agent: &Real, command: &str) -> Value {
 
 /// A held call of each is denied, with the reason in its model's next request; one is changed where the agent takes that, and
 /// refused by name where it does not.
-#[test]
-fn calls_are_held() {
-    for agent in &ALL {
-        let Some(session) = Session::new("calls_are_held", agent) else {
-            return;
-        };
-        let world = &session.world;
-        world.ok(["breakpoint", "add", "command", "theirs"]);
-        let part = shell(agent, "echo theirs > out.txt");
-        let report = thread::scope(|scope| {
-            let mut watcher = Watcher::start(world);
-            let playing = scope.spawn(|| session.play_part(part.clone(), None));
-            watcher.until("held");
-            assert!(!world.exists("out.txt"));
-            world.ok(["deny", "-m", "leave this file alone"]);
-            playing.join().expect("it ends")
-        });
-        assert!(!world.exists("out.txt"), "{}", agent.name);
-        // a denial ends the run of Cline, so that its model is not asked again
-        let (log, text) = match agent.name {
-            "cline" => ("stdout", "run_aborted"),
-            _ => ("requests.jsonl", "leave this file alone"),
-        };
-        let log = report["logs"][log].as_str().expect("a log");
-        let told = fs::read_to_string(log).expect("a log");
-        assert!(told.contains(text), "{}: {told}", agent.name);
+fn calls_are_held(agent: &Real) {
+    let Some(session) = Session::new("calls_are_held", agent) else {
+        return;
+    };
+    let world = &session.world;
+    world.ok(["breakpoint", "add", "command", "theirs"]);
+    let part = shell(agent, "echo theirs > out.txt");
+    let report = thread::scope(|scope| {
+        let mut watcher = Watcher::start(world);
+        let playing = scope.spawn(|| session.play_part(part.clone(), None));
+        watcher.until("held");
+        assert!(!world.exists("out.txt"));
+        world.ok(["deny", "-m", "leave this file alone"]);
+        playing.join().expect("it ends")
+    });
+    assert!(!world.exists("out.txt"), "{}", agent.name);
+    // a denial ends the run of Cline, so that its model is not asked again
+    let (log, text) = match agent.name {
+        "cline" => ("stdout", "run_aborted"),
+        _ => ("requests.jsonl", "leave this file alone"),
+    };
+    let log = report["logs"][log].as_str().expect("a log");
+    let told = fs::read_to_string(log).expect("a log");
+    assert!(told.contains(text), "{}: {told}", agent.name);
 
-        thread::scope(|scope| {
-            let mut watcher = Watcher::start(world);
-            let playing = scope.spawn(|| session.play(Some(part), None));
-            let pause = watcher.until("held");
-            let held = world.json(["inspect"])["pause"].clone();
-            let mut input = held["input"].clone();
-            if agent.name == "cline" {
-                input["commands"] = json!(["echo mine > out.txt"]);
-            } else {
-                input["command"] = json!("echo mine > out.txt");
-            }
-            world.write("../input.json", input.to_string());
-            let changed = world.run(["resume", "--input", "../input.json"]);
-            if agent.takes_input {
-                changed.expect_code(0);
-            } else {
-                let changed = changed.expect_code(1);
-                assert!(changed.stderr.contains("qwen"), "{changed}");
-                assert!(!pause["can"].to_string().contains("change"), "{pause:#}");
-                world.ok(["resume"]);
-            }
-            playing.join().expect("it ends");
-        });
-        let text = if agent.takes_input {
-            "mine\n"
+    thread::scope(|scope| {
+        let mut watcher = Watcher::start(world);
+        let playing = scope.spawn(|| session.play(Some(part), None));
+        let pause = watcher.until("held");
+        let held = world.json(["inspect"])["pause"].clone();
+        let mut input = held["input"].clone();
+        if agent.name == "cline" {
+            input["commands"] = json!(["echo mine > out.txt"]);
         } else {
-            "theirs\n"
-        };
-        assert_eq!(world.read("out.txt"), text, "{}", agent.name);
-    }
+            input["command"] = json!("echo mine > out.txt");
+        }
+        world.write("../input.json", input.to_string());
+        let changed = world.run(["resume", "--input", "../input.json"]);
+        if agent.takes_input {
+            changed.expect_code(0);
+        } else {
+            let changed = changed.expect_code(1);
+            assert!(changed.stderr.contains("qwen"), "{changed}");
+            assert!(!pause["can"].to_string().contains("change"), "{pause:#}");
+            world.ok(["resume"]);
+        }
+        playing.join().expect("it ends");
+    });
+    let text = if agent.takes_input {
+        "mine\n"
+    } else {
+        "theirs\n"
+    };
+    assert_eq!(world.read("out.txt"), text, "{}", agent.name);
 }
 
 /// Without trust Codex skips the hooks without a word: setup and doctor say so, nothing is trusted unasked, and what the user
@@ -399,6 +425,8 @@ fn setup_is_undone_byte_for_byte() {
         ("copilot", ".copilot/hooks/backstitch.json"),
         ("gemini", ".gemini/settings.json"),
         ("qwen", ".qwen/settings.json"),
+        ("cursor", ".cursor/hooks.json"),
+        ("devin", ".codeium/windsurf/hooks.json"),
     ];
     for (agent, place) in places {
         let world = World::committed(&[("a.txt", "a\n")]);
@@ -430,51 +458,94 @@ fn setup_is_undone_byte_for_byte() {
     }
 }
 
-/// No agent frees itself by accident: deciding commands are refused in its own shell, and those that only look are not.
+/// The files that are Backstitch's own: written, brought up to date, removed; a file of the user with the same name stays.
 #[test]
-fn agents_do_not_decide_on_their_own_calls() {
-    for agent in &ALL {
-        let test = "agents_do_not_decide_on_their_own_calls";
-        let Some(session) = Session::new(test, agent) else {
-            return;
+fn setup_keeps_its_own_files() {
+    for agent in ["opencode", "cline"] {
+        let world = World::committed(&[("a.txt", "a\n")]);
+        let config = world.env().into_iter();
+        let mut config = config.filter(|(name, _)| *name == "XDG_CONFIG_HOME");
+        let config = PathBuf::from(config.next().expect("a folder").1);
+        let path = match agent {
+            "opencode" => config.join("opencode/plugins/backstitch.js"),
+            _ => world.home.join(".cline/hooks/PreToolUse.bash"),
         };
-        let world = &session.world;
-        world.ok(["breakpoint", "add", "command", "nowhere"]);
-        let program = crate::support::binary::path().display();
-        let tries = [
-            "breakpoint clear",
-            "resume",
-            "rewind t1 --yes",
-            "gc",
-            "clear --yes",
-        ];
-        let mut lines: Vec<String> = tries
-            .map(|command| format!("{program} {command} >> out.log 2>&1"))
-            .into();
-        lines.push(format!(
-            "{program} log > look.log 2>&1; echo \"status $?\" >> look.log"
-        ));
-        let report = session.play(Some(shell(agent, &lines.join("; "))), None);
-        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
-        let asked = fs::read_to_string(log).expect("the model's log");
-        let last = asked.lines().last().unwrap_or_default();
-        let told: Value = serde_json::from_str(last).expect("JSON");
-        let end = told["body"]["messages"]
-            .as_array()
-            .and_then(|all| all.last());
-        let end = end.map(Value::to_string).unwrap_or_default();
-        assert!(world.exists("out.log"), "{}: {end}", agent.name);
-        let said = world.read("out.log");
-        let refused = said.matches("may not decide on its own calls").count();
-        assert_eq!(refused, tries.len(), "{}: {said}", agent.name);
+        let printed = world.ok(["setup", agent, "--print"]);
+        assert!(!path.exists(), "{agent}");
+        world.ok(["setup", agent]);
+        let once = fs::read_to_string(&path).expect("written");
+        assert!(printed.stdout.contains(once.trim_end()), "{printed}");
+        let again = world.ok(["setup", agent]);
+        assert!(again.stdout.contains("already set up"), "{again}");
+        let examined = world.run(["doctor"]);
+        let fires = format!("{agent}: its hook in");
+        assert!(examined.stdout.contains(&fires), "{examined}");
+
+        fs::write(&path, format!("{once}\n// older\n")).expect("written");
+        let examined = world.run(["doctor"]);
         assert!(
-            world.read("look.log").contains("status 0"),
-            "{}",
-            agent.name
+            examined.stdout.contains("another version of Backstitch"),
+            "{examined}"
         );
-        let left = world.json(["breakpoint", "list"]);
-        assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(1));
+        world.ok(["setup", agent]);
+        assert_eq!(fs::read_to_string(&path).expect("there"), once);
+
+        world.ok(["setup", agent, "--uninstall"]);
+        assert!(!path.exists(), "{agent}");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(&path, "theirs\n").expect("written");
+        let refused = world.run(["setup", agent]).expect_code(1);
+        assert!(
+            refused.stderr.contains("not a file of Backstitch"),
+            "{refused}"
+        );
+        world.ok(["setup", agent, "--uninstall"]);
+        assert_eq!(fs::read_to_string(&path).expect("there"), "theirs\n");
     }
+}
+
+/// No agent frees itself by accident: deciding commands are refused in its own shell, and those that only look are not.
+fn agents_do_not_decide_on_their_own_calls(agent: &Real) {
+    let test = "agents_do_not_decide_on_their_own_calls";
+    let Some(session) = Session::new(test, agent) else {
+        return;
+    };
+    let world = &session.world;
+    world.ok(["breakpoint", "add", "command", "nowhere"]);
+    let program = crate::support::binary::path().display();
+    let tries = [
+        "breakpoint clear",
+        "resume",
+        "rewind t1 --yes",
+        "gc",
+        "clear --yes",
+    ];
+    let mut lines: Vec<String> = tries
+        .map(|command| format!("{program} {command} >> out.log 2>&1"))
+        .into();
+    lines.push(format!(
+        "{program} log > look.log 2>&1; echo \"status $?\" >> look.log"
+    ));
+    let report = session.play(Some(shell(agent, &lines.join("; "))), None);
+    let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
+    let asked = fs::read_to_string(log).expect("the model's log");
+    let last = asked.lines().last().unwrap_or_default();
+    let told: Value = serde_json::from_str(last).expect("JSON");
+    let end = told["body"]["messages"]
+        .as_array()
+        .and_then(|all| all.last());
+    let end = end.map(Value::to_string).unwrap_or_default();
+    assert!(world.exists("out.log"), "{}: {end}", agent.name);
+    let said = world.read("out.log");
+    let refused = said.matches("may not decide on its own calls").count();
+    assert_eq!(refused, tries.len(), "{}: {said}", agent.name);
+    assert!(
+        world.read("look.log").contains("status 0"),
+        "{}",
+        agent.name
+    );
+    let left = world.json(["breakpoint", "list"]);
+    assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(1));
 }
 
 /// Two different agents in one workspace: each line is the one's who wrote it, and a rewind of one leaves the other's work.

@@ -5,14 +5,13 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{ALL, Real, Session};
+use super::{Real, Session, real};
 use crate::control::Watcher;
 use crate::control::real_agent::{is_idle, kill_hook};
 use crate::support::World;
 
 fn opencode() -> &'static Real {
-    let found = ALL.iter().find(|agent| agent.name == "opencode");
-    found.expect("a row")
+    real("opencode")
 }
 
 fn bash(command: &str) -> Value {
