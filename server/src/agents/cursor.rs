@@ -99,6 +99,11 @@ impl Agent for Cursor {
         Ok(event)
     }
 
+    fn waits(&self, event: &AgentEvent) -> bool {
+        // it has gone on when a hook after a call answers
+        event.name == "preToolUse"
+    }
+
     fn encode(&self, _: &AgentEvent, answer: &Answer) -> HookOutput {
         let mut document = json!({});
         if let Some(ToolDecision::Deny(reason)) = &answer.decision {

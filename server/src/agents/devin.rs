@@ -81,6 +81,10 @@ impl Agent for Devin {
         Ok(event)
     }
 
+    fn waits(&self, event: &AgentEvent) -> bool {
+        event.name.starts_with("pre_")
+    }
+
     fn encode(&self, _: &AgentEvent, answer: &Answer) -> HookOutput {
         let Some(ToolDecision::Deny(reason)) = &answer.decision else {
             return HookOutput::default();
