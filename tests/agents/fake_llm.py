@@ -14,7 +14,7 @@ Script: a JSON object. The part used is the one named by --agent, else the objec
     {"steps": [STEP, …], "if": [{"contains": TEXT, "steps": [STEP, …]}, …]}
                                      "if" goes with "turns" too: a conversation whose first user text contains TEXT
                                      (a subagent's, say) plays those steps
-STEP: {"text": TEXT} | {"tool": NAME, "args": {…}} | {"tool": NAME, "freeform": TEXT} | {"calls": [{"tool": NAME, "args": {…}}, …]}: several calls in one
+STEP: {"text": TEXT} | {"tool": NAME, "args": {…}} (of responses also "namespace": NAME) | {"tool": NAME, "freeform": TEXT} | {"calls": [{"tool": NAME, "args": {…}}, …]}: several calls in one
 message, which the agent may run side by side.
 "{{NAME}}" anywhere in the script becomes VALUE of --set NAME=VALUE.
 
@@ -158,6 +158,9 @@ def responses(http, body, script):
             history.append(("assistant", ""))
         elif item.get("role") == "user":
             history.append(("user", text_of(item.get("content"))))
+        elif kind == "agent_message" and "NEW_TASK" in str(item["content"]):
+            # a subagent's task; answers of agents are no prompts
+            history.append(("user", " ".join(part.get("encrypted_content") or "" for part in item["content"])))
     place, step = script.next(history) if tools else (None, {"text": "ok"})
 
     answer_id = f"resp_{time.time_ns():x}"
@@ -168,6 +171,8 @@ def responses(http, body, script):
             item = {"type": "custom_tool_call", "id": f"ctc_{cid}", **item, "input": step["freeform"]}
         else:
             item = {"type": "function_call", "id": f"fc_{cid}", **item, "arguments": json.dumps(step["args"])}
+            if "namespace" in step:
+                item["namespace"] = step["namespace"]
     else:
         item = {"type": "message", "id": f"msg_{answer_id}", "role": "assistant", "status": "completed",
                 "content": [{"type": "output_text", "text": step["text"], "annotations": []}]}

@@ -192,7 +192,7 @@ test('a second window follows', async ({ world, code }) => {
   await type(first, 'before = step + 1');
   await expect(one.repl.locator('pre.input')).toHaveText(['before = step + 1']);
 
-  // what was entered before it came is there, too
+  // inputs from before it came are there, too
   const other = await enter(second);
   const session = world.json('repl', 'list').sessions[0].id;
   await second.run('Backstitch: List REPL Sessions');

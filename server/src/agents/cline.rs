@@ -61,7 +61,7 @@ const READ_ONLY_TOOLS: &[&str] = &[
     "skills",
     "ask_question",
     "submit_and_exit",
-    // of the editor's extension
+    // tools of the extension
     "read_file",
     "list_files",
     "search_files",

@@ -30,7 +30,15 @@ const READ_ONLY_TOOLS: &[&str] = &[
     "request_user_input",
     "list_mcp_resources",
     "read_mcp_resource",
+    // a subagent's calls are reported one by one
+    "spawn_agent",
+    "send_input",
+    "wait",
+    "close_agent",
+    "resume_agent",
 ];
+/// Beginning of the names of tools for subagents, which write no file themselves either.
+const OF_SUBAGENTS: &str = "collaboration";
 /// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model is told that its script still
 /// runs, and the call is lost if it ends the turn then.
 const IN_SCRIPT: &str = "exec-";
@@ -48,6 +56,7 @@ const TABLE: HookTable = HookTable {
         "UserPromptSubmit",
         "PreToolUse",
         "PostToolUse",
+        "SubagentStart",
         "SubagentStop",
         "Stop",
         "PreCompact",
@@ -131,7 +140,7 @@ impl Agent for Codex {
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        let is_other = tool == PATCH || READ_ONLY_TOOLS.contains(&tool);
+        let is_other = tool == PATCH || is_reader(tool);
         let text = input.get("command").filter(|_| !is_other)?;
         text.as_str().map(str::to_owned)
     }
@@ -245,12 +254,21 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
                 failed: exit.is_some_and(|exit| exit != 0),
             }
         }
+        // a subagent's turn has an id of its own, and is part of the turn that began it
+        "SubagentStart" => EventKind::Prompt {
+            text: String::new(),
+            synthetic: true,
+        },
         "SubagentStop" => EventKind::SubagentStop,
         "Stop" | "Interrupt" => EventKind::Stop { background: false },
         "SessionEnd" => EventKind::SessionEnd,
         "PreCompact" => EventKind::Compact,
         _ => EventKind::Other,
     }
+}
+
+fn is_reader(tool: &str) -> bool {
+    READ_ONLY_TOOLS.contains(&tool) || tool.starts_with(OF_SUBAGENTS)
 }
 
 fn call(fields: &Fields<'_>) -> ToolCall {
@@ -266,7 +284,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
                 Effect::Names(paths)
             }
         }
-        tool if READ_ONLY_TOOLS.contains(&tool) => Effect::Reads,
+        tool if is_reader(tool) => Effect::Reads,
         _ => Effect::Any { background: false },
     };
     ToolCall {

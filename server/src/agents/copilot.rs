@@ -54,7 +54,9 @@ const READ_ONLY_TOOLS: &[&str] = &[
     "WebFetch",
     "WebSearch",
     "TodoWrite",
+    // a subagent's calls are reported one by one
     "Task",
+    "Agent",
     "view",
     "glob",
     "grep",
@@ -108,8 +110,12 @@ impl Agent for Copilot {
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        fields::event(NAME, payload, Common::SHARED, kind)
-            .or_else(|error| of_vscode(payload).map_err(|_| error))
+        let mut event = fields::event(NAME, payload, Common::SHARED, kind)
+            .or_else(|error| of_vscode(payload).map_err(|_| error))?;
+        if event.subagent.is_some() {
+            of_subagent(&mut event, payload);
+        }
+        Ok(event)
     }
 
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
@@ -223,6 +229,23 @@ impl Agent for Copilot {
     fn examine(&self, settings: &Path) -> Result<Hooks> {
         HOOKS.examine(settings)
     }
+}
+
+/// A subagent's events have a session of their own, which belongs to that of its parent: it is a thread there, and neither its
+/// task nor its end is one of a turn.
+fn of_subagent(event: &mut AgentEvent, payload: &[u8]) {
+    let text = String::from_utf8_lossy(payload);
+    let fields = Fields::read(&text).unwrap_or_default();
+    if let Some(parent) = fields.text("parent_agent_id") {
+        event.session = parent;
+    }
+    event.kind = match std::mem::replace(&mut event.kind, EventKind::Other) {
+        EventKind::Prompt { .. } | EventKind::SessionStart { .. } | EventKind::SessionEnd => {
+            EventKind::Other
+        }
+        EventKind::Stop { .. } => EventKind::SubagentStop,
+        other => other,
+    };
 }
 
 /// Reads an event of an agent of VS Code.

@@ -32,6 +32,12 @@ pub const READ_ONLY_TOOLS: &[&str] = &[
     // a subagent's calls are reported one by one
     "task",
     "agent",
+    "invoke_agent",
+    "complete_task",
+    "update_topic",
+    "list_background_processes",
+    "read_background_output",
+    "list_agents",
 ];
 
 /// Name of the shell.

@@ -9,10 +9,10 @@ use crate::settings_file::{JsonSettings, SettingsFile};
 
 /// Planned edit of an agent's settings.
 #[derive(Clone, Debug)]
-pub struct SettingsPlan(Edit);
+pub struct SettingsPlan(PlannedEdit);
 
 #[derive(Clone, Debug)]
-enum Edit {
+enum PlannedEdit {
     /// Edit of a file in JSON that others write, too.
     Json {
         settings: JsonSettings,
@@ -105,7 +105,7 @@ impl SettingsPlan {
         let mut value = settings.value.clone();
         edit(&mut value)
             .with_context(|| format!("{} was not changed", settings.file.path.display()))?;
-        Ok(Self(Edit::Json {
+        Ok(Self(PlannedEdit::Json {
             settings,
             value,
             meaning,
@@ -114,7 +114,7 @@ impl SettingsPlan {
 
     /// Plans files of our own at or below a path.
     pub fn own(place: &Path, files: Vec<OwnFile>) -> Self {
-        Self(Edit::Own {
+        Self(PlannedEdit::Own {
             place: place.to_owned(),
             files,
         })
@@ -123,18 +123,18 @@ impl SettingsPlan {
     /// Returns the path of the settings, with symbolic links of a file resolved.
     pub fn path(&self) -> &Path {
         match &self.0 {
-            Edit::Json { settings, .. } => &settings.file.path,
-            Edit::Own { place, .. } => place,
+            PlannedEdit::Json { settings, .. } => &settings.file.path,
+            PlannedEdit::Own { place, .. } => place,
         }
     }
 
     /// Returns the whole new file. Several files are set apart by lines with their paths.
     pub fn text(&self) -> String {
         match &self.0 {
-            Edit::Json {
+            PlannedEdit::Json {
                 settings, value, ..
             } => settings.text_of(value),
-            Edit::Own { files, .. } => {
+            PlannedEdit::Own { files, .. } => {
                 let told = files.iter().filter_map(|file| {
                     let text = file.wanted.as_deref()?;
                     Some(match files.len() {
@@ -150,27 +150,29 @@ impl SettingsPlan {
     /// True if a file would change.
     pub fn is_change(&self) -> bool {
         match &self.0 {
-            Edit::Json {
+            PlannedEdit::Json {
                 settings, value, ..
             } => *value != settings.value,
-            Edit::Own { files, .. } => files.iter().any(|file| file.wanted != file.file.text),
+            PlannedEdit::Own { files, .. } => {
+                files.iter().any(|file| file.wanted != file.file.text)
+            }
         }
     }
 
     /// Writes the files. Returns the backup if this call created one.
     pub fn carry_out(&self) -> Result<Option<PathBuf>> {
         match &self.0 {
-            Edit::Json {
+            PlannedEdit::Json {
                 settings,
                 value,
                 meaning: None,
             } => settings.write(value),
-            Edit::Json {
+            PlannedEdit::Json {
                 settings,
                 value,
                 meaning: Some(meaning),
             } => settings.restore(value, meaning).map(|()| None),
-            Edit::Own { files, .. } => {
+            PlannedEdit::Own { files, .. } => {
                 for file in files {
                     file.carry_out()?;
                 }

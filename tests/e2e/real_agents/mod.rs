@@ -95,6 +95,11 @@ mod each {
                 }
 
                 #[test]
+                fn subagent() {
+                    all::a_subagent_belongs_to_its_turn(all::real(stringify!($agent)));
+                }
+
+                #[test]
                 fn guarded() {
                     all::agents_do_not_decide_on_their_own_calls(all::real(stringify!($agent)));
                 }
@@ -260,6 +265,56 @@ fn three_turns_are_recorded_and_rewound(agent: &Real) {
     world.ok(["verify"]);
 }
 
+/// Rows of the history. `of`: a table, with conditions.
+fn count(world: &World, of: &str) -> i64 {
+    let store = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
+    let sql = format!("SELECT COUNT(*) FROM {of}");
+    store
+        .query_row(&sql, [], |row| row.get(0))
+        .expect("a count")
+}
+
+/// A subagent's edit is a step of the turn that began it, certainly; its task is no prompt, and its session none of its own.
+fn a_subagent_belongs_to_its_turn(agent: &Real) {
+    let test = "a_subagent_belongs_to_its_turn";
+    let Some(session) = Session::new(test, agent) else {
+        return;
+    };
+    let world = &session.world;
+    let config = world.home.join(".codex/config.toml");
+    if agent.name == "codex" {
+        let before = fs::read_to_string(&config).unwrap_or_default();
+        let with = format!("{before}\n[features]\nmulti_agent_v2 = true\n");
+        fs::write(&config, with).expect("written");
+    }
+    let name = agent.name;
+    session.play_script("subagent");
+    let log = world.json(["log", "--all"]);
+    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let kinds: Vec<_> = all
+        .map(|one| (one["kind"].clone(), one["turn"].clone()))
+        .collect();
+    let (turn, step) = ((json!("turn"), json!("t1")), (json!("step"), json!("t1")));
+    assert!(
+        kinds.contains(&turn) && kinds.contains(&step),
+        "{name}: {log:#}"
+    );
+    let turns = kinds.iter().filter(|(kind, _)| kind == "turn").count();
+    assert_eq!((turns, count(world, "session")), (1, 1), "{name}: {log:#}");
+    // Gemini does not tell its threads apart
+    let edit = format!("call WHERE tool = '{}' AND subagent <> ''", agent.edit);
+    assert_eq!(count(world, &edit), i64::from(name != "gemini"), "{name}");
+    let blame = world.json(["blame", "src/main.rs"]);
+    let line = &blame["lines"][1];
+    assert_eq!(
+        (&line["by"], &line["turn"]),
+        (&json!("agent"), &json!("t1")),
+        "{name}: {blame:#}"
+    );
+    world.ok(["rewind", "t1", "--yes"]);
+    assert!(world.read("src/main.rs").contains("\"one\""), "{name}");
+}
+
 fn shell(agent: &Real, command: &str) -> Value {
     let args = match agent.name {
         "codex" => json!({"cmd": command}),
@@ -360,12 +415,12 @@ fn codex_is_trusted_when_its_user_says_so() {
     assert!(again.stderr.contains("skips the hooks"), "{again}");
     let examined = run(&["doctor"]);
     assert!(
-        examined.stdout.contains("codex: it skips 8 hooks"),
+        examined.stdout.contains("codex: it skips 9 hooks"),
         "{examined}"
     );
     let trusted = run(&["setup", "codex", "--trust"]).expect_code(0);
     assert!(
-        trusted.stdout.contains("codex trusts 8 hooks."),
+        trusted.stdout.contains("codex trusts 9 hooks."),
         "{trusted}"
     );
     let examined = run(&["doctor"]);

@@ -5,7 +5,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Real, Session, real};
+use super::{Real, Session, count, real};
 use crate::control::Watcher;
 use crate::control::real_agent::{is_idle, kill_hook};
 use crate::support::World;
@@ -33,42 +33,6 @@ fn run(session: &Session, part: Value, person: impl FnOnce(&World, &mut Watcher)
         person(&session.world, &mut watcher);
         playing.join().expect("it ends")
     })
-}
-
-/// Rows of the history. `of`: a table, with conditions.
-fn count(world: &World, of: &str) -> i64 {
-    let store = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
-    let sql = format!("SELECT COUNT(*) FROM {of}");
-    store
-        .query_row(&sql, [], |row| row.get(0))
-        .expect("a count")
-}
-
-/// A subagent is a session of its own there: its edit is a step of the turn that began it, and what it is told is no prompt.
-#[test]
-fn a_subagent_belongs_to_its_turn() {
-    let test = "opencode::a_subagent_belongs_to_its_turn";
-    let Some(session) = Session::new(test, opencode()) else {
-        return;
-    };
-    session.play_script("subagent");
-    let world = &session.world;
-    let log = world.json(["log", "--all"]);
-    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
-    let kinds: Vec<_> = all
-        .map(|one| (one["kind"].clone(), one["turn"].clone()))
-        .collect();
-    let (turn, step) = ((json!("turn"), json!("t1")), (json!("step"), json!("t1")));
-    assert!(kinds.contains(&turn) && kinds.contains(&step), "{log:#}");
-    let turns = kinds.iter().filter(|(kind, _)| kind == "turn").count();
-    assert_eq!(turns, 1, "{log:#}");
-    assert_eq!(count(world, "session"), 1);
-    assert_eq!(
-        count(world, "call WHERE tool = 'edit' AND subagent <> ''"),
-        1
-    );
-    world.ok(["rewind", "t1", "--yes"]);
-    assert!(world.read("src/main.rs").contains("\"one\""));
 }
 
 /// `stop` ends the turn: no further call runs, and the model is not asked again.

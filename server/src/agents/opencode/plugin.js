@@ -134,7 +134,7 @@ export const Backstitch = async ({ client, directory }) => {
     },
 
     "chat.message": async ({ sessionID }, { message, parts }) => {
-      // what a subagent is told is no prompt of the user
+      // the words for a subagent are no prompt of the user
       if ((await root(sessionID)) !== sessionID) return
       turns.set(sessionID, message.id)
       const texts = parts.flatMap((part) => {
