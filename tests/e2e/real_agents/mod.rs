@@ -3,10 +3,13 @@
 //!
 //! Where one is not installed, a test says so and passes; with `CI=true` it fails.
 
+mod code_mode;
 mod opencode;
+mod side_by_side;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -127,6 +130,8 @@ struct Session {
     world: World,
     agents: PathBuf,
     name: &'static str,
+    /// The model that the agent is told to use, if not its usual one.
+    model: Option<&'static str>,
 }
 
 impl Session {
@@ -154,20 +159,21 @@ impl Session {
             world,
             agents,
             name: agent.name,
+            model: None,
         })
     }
 
     /// Runs a script with the real agent to its end. `part`: of a script that is made here.
     fn play(&self, part: Option<Value>, between: Option<&str>) -> Value {
         let report = match part {
-            Some(part) => self.play_part(part, between),
+            Some(part) => self.play_part(&part, between),
             None => self.play_file(&rig().join("scripts/multi_turn.json"), between),
         };
         assert_eq!(report["exit"], 0, "{report:#}");
         report
     }
 
-    fn play_part(&self, part: Value, between: Option<&str>) -> Value {
+    fn play_part(&self, part: &Value, between: Option<&str>) -> Value {
         let path = self.world.home.join("script.json");
         let whole = json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, self.name: part });
         fs::write(&path, whole.to_string()).expect("written");
@@ -182,6 +188,18 @@ impl Session {
     }
 
     fn play_file(&self, script: &Path, between: Option<&str>) -> Value {
+        let mut command = self.command(script, &self.world.home);
+        if let Some(between) = between {
+            command.args(["--between", between]);
+        }
+        let output = finish(&mut command, b"").expect_code(0);
+        let report = output.json();
+        assert_eq!(report["model_errors"], json!([]), "{output}");
+        report
+    }
+
+    /// The command that runs a script with this home.
+    fn command(&self, script: &Path, home: &Path) -> Command {
         let world = &self.world;
         let mut command = world.command("python3");
         command.arg(rig().join("run_agent.py")).arg(self.name);
@@ -189,7 +207,7 @@ impl Session {
             ("--dest", self.agents.as_path()),
             ("--script", script),
             ("--workspace", &world.root),
-            ("--home", &world.home),
+            ("--home", home),
         ] {
             command.arg(option).arg(value);
         }
@@ -200,13 +218,10 @@ impl Session {
                     .arg(format!("{name}={}", value.display()));
             }
         }
-        if let Some(between) = between {
-            command.args(["--between", between]);
+        if let Some(model) = self.model {
+            command.args(["--model", model]);
         }
-        let output = finish(&mut command, b"").expect_code(0);
-        let report = output.json();
-        assert_eq!(report["model_errors"], json!([]), "{output}");
-        report
+        command
     }
 }
 
@@ -341,7 +356,7 @@ fn calls_are_held(agent: &Real) {
     let part = shell(agent, "echo theirs > out.txt");
     let report = thread::scope(|scope| {
         let mut watcher = Watcher::start(world);
-        let playing = scope.spawn(|| session.play_part(part.clone(), None));
+        let playing = scope.spawn(|| session.play_part(&part, None));
         watcher.until("held");
         assert!(!world.exists("out.txt"));
         world.ok(["deny", "-m", "leave this file alone"]);
@@ -623,6 +638,7 @@ fn two_agents_in_one_workspace() {
         world: first.world,
         agents: first.agents.clone(),
         name: qwen.name,
+        model: None,
     };
     second.play(
         Some(shell(qwen, "echo '// qwen' >> src/main.rs; echo q > q.txt")),

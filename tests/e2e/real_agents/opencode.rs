@@ -29,7 +29,7 @@ fn requests(report: &Value) -> Vec<String> {
 fn run(session: &Session, part: Value, person: impl FnOnce(&World, &mut Watcher)) -> Value {
     thread::scope(|scope| {
         let mut watcher = Watcher::start(&session.world);
-        let playing = scope.spawn(|| session.play_part(part, None));
+        let playing = scope.spawn(|| session.play_part(&part, None));
         person(&session.world, &mut watcher);
         playing.join().expect("it ends")
     })
