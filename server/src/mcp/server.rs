@@ -313,8 +313,20 @@ fn answer(proposal: &WaitingProposal, outcome: ProposalOutcome) -> ToolResult {
 }
 
 fn read<T: DeserializeOwned>(name: &str, arguments: JsonObject) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        let reason = render::cut(&render::clean(&error.to_string()), 300);
+    let parse = |arguments: JsonObject| serde_json::from_value::<T>(Value::Object(arguments));
+    parse(arguments.clone()).map_err(|error| {
+        // the parser names no field of a wrong type: it is the one without which the rest is right
+        let is_wrong = |field: &&String| {
+            let mut others = arguments.clone();
+            others.shift_remove(*field);
+            parse(others).is_ok()
+        };
+        let field = arguments.keys().find(is_wrong);
+        let field = field.map_or_else(String::new, |field| format!("`{}`: ", render::clean(field)));
+        let reason = render::clean(&error.to_string());
+        let reason = reason.replace("usize", "a whole number from 0 on");
+        let reason = reason.replace("u64", "a whole number from 0 on");
+        let reason = render::cut(&format!("{field}{reason}"), 300);
         ToolError::usage(format!("arguments of `{name}`: {reason}"))
             .hint("the tool's input schema has its arguments")
     })
