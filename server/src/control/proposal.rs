@@ -36,7 +36,7 @@ impl Proposal {
         proposed?.ok()
     }
 
-    /// What a person reads: all but the texts of the files.
+    /// The input as a person reads it: all but the texts of the files.
     pub fn input(&self) -> Value {
         json!({
             "title": self.title,

@@ -1,7 +1,9 @@
 //! The MCP server over the real binary, with clients that speak the protocol.
 
+mod editors;
 mod guard;
 mod lines;
+mod official;
 
 mod proposals;
 mod resources;
