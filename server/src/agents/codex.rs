@@ -15,6 +15,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Fields};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::settings_plan::SettingsPlan;
 
 const NAME: &str = "codex";
@@ -260,7 +261,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
                 Effect::Names(paths)
             }
         }
-        tool if READ_ONLY_TOOLS.contains(&tool) => Effect::Reads,
+        tool if READ_ONLY_TOOLS.contains(&tool) || is_own(tool) => Effect::Reads,
         _ => Effect::Any { background: false },
     };
     ToolCall {

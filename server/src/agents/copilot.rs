@@ -12,6 +12,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Fields};
 use super::hook_table;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::settings_plan::SettingsPlan;
 use crate::settings_file::JsonSettings;
 
@@ -313,7 +314,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
             .text("path")
             .or_else(|| input.text("file_path"))
             .map(|path| Effect::Names(vec![PathBuf::from(path)])),
-        tool if READ_ONLY_TOOLS.contains(&tool) => Some(Effect::Reads),
+        tool if READ_ONLY_TOOLS.contains(&tool) || is_own(tool) => Some(Effect::Reads),
         _ => None,
     };
     ToolCall {

@@ -11,6 +11,7 @@ mod gemini;
 mod gemini_family;
 mod hook_table;
 mod machine;
+pub mod own_tools;
 pub mod program;
 mod qwen;
 mod settings_plan;

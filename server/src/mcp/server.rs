@@ -81,30 +81,30 @@ impl McpServer {
     ) -> ToolResult {
         match name {
             "checkpoint" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(move |access| history::checkpoint(access, &arguments))
                     .await
             }
             "log" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(|access| history::log(access, arguments)).await
             }
             "show" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(move |access| history::show(access, &arguments))
                     .await
             }
             "diff" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(|access| history::diff(access, arguments)).await
             }
             "blame" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(move |access| history::blame(access, &arguments))
                     .await
             }
             "cat" => {
-                let arguments = read(name, arguments)?;
+                let arguments = read(name, &arguments)?;
                 self.run(move |access| history::cat(access, &arguments))
                     .await
             }
@@ -119,7 +119,7 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> ToolResult {
         let only_waits = sent.keys().all(|key| key == "proposal" || key == "wait");
-        let arguments: RewindArguments = read(name, sent.clone())?;
+        let arguments: RewindArguments = read(name, &sent)?;
         let wait = Duration::from_secs(arguments.wait.unwrap_or(MAX_WAIT).min(MAX_WAIT));
         let proposal = if let Some(id) = &arguments.proposal {
             if !only_waits {
@@ -312,7 +312,7 @@ fn answer(proposal: &WaitingProposal, outcome: ProposalOutcome) -> ToolResult {
     }
 }
 
-fn read<T: DeserializeOwned>(name: &str, arguments: JsonObject) -> Result<T, ToolError> {
+fn read<T: DeserializeOwned>(name: &str, arguments: &JsonObject) -> Result<T, ToolError> {
     let parse = |arguments: JsonObject| serde_json::from_value::<T>(Value::Object(arguments));
     parse(arguments.clone()).map_err(|error| {
         // the parser names no field of a wrong type: it is the one without which the rest is right

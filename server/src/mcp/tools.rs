@@ -115,3 +115,14 @@ fn output(fields: &[&str]) -> Arc<JsonObject> {
     schema.insert("properties".to_owned(), Value::Object(properties));
     Arc::new(schema)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::agents::own_tools::OWN_TOOLS;
+
+    #[test]
+    fn hooks_know_all_tools() {
+        let names: Vec<_> = super::all().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names, OWN_TOOLS);
+    }
+}

@@ -92,3 +92,26 @@ fn a_plain_editor_asks() {
     assert_eq!(world.read("a.txt"), NOW);
     editor.leave();
 }
+
+/// Unsaved text of the editor is merged, as with a rewind of the command line.
+#[test]
+fn unsaved_text_stays() {
+    let world = recorded();
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut editor = Client::with(&world, Editor::Vscode, &own);
+    editor.open("a.txt");
+    editor.type_over("a.txt", "three", "THREE, not saved");
+    editor.idle();
+    let mut agent = PlainClient::begun(&world);
+    let id = agent.send_call("propose_rewind", &json!({}));
+    editor.until(|editor| {
+        let mut notified = editor.notified.iter();
+        notified.any(|(name, _)| name == "backstitch/didPause")
+    });
+    editor.command("backstitch.resume", json!({ "pause": "p1" }));
+    let answer = agent.answer_to(id);
+    let document = &answer["result"]["structuredContent"];
+    assert_eq!(document["state"], "applied", "{document:#}");
+    assert_eq!(editor.text("a.txt"), "one\ntwo\nTHREE, not saved\nmine\n");
+    editor.leave();
+}

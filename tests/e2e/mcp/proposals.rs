@@ -309,7 +309,41 @@ fn proposals_are_bounded() {
     assert_eq!(kind, "refused");
     assert!(text.contains("p1, p2, p3, p4"), "{text}");
     world.ok(["deny", "p1", "-m", "no"]);
+    // the server hears of it a moment after the command has ended
+    let denied = client.ok("propose_rewind", &json!({ "proposal": "p1" }));
+    assert_eq!(denied.document["state"], "denied");
     client.ok("propose_rewind", &propose(5));
     client.end();
     nothing_waits(&world);
+}
+
+/// The user's edits while a proposal waits are the user's, although the agent's hooks tell of a call at that time; the rewind
+/// is no work of the agent either.
+#[test]
+fn edits_beside_a_waiting_proposal_are_the_users() {
+    let world = recorded();
+    world.write("b.txt", "b\n");
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("undo that");
+    let call = agent.pre("mcp__backstitch__propose_rewind", json!({ "rev": "t1" }));
+    let mut client = PlainClient::begun(&world);
+    let (id, _) = proposed(&world, &mut client, &json!({ "rev": "t1" }));
+    world.write("b.txt", "b\nmine\n");
+    world.ok(["resume"]);
+    let document = result(&mut client, id)["structuredContent"].clone();
+    assert_eq!(document["state"], "applied", "{document:#}");
+    agent.post(&call, &json!([]));
+    agent.stop();
+    let blame = world.json(["blame", "b.txt"]);
+    assert_eq!(blame["lines"][1]["by"], "user", "{blame:#}");
+    let steps = world.json(["log", "--kind", "step"]);
+    let steps = steps["checkpoints"].as_array().expect("steps");
+    assert!(
+        steps
+            .iter()
+            .all(|step| step["tool"] != "mcp__backstitch__propose_rewind"),
+        "{steps:#?}"
+    );
+    assert_eq!(world.read("a.txt"), REWOUND);
 }
