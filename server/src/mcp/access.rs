@@ -30,16 +30,14 @@ impl WorkspaceAccess {
 
     /// Opens the store of an existing history.
     pub fn open(&self) -> Result<Engine, ToolError> {
-        Ok(Engine::open_with(
-            &self.find()?,
-            OpenOptions::COMMAND.existing(),
-        )?)
+        let options = OpenOptions::COMMAND.existing();
+        Ok(noted(Engine::open_with(&self.find()?, options)?))
     }
 
     /// As `open`. None: nothing has been recorded yet.
     pub fn open_recorded(&self) -> Result<Option<Engine>, ToolError> {
         match Engine::open_with(&self.find()?, OpenOptions::COMMAND.existing()) {
-            Ok(engine) => Ok(Some(engine)),
+            Ok(engine) => Ok(Some(noted(engine))),
             Err(Error::NoStore(_)) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -47,7 +45,8 @@ impl WorkspaceAccess {
 
     /// As `open`; begins the history if there is none.
     pub fn open_or_begin(&self) -> Result<Engine, ToolError> {
-        Ok(Engine::open_with(&self.find()?, OpenOptions::COMMAND)?)
+        let engine = Engine::open_with(&self.find()?, OpenOptions::COMMAND)?;
+        Ok(noted(engine))
     }
 
     fn typed<'a>(&'a self, engine: &'a Engine) -> TypedPaths<'a> {
@@ -78,4 +77,15 @@ impl WorkspaceAccess {
         }
         Ok(paths)
     }
+}
+
+/// Logs what a command notes on stderr: a moved directory, errors in settings.
+fn noted(engine: Engine) -> Engine {
+    if let Some(notice) = engine.notice() {
+        tracing::warn!("{notice}");
+    }
+    for problem in engine.config().problems() {
+        tracing::warn!("{problem}");
+    }
+    engine
 }

@@ -1,8 +1,8 @@
 //! Messages over stdin and stdout, a message a line. Notes the end of stdin, so that calls which wait end, and drops
-//! stray messages before the first request, at which the library would end the server.
+//! stray messages before the session begins, at which the library would end the server.
 
 use rmcp::RoleServer;
-use rmcp::model::JsonRpcMessage;
+use rmcp::model::{ClientRequest, GetMeta as _, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -38,6 +38,15 @@ where
     }
 }
 
+/// True for a request that begins a session: the handshake, or one that says its version itself.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => request.get_meta().protocol_version().is_some(),
+    }
+}
+
 impl<R, W> Transport<RoleServer> for Lines<R, W>
 where
     R: AsyncRead + Send + Unpin,
@@ -58,10 +67,14 @@ where
                 self.gone.send_replace(true);
                 return None;
             };
-            self.has_begun |= matches!(message, JsonRpcMessage::Request(_));
-            if self.has_begun {
-                return Some(message);
-            }
+            let JsonRpcMessage::Request(request) = &message else {
+                if self.has_begun {
+                    return Some(message);
+                }
+                continue;
+            };
+            self.has_begun |= begins(&request.request);
+            return Some(message);
         }
     }
 

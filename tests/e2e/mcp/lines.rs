@@ -24,6 +24,20 @@ fn garbage_is_passed_over() {
     for line in garbage {
         client.write(line);
     }
+    // requests before the handshake are answered, and begin nothing
+    client.ask("ping", &json!({}));
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("no/such", json!({})),
+        ("initialize", json!({ "protocolVersion": 7 })),
+        ("server/discover", json!({})),
+    ] {
+        let answer = client.ask(method, &params);
+        assert!(answer["error"].is_object(), "{method}: {answer}");
+    }
+    for line in garbage {
+        client.write(line);
+    }
     client.begin("2025-11-25");
     for line in garbage {
         client.write(line);
