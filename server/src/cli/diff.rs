@@ -12,7 +12,7 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
     for path in &paths {
         context.require(path)?;
     }
-    let compared = compare(&mut context.engine, &options.revs, &paths)?;
+    let compared = compare(&mut context.engine, &options.revs, &paths, None)?;
     if context.out.json {
         return out::answer(compared.document());
     }

@@ -27,6 +27,8 @@ const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 200;
 /// Lines of `blame` without a range.
 const BLAME_LINES: usize = 200;
+/// Files whose lines `diff` compares.
+const DIFF_FILES: usize = 200;
 /// Bytes of a file that one answer of `cat` has.
 const CAT_BYTES: usize = 48 << 10;
 /// Bytes of a file that are read for it.
@@ -190,17 +192,24 @@ pub fn diff(access: &WorkspaceAccess, arguments: DiffArguments) -> ToolResult {
     let mut engine = access.open()?;
     let paths = access.paths(&engine, &arguments.paths)?;
     let ends: Vec<String> = arguments.from.into_iter().chain(arguments.to).collect();
-    let compared = diff_query::compare(&mut engine, &ends, &paths)?;
+    let compared = diff_query::compare(&mut engine, &ends, &paths, Some(DIFF_FILES))?;
     engine.tidy();
     let mut document = compared.document();
+    if compared.left > 0 {
+        document["more"] = json!(compared.left);
+    }
     bounds::trim(
         &mut document,
         "`paths` limits the answer to single files; `cat` has the lines of one",
     );
-    let text = match compared.files.as_slice() {
+    let mut text = match compared.files.as_slice() {
         [] => "No differences.\n".to_owned(),
         files => patches(files),
     };
+    if compared.left > 0 {
+        let left = render::plural(compared.left, "more file", "more files");
+        text.insert_str(0, &format!("# {left} than these; `paths` names some\n"));
+    }
     Ok(ToolAnswer { document, text })
 }
 

@@ -45,7 +45,7 @@ pub fn all() -> Vec<Tool> {
             "Compare states",
             "Compares two checkpoints, or one with the files on disk, line by line. The ids of its hunks select lines in \
              propose_rewind.",
-            &["from", "to", "files"],
+            &["from", "to", "files", "more"],
         ),
         reading::<BlameArguments>(
             "blame",

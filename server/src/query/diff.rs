@@ -14,6 +14,8 @@ pub struct ComparedStates {
     /// None: the disk.
     pub to: Option<NodeId>,
     pub files: Vec<FileChange>,
+    /// Number of further files, beyond the limit of the request.
+    pub left: usize,
 }
 
 impl ComparedStates {
@@ -27,11 +29,12 @@ impl ComparedStates {
 }
 
 /// Compares two states: of two references, of one and the disk, or of the newest checkpoint and the disk. `paths`: files
-/// and directories to compare; empty means all.
+/// and directories to compare; empty means all. `limit`: maximum number of files whose contents are read.
 pub fn compare(
     engine: &mut Engine,
     revs: &[String],
     paths: &[RelPath],
+    limit: Option<usize>,
 ) -> QueryResult<ComparedStates> {
     let (deltas, from, to) = match revs {
         [from, to] => {
@@ -52,12 +55,18 @@ pub fn compare(
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, paths);
     let deltas = engine.comparer().join_similar(deltas)?;
-    let files = deltas
+    let deltas: Vec<&Delta> = deltas.iter().filter(wanted).collect();
+    let count = limit.map_or(deltas.len(), |limit| limit.min(deltas.len()));
+    let files = deltas[..count]
         .iter()
-        .filter(wanted)
         .map(|delta| FileChange::load(engine, delta))
         .collect::<backstitch_core::Result<_>>()?;
-    Ok(ComparedStates { from, to, files })
+    Ok(ComparedStates {
+        from,
+        to,
+        files,
+        left: deltas.len() - count,
+    })
 }
 
 /// Returns the newest checkpoint that is not an edit found on disk. A scan creates such checkpoints, and

@@ -301,6 +301,8 @@ fn long_answers_are_cut() {
     client.ok("checkpoint", &json!({}));
     let diff = client.ok("diff", &json!({ "from": "c1", "to": "@" }));
     assert!(diff.document["cut"]["rest"].is_string());
+    assert_eq!(diff.document["more"], 100);
+    assert!(diff.text.starts_with("# 100 more files"));
     assert!(diff.document.to_string().len() < 400_000);
     assert!(diff.text.len() < 40_000 && diff.text.contains("more bytes"));
     let cat = client.ok("cat", &json!({ "rev": "@", "path": "long.txt" }));
