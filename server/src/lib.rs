@@ -13,6 +13,8 @@ mod hook;
 mod host;
 mod json_text;
 mod lsp;
+mod mcp;
+mod query;
 mod render;
 mod restore_plan;
 mod restore_words;

@@ -1,10 +1,11 @@
 //! A plan as people and scripts get it: its document with counts and authors, its title and its summary. Reads the store.
 
-use backstitch_core::restore::{ActionKind, Applied, Plan, PlannedWork, Request};
+use backstitch_core::restore::{ActionKind, Applied, LastTurn, Plan, PlannedWork, Request};
 use backstitch_core::{Engine, Result, Subject};
 use backstitch_protocol as protocol;
 
 use crate::file_changes::{Difference, difference};
+use crate::render;
 use crate::restore_words;
 use crate::to_protocol;
 
@@ -60,6 +61,48 @@ pub fn applied(
     let work = engine.restore().planned_work(request, &applied.plan)?;
     let document = document(engine, &applied.plan, &work, rev);
     Ok(to_protocol::applied(applied, document))
+}
+
+/// Finds the agent's last turn within the limits of a request. Changes on disk become a checkpoint first.
+pub fn last_turn(engine: &mut Engine, request: &Request) -> Result<LastTurn> {
+    engine.capture_mut().record_changes()?;
+    engine.restore().last_turn(request)
+}
+
+/// Names the files that a restore left out. None: it is complete.
+pub fn incomplete(applied: &Applied) -> Option<String> {
+    let left = applied.incomplete.iter();
+    let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
+    let left: Vec<String> = left.collect();
+    let saved = applied.saved.iter();
+    let saved: Vec<String> = saved.map(|path| render::path(path.bytes())).collect();
+    let mut messages = Vec::new();
+    if !left.is_empty() {
+        messages.push(format!("left as they were: {}", left.join(", ")));
+    }
+    if !saved.is_empty() {
+        messages.push(format!(
+            "another program wrote to a file while it was replaced; its version was saved as {}",
+            saved.join(", ")
+        ));
+    }
+    let editor = applied
+        .by
+        .as_ref()
+        .map_or("the editor", |e| e.name.as_str());
+    let unconfirmed: Vec<String> = [&applied.not_taken, &applied.awaited]
+        .into_iter()
+        .flatten()
+        .map(|path| render::path(path.bytes()))
+        .collect();
+    if !unconfirmed.is_empty() {
+        messages.push(format!(
+            "{} did not show the new text of {}, which waits for a save there",
+            render::clean(editor),
+            unconfirmed.join(", ")
+        ));
+    }
+    (!messages.is_empty()).then(|| messages.join("; "))
 }
 
 fn document(engine: &Engine, plan: &Plan, work: &PlannedWork, rev: Option<&str>) -> protocol::Plan {

@@ -28,6 +28,7 @@ mod large_files;
 mod last_turn;
 mod lens_truth;
 mod lsp;
+mod mcp;
 mod messages;
 mod moves;
 mod nvim;

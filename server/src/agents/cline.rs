@@ -14,6 +14,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::Fields;
 use super::hook_table;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::{OwnFile, SettingsPlan};
 
@@ -439,7 +440,7 @@ fn call(called: &Called) -> ToolCall {
     };
     let effect = match named {
         Some(paths) => Effect::Names(paths),
-        None if READ_ONLY_TOOLS.contains(&tool) => Effect::Reads,
+        None if READ_ONLY_TOOLS.contains(&tool) || is_own(tool) => Effect::Reads,
         None => Effect::Any { background: false },
     };
     ToolCall {

@@ -15,6 +15,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
 
@@ -268,7 +269,7 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
 }
 
 fn is_reader(tool: &str) -> bool {
-    READ_ONLY_TOOLS.contains(&tool) || tool.starts_with(OF_SUBAGENTS)
+    READ_ONLY_TOOLS.contains(&tool) || tool.starts_with(OF_SUBAGENTS) || is_own(tool)
 }
 
 fn call(fields: &Fields<'_>) -> ToolCall {

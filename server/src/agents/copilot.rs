@@ -12,6 +12,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
 
@@ -322,7 +323,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
     };
     let effect = match named.filter(|paths| !paths.is_empty()) {
         Some(paths) => Effect::Names(paths),
-        None if READ_ONLY_TOOLS.contains(&tool.as_str()) => Effect::Reads,
+        None if READ_ONLY_TOOLS.contains(&tool.as_str()) || is_own(&tool) => Effect::Reads,
         None => Effect::Any {
             background: input.get("isBackground").unwrap_or(false),
         },

@@ -12,6 +12,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::settings_plan::SettingsPlan;
 
 const NAME: &str = "cursor";
@@ -247,7 +248,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
         .filter(|_| EDIT_TOOLS.contains(&tool.as_str()));
     let effect = match named {
         Some(path) => Effect::Names(vec![PathBuf::from(path)]),
-        None if READ_ONLY_TOOLS.contains(&tool.as_str()) => Effect::Reads,
+        None if READ_ONLY_TOOLS.contains(&tool.as_str()) || is_own(&tool) => Effect::Reads,
         None => Effect::Any { background: false },
     };
     ToolCall {

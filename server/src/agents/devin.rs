@@ -200,6 +200,13 @@ fn call(tool: &str, fields: &Fields<'_>) -> ToolCall {
             .text("file_path")
             .map(|path| Effect::Names(vec![PathBuf::from(path)])),
         "read_code" => Some(Effect::Reads),
+        "mcp_tool_use"
+            if info
+                .text("mcp_server_name")
+                .is_some_and(|name| name == "backstitch") =>
+        {
+            Some(Effect::Reads)
+        }
         _ => None,
     };
     let own_name = info.text("mcp_tool_name");

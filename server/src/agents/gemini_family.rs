@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::fields::Fields;
 use super::machine::home;
+use super::own_tools::is_own;
 
 /// Tools that write no file themselves, under the names of both.
 pub const READ_ONLY_TOOLS: &[&str] = &[
@@ -58,7 +59,7 @@ pub fn call(fields: &Fields<'_>, id: Option<String>) -> ToolCall {
         "replace" | "edit" | "write_file" => input
             .text("file_path")
             .map(|path| Effect::Names(vec![PathBuf::from(path)])),
-        tool if READ_ONLY_TOOLS.contains(&tool) => Some(Effect::Reads),
+        tool if READ_ONLY_TOOLS.contains(&tool) || is_own(tool) => Some(Effect::Reads),
         _ => None,
     };
     let effect = effect.unwrap_or(Effect::Any {

@@ -16,6 +16,7 @@ mod gemini_family;
 mod hook_table;
 mod machine;
 mod opencode;
+pub mod own_tools;
 mod patch_headers;
 pub mod program;
 mod qwen;

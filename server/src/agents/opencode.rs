@@ -13,6 +13,7 @@ use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::machine::{home, on_path};
+use super::own_tools::is_own;
 use super::settings_plan::{OwnFile, SettingsPlan};
 use super::{patch_headers, program};
 
@@ -306,7 +307,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
     };
     let effect = match named {
         Some(paths) => Effect::Names(paths),
-        None if READ_ONLY_TOOLS.contains(&tool.as_str()) => Effect::Reads,
+        None if READ_ONLY_TOOLS.contains(&tool.as_str()) || is_own(&tool) => Effect::Reads,
         None => Effect::Any { background: false },
     };
     ToolCall {

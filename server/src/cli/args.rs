@@ -389,6 +389,12 @@ pub enum CliCommand {
         after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
     )]
     Lsp(LspArgs),
+    /// Give an agent the history as tools, on stdin and stdout (agents call this; MCP)
+    #[command(
+        after_help = "Examples:\n  backstitch mcp\n  claude mcp add backstitch -- backstitch mcp\n\nAn agent reads the history and \
+            proposes rewinds; files change only once you accept one. server/docs/mcp.md has the tools."
+    )]
+    Mcp,
     /// Print a script that completes commands, revisions, branches and sessions in a shell
     #[command(
         after_help = "Add this to the file that your shell reads at its start:\n  \

@@ -8,14 +8,15 @@ use std::path::Path;
 use anstyle::Style;
 use backstitch_core::model::{Certainty, SessionId};
 use backstitch_core::{Against, AgentWork, Author, Blame, BlameRun, By};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
-use super::line_range::TypedLines;
 use super::out::{self, Out};
+use crate::query::blame::{documents, line_count, within};
+use crate::query::line_range::TypedLines;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::to_protocol;
 
@@ -42,7 +43,7 @@ pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult
         (None, None) => (Against::Disk, "disk".to_owned()),
     };
     let blame = context.engine.blamer().blame(&path, against)?;
-    let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
+    let count = line_count(&blame);
     let lines = match range {
         Some(range) => range.within(count, &path.display())?,
         None => 1..=count,
@@ -51,7 +52,7 @@ pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult
         return table(&blame, &lines, context.out);
     }
     let mut document = json!({ "path": to_protocol::text(path.bytes()), "against": name });
-    let (shown, runs) = json_lines(&blame, &lines);
+    let (shown, runs) = documents(&blame, &lines);
     document["lines"] = shown.into();
     document["runs"] = runs.into();
     out::answer(document)
@@ -222,78 +223,6 @@ fn count_up(digits: &mut [u8]) {
 fn cell(paint: Paint, style: Style, text: &str, width: usize) -> String {
     let fill = " ".repeat(width.saturating_sub(text.width()));
     paint.on(style, text) + &fill
-}
-
-/// Returns the runs that overlap these lines, each with its part of them.
-fn within<'b>(
-    blame: &'b Blame,
-    lines: &RangeInclusive<usize>,
-) -> Vec<(&'b BlameRun, RangeInclusive<usize>)> {
-    let part = |run: &BlameRun| {
-        let last = run.start + run.count - 1;
-        run.start.max(*lines.start())..=last.min(*lines.end())
-    };
-    blame
-        .runs
-        .iter()
-        .map(|run| (run, part(run)))
-        .filter(|(_, part)| !part.is_empty())
-        .collect()
-}
-
-fn json_lines(blame: &Blame, lines: &RangeInclusive<usize>) -> (Vec<Value>, Vec<Value>) {
-    let (mut shown, mut runs) = (Vec::new(), Vec::new());
-    let mut text = blame.lines().skip(lines.start() - 1);
-    for (at, (run, part)) in within(blame, lines).into_iter().enumerate() {
-        let author = author(&run.author);
-        for line in part.clone() {
-            let content = text.next().map_or(&b""[..], |(_, content, _)| content);
-            shown.push(json!({
-                "line": line,
-                "text": to_protocol::text(content.strip_suffix(b"\n").unwrap_or(content)),
-                "by": author["by"],
-                "checkpoint": author["checkpoint"],
-                "turn": author["turn"],
-                "run": at,
-            }));
-        }
-        let mut object = Map::new();
-        object.insert("start".into(), (*part.start()).into());
-        object.insert("count".into(), part.count().into());
-        object.extend(author);
-        runs.push(Value::Object(object));
-    }
-    (shown, runs)
-}
-
-/// Returns an author as JSON fields; null if one does not apply.
-fn author(author: &Author) -> Map<String, Value> {
-    let (by, work) = match &author.by {
-        By::Agent(work) => ("agent", Some(work)),
-        By::User | By::Unsaved => ("user", None),
-        By::Unknown => ("unknown", None),
-        By::Before => ("before", None),
-    };
-    let turn = work.and_then(|w| w.turn.as_ref());
-    let fields = json!({
-        "by": by,
-        "recorded": author.change.is_some() || matches!(author.by, By::Before),
-        "checkpoint": author.node.map(|id| id.to_string()),
-        "time": author.time.map(to_protocol::time),
-        "agent": work.map(|w| w.session.agent.as_str()),
-        "session": work.map(|w| w.session.native.as_str()),
-        "session_certainty": work.map(|w| render::certainty(w.session_certainty)),
-        "step_certainty": work.map(|w| render::certainty(w.step_certainty)),
-        "turn": turn.map(|t| format!("t{}", t.number)),
-        "prompt": turn.map(|t| t.prompt.as_str()),
-        "tool": work.and_then(|w| w.tool.as_deref()),
-        "iteration": work.and_then(|w| w.iteration),
-        "subagent": work.and_then(|w| w.subagent.as_deref()),
-    });
-    match fields {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::line::TextLine;
 use super::out::{self, Out};
 use super::plan;
 use super::restore;
+use crate::query::paths;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::to_protocol;
 
@@ -27,7 +28,7 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
             .create_branch(&options.name, from, description)?;
         return created(context, &branch, from);
     };
-    let dir = context::normalize(&context::current_dir()?.join(dir));
+    let dir = paths::normalize(&context::current_dir()?.join(dir));
     let mut progress = context.out.progress();
     let forked = context.engine.forks_mut().fork_into(
         &options.name,

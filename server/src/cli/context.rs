@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use backstitch_core::config::Config;
 use backstitch_core::control::Control;
@@ -13,13 +13,14 @@ use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
 use super::args::GlobalArgs;
 use super::error::{CliError, CliResult, ExitKind};
 use super::out::Out;
+use crate::query::paths::TypedPaths;
+use crate::query::revs;
 use crate::render;
 
 #[derive(Debug)]
 pub struct CommandContext<'a> {
     pub engine: Engine,
     pub workspace: Workspace,
-    pub root: PathBuf,
     pub out: &'a Out,
     cwd: PathBuf,
 }
@@ -79,7 +80,6 @@ impl<'a> CommandContext<'a> {
         warn_about_settings(&engine.config(), out);
         Ok(Self {
             workspace,
-            root: engine.root().to_path_buf(),
             engine,
             out,
             cwd: current_dir()?,
@@ -87,8 +87,7 @@ impl<'a> CommandContext<'a> {
     }
 
     pub fn node(&self, rev: &str) -> CliResult<NodeId> {
-        self.head()?;
-        Ok(self.engine.history().resolve(rev)?)
+        Ok(revs::node(&self.engine, rev)?)
     }
 
     /// Opens the database of breakpoints and held calls. None: there is none.
@@ -99,38 +98,24 @@ impl<'a> CommandContext<'a> {
     /// Resolves a revision for a command that continues from it. If it names `@` or the current branch, unrecorded
     /// changes on disk become a checkpoint first.
     pub fn node_now(&mut self, rev: &str) -> CliResult<NodeId> {
-        if self.engine.history().names_head(rev)? {
-            self.engine.capture_mut().record_changes()?;
+        Ok(revs::node_now(&mut self.engine, rev)?)
+    }
+
+    fn typed(&self) -> TypedPaths<'_> {
+        TypedPaths {
+            engine: &self.engine,
+            cwd: &self.cwd,
         }
-        self.node(rev)
     }
 
-    /// Returns the newest checkpoint, or an error if there is none yet.
-    pub fn head(&self) -> CliResult<NodeId> {
-        let head = self.engine.history().head()?;
-        Ok(head.ok_or_else(|| backstitch_core::Error::NoStore(self.root.clone()))?)
-    }
-
-    /// Converts a typed path to one relative to the root; None is the root itself. The path is relative to the
-    /// current directory. If nothing has that name there, it is relative to the root, as in the output.
+    /// Converts a typed path to one relative to the root; None is the root itself.
     pub fn path(&self, typed: &OsStr) -> CliResult<Option<RelPath>> {
-        let typed = Path::new(typed);
-        let Some(path) = relative(&self.root, &self.cwd, typed)? else {
-            return Ok(None);
-        };
-        if let Ok(Some(other)) = relative(&self.root, &self.root, typed)
-            && other != path
-            && !self.exists(&path)?
-            && self.exists(&other)?
-        {
-            return Ok(Some(other));
-        }
-        Ok(Some(path))
+        Ok(self.typed().path(typed)?)
     }
 
     /// True if a file or directory has this path now, or had it at any checkpoint.
     pub fn exists(&self, path: &RelPath) -> CliResult<bool> {
-        Ok(self.engine.history().has_path(&self.root, path)?)
+        Ok(self.typed().exists(path)?)
     }
 
     /// Returns an error if nothing has or had this path.
@@ -144,83 +129,6 @@ impl<'a> CommandContext<'a> {
 
     /// Converts typed paths. Returns an empty list, which means all paths, if one of them is the root.
     pub fn paths<S: AsRef<OsStr>>(&self, typed: &[S]) -> CliResult<Vec<RelPath>> {
-        let paths: Option<Vec<RelPath>> = typed
-            .iter()
-            .map(|path| self.path(path.as_ref()))
-            .collect::<CliResult<_>>()?;
-        Ok(paths.unwrap_or_default())
-    }
-}
-
-/// Returns a typed path relative to the root. If the current directory is outside the root, the typed path is
-/// relative to the root.
-fn relative(root: &Path, cwd: &Path, typed: &Path) -> CliResult<Option<RelPath>> {
-    let base = if cwd.starts_with(root) { cwd } else { root };
-    let full = normalize(&base.join(typed));
-    let inside = full.strip_prefix(root).map(Path::to_path_buf).or_else(|_| {
-        // The path may lead to the root through a symbolic link.
-        let parent = full
-            .parent()
-            .and_then(|dir| dir.canonicalize().ok())
-            .unwrap_or_default();
-        let real = parent.join(full.file_name().unwrap_or_default());
-        real.strip_prefix(root).map(Path::to_path_buf)
-    });
-    let inside = inside.map_err(|_| {
-        CliError::usage(format!(
-            "{} is not in the workspace {}",
-            typed.display(),
-            root.display()
-        ))
-        .hint("paths are relative to the current directory or to the workspace's root; --workspace names another workspace")
-    })?;
-    if inside.as_os_str().is_empty() {
-        return Ok(None);
-    }
-    let path = RelPath::from_path(&inside);
-    path.map(Some)
-        .ok_or_else(|| CliError::usage(format!("{} is not a path", typed.display())))
-}
-
-/// Removes `.` and `..` lexically, because the path may no longer exist.
-pub fn normalize(path: &Path) -> PathBuf {
-    let mut normalized = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normalized.pop();
-            }
-            other => normalized.push(other),
-        }
-    }
-    normalized
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(cwd: &str, typed: &str) -> CliResult<Option<String>> {
-        let path = relative(Path::new("/w"), Path::new(cwd), Path::new(typed))?;
-        Ok(path.map(|path| path.display()))
-    }
-
-    #[test]
-    fn paths_are_relative_to_the_current_directory() {
-        assert_eq!(read("/w/src", "a.rs").unwrap().as_deref(), Some("src/a.rs"));
-        assert_eq!(read("/w/src", "../b").unwrap().as_deref(), Some("b"));
-        assert_eq!(read("/w/src", "/w/c/./d/").unwrap().as_deref(), Some("c/d"));
-        assert_eq!(read("/elsewhere", "a").unwrap().as_deref(), Some("a"));
-        assert_eq!(read("/w", ".").unwrap(), None);
-    }
-
-    #[test]
-    fn paths_outside_are_usage_errors() {
-        assert_eq!(
-            read("/w", "../x").unwrap_err().kind,
-            super::super::error::ExitKind::Usage
-        );
-        assert!(read("/w", "/etc/passwd").is_err());
+        Ok(self.typed().paths(typed)?)
     }
 }

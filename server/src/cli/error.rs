@@ -5,6 +5,7 @@ use std::fmt;
 use backstitch_core::ErrorKind;
 
 use super::hints;
+use crate::query::QueryError;
 
 /// A failure with its kind and an optional hint at the next step.
 #[derive(Debug)]
@@ -118,18 +119,27 @@ impl std::error::Error for CliError {}
 
 impl From<backstitch_core::Error> for CliError {
     fn from(error: backstitch_core::Error) -> Self {
-        let kind = match error.kind() {
-            _ if matches!(error, backstitch_core::Error::NoStore(_)) => ExitKind::Unrecorded,
-            ErrorKind::Refused => ExitKind::Refused,
-            ErrorKind::Usage => ExitKind::Usage,
-            ErrorKind::NotFound => ExitKind::NotFound,
-            ErrorKind::Store => ExitKind::Store,
-            ErrorKind::Other => ExitKind::Failed,
-        };
+        Self::from(QueryError::from(error))
+    }
+}
+
+impl From<QueryError> for CliError {
+    fn from(error: QueryError) -> Self {
         Self {
-            hint: error.hint().as_ref().map(hints::text),
-            ..Self::new(kind, error.to_string())
+            hint: error.hint.as_ref().map(hints::text),
+            ..Self::new(exit_kind(error.kind, error.is_unrecorded), error.message)
         }
+    }
+}
+
+fn exit_kind(kind: ErrorKind, is_unrecorded: bool) -> ExitKind {
+    match kind {
+        _ if is_unrecorded => ExitKind::Unrecorded,
+        ErrorKind::Refused => ExitKind::Refused,
+        ErrorKind::Usage => ExitKind::Usage,
+        ErrorKind::NotFound => ExitKind::NotFound,
+        ErrorKind::Store => ExitKind::Store,
+        ErrorKind::Other => ExitKind::Failed,
     }
 }
 

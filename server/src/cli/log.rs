@@ -16,7 +16,7 @@ use super::files;
 use super::graph::{self, GraphRow, Note};
 use super::line::TextLine;
 use super::out::{self, Out};
-use super::when::{self, End};
+use crate::query::when::{self, End};
 use crate::render::{
     self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, PathChange, YELLOW,
 };

@@ -20,7 +20,6 @@ mod held_text;
 mod hints;
 
 mod line;
-mod line_range;
 mod log;
 pub mod out;
 mod pager;
@@ -33,7 +32,6 @@ mod settings;
 mod show;
 mod stats;
 mod store;
-mod when;
 
 use std::process::ExitCode;
 
@@ -216,6 +214,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)
         | CliCommand::Bridge
+        | CliCommand::Mcp
         | CliCommand::Status
         | CliCommand::Doctor
         | CliCommand::Init { .. }

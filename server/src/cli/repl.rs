@@ -13,8 +13,8 @@ use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
-use super::when::{self, End};
 use crate::control::{object, view, words};
+use crate::query::when::{self, End};
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
 
 /// Entries that are read at once.
@@ -232,9 +232,8 @@ fn unknown_session(id: &str) -> CliError {
 fn time(typed: Option<&str>, end: End) -> CliResult<Option<i64>> {
     let now = backstitch_core::control::now();
     let zone = jiff::tz::TimeZone::system();
-    typed
-        .map(|typed| when::read(typed, end, now, &zone))
-        .transpose()
+    let time = typed.map(|typed| when::read(typed, end, now, &zone));
+    Ok(time.transpose()?)
 }
 
 fn pause_number(typed: &str) -> CliResult<PauseId> {

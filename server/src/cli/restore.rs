@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{
-    ActionKind, Applied, Gap, GapKind, Goal, LastTurn, OnConflict, Plan, Request, Scope,
+    ActionKind, Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
 };
 use backstitch_core::{Entry, Hint, LAST_TURN, LogFilter};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
     request.goal = Goal::Rewind(match (options.rev.as_deref(), options.iteration) {
         (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
         (Some(LAST_TURN) | None, _) => {
-            let last = last_turn(context, &request)?;
+            let last = restore_plan::last_turn(&mut context.engine, &request)?;
             name_skipped(context, &last.skipped);
             last.start
         }
@@ -62,12 +62,6 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             options: &options.restore.confirm,
         },
     )
-}
-
-/// Finds the agent's last turn within the limits of a request. Changes on disk become a checkpoint first.
-fn last_turn(context: &mut CommandContext, request: &Request) -> CliResult<LastTurn> {
-    context.engine.capture_mut().record_changes()?;
-    Ok(context.engine.restore().last_turn(request)?)
 }
 
 fn name_skipped(context: &CommandContext, turns: &[i64]) {
@@ -125,7 +119,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             rev = Some(op.to_string());
         } else if let Some(refusal) = &refusal
             && matches!(refusal.hint(), Some(Hint::NothingToUndo))
-            && let Ok(last) = last_turn(context, &request)
+            && let Ok(last) = restore_plan::last_turn(&mut context.engine, &request)
         {
             let note = format!("{refusal}; this undoes the agent's last turn");
             context.out.note("note", &note);
@@ -627,45 +621,13 @@ fn finish(
 
 /// Returns an error that names the files a restore left out.
 fn incomplete(applied: &Applied) -> Option<CliError> {
-    let left = applied.incomplete.iter();
-    let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
-    let left: Vec<String> = left.collect();
-    let saved = applied.saved.iter();
-    let saved: Vec<String> = saved.map(|path| render::path(path.bytes())).collect();
-    let mut messages = Vec::new();
-    if !left.is_empty() {
-        messages.push(format!("left as they were: {}", left.join(", ")));
-    }
-    if !saved.is_empty() {
-        messages.push(format!(
-            "another program wrote to a file while it was replaced; its version was saved as {}",
-            saved.join(", ")
-        ));
-    }
-    let editor = applied
-        .by
-        .as_ref()
-        .map_or("the editor", |e| e.name.as_str());
-    let unconfirmed = [&applied.not_taken, &applied.awaited];
-    let unconfirmed: Vec<String> = unconfirmed
-        .into_iter()
-        .flatten()
-        .map(|path| render::path(path.bytes()))
-        .collect();
-    if !unconfirmed.is_empty() {
-        messages.push(format!(
-            "{} did not show the new text of {}, which waits for a save there",
-            render::clean(editor),
-            unconfirmed.join(", ")
-        ));
-    }
-    (!messages.is_empty()).then(|| {
-        CliError::failed(messages.join("; ")).hint(if !unconfirmed.is_empty() {
-            "`backstitch undo` undoes it; closing the document there asks what to write"
-        } else if left.is_empty() {
-            "compare it with the file, then remove it"
-        } else {
-            "`backstitch oplog` lists the operation; run the command again for the remaining files"
-        })
-    })
+    let message = restore_plan::incomplete(applied)?;
+    let is_confirmed = applied.not_taken.is_empty() && applied.awaited.is_empty();
+    Some(CliError::failed(message).hint(if !is_confirmed {
+        "`backstitch undo` undoes it; closing the document there asks what to write"
+    } else if applied.incomplete.is_empty() {
+        "compare it with the file, then remove it"
+    } else {
+        "`backstitch oplog` lists the operation; run the command again for the remaining files"
+    }))
 }

@@ -13,8 +13,8 @@ use super::context::CommandContext;
 use super::error::{CliError, CliResult};
 use super::files;
 use super::line::TextLine;
-use super::line_range::TypedLines;
 use super::out::{self, Out};
+use crate::query::line_range::TypedLines;
 use crate::render::{self, CYAN, DIM, GREEN, PLAIN, Paint, PathChange, RED};
 use crate::to_protocol;
 

@@ -2,39 +2,30 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::model::{ContentId, Image, Kind, NodeId, RelPath};
-use backstitch_core::{Delta, Entry, Unsaved};
+use backstitch_core::model::{ContentId, Kind, NodeId, RelPath};
+use backstitch_core::{Entry, Unsaved};
 use serde_json::json;
 
 use super::args;
 use super::context::CommandContext;
 use super::error::{CliError, CliResult};
-use super::files::{self, FileChange};
+use super::files;
 use super::line::TextLine;
 use super::log;
 use super::out;
+use crate::query::show::{FileAt, ShownCheckpoint, changes, file_at};
 use crate::render::{self, BOLD, DIM, Paint, YELLOW};
 use crate::to_protocol;
 
 pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<()> {
-    let id = context.node(&options.rev)?;
-    let mut entry = context.engine.history().entry(id)?;
-    let mut steps = Vec::new();
-    if entry.node.kind == Kind::Turn {
-        for step in context.engine.history().turn_steps(id)? {
-            steps.push(context.engine.history().entry(step)?);
-        }
-    }
+    let mut shown = ShownCheckpoint::find(&context.engine, &options.rev)?;
     if context.out.json {
-        return json_answer(context, &entry, &steps, options.form.patch);
+        let files = options.form.patch.then(|| shown.files(&context.engine));
+        return out::answer(shown.document(files.transpose()?.as_deref()));
     }
-    log::name_targets(&context.engine, std::slice::from_mut(&mut entry));
-    let own: Vec<&Entry> = std::iter::once(&entry).chain(&steps).collect();
+    log::name_targets(&context.engine, std::slice::from_mut(&mut shown.entry));
     if options.form.name_status || options.form.patch {
-        let mut changed = Vec::new();
-        for entry in own {
-            changed.extend(load(context, entry)?);
-        }
+        let changed = shown.files(&context.engine)?;
         return if options.form.patch {
             files::patches(&changed, context.out)
         } else {
@@ -43,13 +34,17 @@ pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<
                 .text(&files::name_status(&changed, context.out.paint))
         };
     }
+    let ShownCheckpoint { entry, steps } = shown;
     let mut text = head(&entry, context.out.paint);
     if entry.node.kind == Kind::Turn {
         text.push('\n');
         text.push_str(&log::rows(&steps, context.out.paint, usize::MAX));
     } else if !entry.changes.is_empty() {
         text.push('\n');
-        text.push_str(&files::stat(&load(context, &entry)?, context.out.paint));
+        text.push_str(&files::stat(
+            &changes(&context.engine, &entry)?,
+            context.out.paint,
+        ));
     }
     if !entry.unsaved.is_empty() {
         text.push('\n');
@@ -74,41 +69,6 @@ fn unsaved(all: &[Unsaved], paint: Paint) -> String {
         }));
     }
     text
-}
-
-fn load(context: &CommandContext, entry: &Entry) -> backstitch_core::Result<Vec<FileChange>> {
-    let delta = |change: &backstitch_core::model::Change| Delta {
-        old: change.before.clone(),
-        new: change.after.clone(),
-    };
-    let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
-    let deltas = context.engine.comparer().join_similar(deltas)?;
-    deltas
-        .iter()
-        .map(|delta| FileChange::load(&context.engine, delta))
-        .collect()
-}
-
-fn json_answer(
-    context: &CommandContext,
-    entry: &Entry,
-    steps: &[Entry],
-    patch: bool,
-) -> CliResult<()> {
-    let mut answer = to_protocol::value(&to_protocol::checkpoint(entry));
-    if entry.node.kind == Kind::Turn {
-        let steps: Vec<_> = steps.iter().map(to_protocol::checkpoint).collect();
-        answer["steps"] = to_protocol::value(&steps);
-    }
-    if patch {
-        let mut all = load(context, entry)?;
-        for step in steps {
-            all.extend(load(context, step)?);
-        }
-        let files: Vec<_> = all.iter().map(FileChange::shape).collect();
-        answer["files"] = to_protocol::value(&files);
-    }
-    out::answer(answer)
 }
 
 /// Returns a checkpoint's name, and a row for each of its facts.
@@ -240,39 +200,34 @@ fn coverage(entry: &Entry, paint: Paint) -> String {
 }
 
 pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<()> {
-    let id = context.node(rev)?;
     let shown = typed.to_string_lossy();
     let is_directory = || CliError::usage(format!("{shown} is a directory"));
+    context.node(rev)?;
     let path = context.path(typed)?.ok_or_else(is_directory)?;
-    let image = context.engine.history().image_at(id, &path)?;
-    let content = match image {
-        Image::File { content, .. } | Image::Symlink { content } => content,
-        Image::Absent if context.engine.history().is_unknown_at(&path, id)? => {
-            return Err(CliError::not_found(format!(
-                "the content of {} at {rev} is not known: it was first scanned later",
-                path.display()
-            ))
-            .hint("files that were ignored or never scanned have no earlier states"));
-        }
-        Image::Absent | Image::InGit { .. } => {
-            return Err(
-                CliError::not_found(format!("{} does not exist at {rev}", path.display())).hint(
-                    format!(
-                        "`backstitch log --path {}` shows when it changed",
-                        path.display()
-                    ),
-                ),
-            );
-        }
-        Image::Opaque(why) => {
+    let (id, file) = file_at(&context.engine, rev, &path)?;
+    match file {
+        FileAt::Content(content) => content_answer(context, id, &path, &content),
+        FileAt::Unknown => Err(CliError::not_found(format!(
+            "the content of {} at {rev} is not known: it was first scanned later",
+            path.display()
+        ))
+        .hint("files that were ignored or never scanned have no earlier states")),
+        FileAt::Absent => Err(CliError::not_found(format!(
+            "{} does not exist at {rev}",
+            path.display()
+        ))
+        .hint(format!(
+            "`backstitch log --path {}` shows when it changed",
+            path.display()
+        ))),
+        FileAt::NotKept(why) => {
             let why = render::not_kept(why).replace('_', " ");
-            return Err(CliError::refused(format!(
+            Err(CliError::refused(format!(
                 "the content of {} at {rev} is not kept: {why}",
                 path.display()
-            )));
+            )))
         }
-    };
-    content_answer(context, id, &path, &content)
+    }
 }
 
 fn content_answer(

@@ -13,6 +13,7 @@ use super::lookup::relative;
 use super::predict::{
     Outlook, PredictedContent, PredictedFile, Prediction, ReadFile, absolute, predict,
 };
+use super::proposal::Proposal;
 use super::view;
 use crate::render;
 use crate::to_protocol;
@@ -22,6 +23,9 @@ const FINGERPRINT: usize = 16;
 
 /// Returns the input of a held call.
 pub fn input(pause: &Pause) -> Value {
+    if let Some(proposal) = Proposal::of(pause) {
+        return proposal.input();
+    }
     // one that cannot be read is shown as it is
     super::input::read(pause.call.input.as_bytes())
         .unwrap_or_else(|_| Value::from(pause.call.input.as_str()))
@@ -33,6 +37,9 @@ fn cwd(pause: &Pause) -> &Path {
 
 /// Predicts a held call with this input.
 pub fn predicted(pause: &Pause, input: Value, read: ReadFile) -> protocol::PredictResult {
+    if let Some(proposal) = Proposal::of(pause) {
+        return proposal.predicted();
+    }
     // a call that has run changes no file any more
     let prediction = match pause.call.moment {
         _ if pause.is_program => Prediction::Unpredicted {
@@ -80,6 +87,9 @@ pub fn wanted(
     then: &[protocol::WantedText],
     read: ReadFile,
 ) -> Result<protocol::PredictResult, String> {
+    if pause.call.is_proposal() {
+        return Err("a proposed rewind is carried out as it is, or denied".to_owned());
+    }
     let root = &pause.call.root;
     let texts: Vec<(PathBuf, Vec<u8>)> = then
         .iter()

@@ -16,6 +16,7 @@ pub mod moves;
 pub mod object;
 pub mod pattern;
 pub mod predict;
+pub mod proposal;
 mod tokens;
 pub mod view;
 pub mod words;

@@ -5,7 +5,11 @@ use std::time::Duration;
 use backstitch_core::control::{BreakpointId, Pause, PauseState};
 use serde_json::Value;
 
+use super::proposal::Proposal;
 use crate::render;
+
+/// Stands in place of the front end that decided, where an agent withdraws its proposal.
+pub const WITHDRAWN: &str = "withdrawn";
 
 /// Tells the model that the user changed its call.
 pub fn changed(input: &Value) -> String {
@@ -83,6 +87,9 @@ pub fn back(steps: usize, what: &str, has_run: bool) -> String {
 /// A held call in one line: `Edit src/auth.rs`.
 pub fn summary(pause: &Pause) -> String {
     let call = &pause.call;
+    if let Some(proposal) = Proposal::of(pause) {
+        return proposal.line();
+    }
     let input = super::input::read(call.input.as_bytes()).ok();
     let command = input
         .as_ref()
@@ -115,8 +122,13 @@ pub fn state(pause: &Pause) -> String {
         (PauseState::Decided, _) => "decided".to_owned(),
         (PauseState::Slipped, _) => "ran unasked".to_owned(),
         (PauseState::Lost, _) if pause.is_program => "its program ended".to_owned(),
+        (PauseState::Lost, _) if pause.call.is_proposal() => "its server ended".to_owned(),
         (PauseState::Lost, _) => "its hook died".to_owned(),
         (PauseState::Ended, _) if pause.is_program => "given up by the program".to_owned(),
+        (PauseState::Ended, _) if pause.call.is_proposal() => match pause.decided_by.as_deref() {
+            Some(WITHDRAWN) | None => "withdrawn".to_owned(),
+            Some(_) => "accepted, not possible any more".to_owned(),
+        },
         (PauseState::Ended, _) => "given up by the agent".to_owned(),
         (PauseState::Expired, _) => "expired".to_owned(),
         (_, Some(outcome)) => outcome.name().to_owned(),

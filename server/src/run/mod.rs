@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::out::{self, Out};
-use crate::{bridge, cli, demo, hook, lsp};
+use crate::{bridge, cli, demo, hook, lsp, mcp};
 
 /// Runs the command in the arguments of this process.
 pub fn main() -> ExitCode {
@@ -39,6 +39,7 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
         }
         CliCommand::Lsp(options) => serve(options, global),
         CliCommand::Bridge => bridge::run(global),
+        CliCommand::Mcp => serve_agent(global),
         CliCommand::Doctor => doctor::run(global, out),
         command => cli::run(command, global, out),
     }
@@ -56,6 +57,20 @@ fn serve(options: LspArgs, global: &GlobalArgs) -> CliResult<()> {
         store_dir: global.store_dir.clone(),
         log: options.log,
         level: options.log_level,
+    })?)
+}
+
+fn serve_agent(global: &GlobalArgs) -> CliResult<()> {
+    if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
+        let dir = dir.display();
+        return Err(
+            CliError::usage(format!("--workspace {dir}: no such directory"))
+                .hint("leave it out: the current directory of the agent is used"),
+        );
+    }
+    Ok(mcp::run(mcp::McpOptions {
+        workspace: global.workspace.clone(),
+        store_dir: global.store_dir.clone(),
     })?)
 }
 

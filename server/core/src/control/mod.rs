@@ -12,6 +12,7 @@ mod pauses;
 mod process;
 mod program;
 mod programs;
+mod proposals;
 mod regions;
 mod repl;
 mod repls;

@@ -75,6 +75,14 @@ impl HeldCall {
     /// Begins the id of a call whose agent gives it none.
     pub const MADE_ID: &str = "~";
 
+    /// Begins the id of a rewind that an agent proposes. No tool runs: the process that holds it carries it out.
+    pub const PROPOSAL: &str = "proposal/";
+
+    /// True if it is a rewind that an agent proposes.
+    pub fn is_proposal(&self) -> bool {
+        self.call.starts_with(Self::PROPOSAL)
+    }
+
     /// True if two calls with the same input have the same id.
     pub(crate) fn has_made_id(&self) -> bool {
         self.call.starts_with(Self::MADE_ID)

@@ -22,9 +22,9 @@ use crate::hint::Hint;
 const DYING: Duration = Duration::from_secs(2);
 
 /// Interval at which the outcome of a decision is looked for.
-const LOOK: Duration = Duration::from_millis(5);
+pub(super) const LOOK: Duration = Duration::from_millis(5);
 /// Name of the row about a decision that a program refused.
-const REFUSED: &str = "refused";
+pub(super) const REFUSED: &str = "refused";
 
 fn refused(args: &str) -> Error {
     let args: Value = serde_json::from_str(args).unwrap_or_default();
@@ -151,7 +151,7 @@ impl Control {
     }
 
     /// Waits until a program has evaluated the expressions of a decision. Fails with the reason if it could not, and is held as
-    /// before, if it is gone, or if it takes longer than it may.
+    /// before, if it is gone, or if it takes longer than it may. The same for a proposal that is carried out.
     /// `one`: time of an expression. `is_over`: asked from time to time; true ends the wait, and the decision stands.
     pub fn wait_until_evaluated(
         &self,
@@ -159,6 +159,9 @@ impl Control {
         one: Duration,
         is_over: &dyn Fn() -> bool,
     ) -> Result<()> {
+        if decided.pause.call.is_proposal() {
+            return self.wait_until_carried_out(decided, is_over);
+        }
         if !decided.pause.is_program || !decided.decision.is_evaluated() {
             return Ok(());
         }

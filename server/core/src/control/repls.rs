@@ -35,6 +35,12 @@ impl Control {
         if there.state != PauseState::Held {
             return Err(super::pauses::already(&there));
         }
+        if there.call.is_proposal() {
+            return Err(Error::refused(
+                format!("{pause} is a proposed rewind, which evaluates nothing"),
+                "continue or deny it",
+            ));
+        }
         self.write(|conn| {
             let there = pause::get(conn, pause)?.unwrap_or(there);
             if there.state != PauseState::Held {

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::agents::adapter::ParseError;
 use crate::agents::copilot;
 use crate::agents::fields::{self, Common, Fields};
+use crate::agents::own_tools::is_own;
 
 pub const NAME: &str = "claude-code";
 
@@ -140,7 +141,7 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
     let named = match tool {
         "Edit" | "MultiEdit" | "Write" => input.text("file_path"),
         "NotebookEdit" => input.text("notebook_path"),
-        _ if READ_ONLY_TOOLS.contains(&tool) => return Effect::Reads,
+        _ if READ_ONLY_TOOLS.contains(&tool) || is_own(tool) => return Effect::Reads,
         _ => None,
     };
     match named {

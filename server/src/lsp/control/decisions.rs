@@ -171,13 +171,14 @@ async fn decide(
     let decided = decided
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
-    if decided.pause.is_program && decided.decision.is_evaluated() {
+    let is_evaluated = decided.pause.is_program && decided.decision.is_evaluated();
+    if is_evaluated || decided.pause.call.is_proposal() {
         evaluated(handle, decided.clone()).await?;
     }
     Ok(told(server, &decided))
 }
 
-/// Waits beside all other requests until a program has evaluated the expressions of a decision.
+/// Waits beside all other requests until a program has evaluated the expressions of a decision, or a proposal is carried out.
 async fn evaluated(handle: &WorkspaceHandle, decided: Decided) -> Reply<()> {
     let workspace = handle.workspace().clone();
     let is_over = cancel_flag();

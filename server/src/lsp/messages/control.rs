@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use backstitch_core::control::{Breakpoint, Pause};
 use backstitch_protocol::{PredictedFile, Text};
 
+use crate::control::proposal::Proposal;
 use crate::control::words;
 use crate::render;
 
@@ -36,13 +37,22 @@ pub fn held(pause: &Pause, predicted: &[PredictedFile]) -> String {
         render::clean(&call.agent),
         render::cut(&words::summary(pause), 80),
     );
-    let mut text = if pause.is_program {
+    let proposal = Proposal::of(pause);
+    let mut text = if proposal.is_some() {
+        format!("{agent} proposes a {summary}")
+    } else if pause.is_program {
         format!("A {agent} program stands still: {summary}")
     } else {
         format!("{agent} wants to run {summary}")
     };
     if added + removed > 0 {
         write!(text, " (+{added} −{removed})").ok();
+    }
+    if let Some(proposal) = proposal {
+        if let Some(reason) = &proposal.reason {
+            write!(text, ". Its reason: {}", render::clean(reason)).ok();
+        }
+        return text;
     }
     let by = call
         .breakpoint

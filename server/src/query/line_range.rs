@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::error::{CliError, CliResult};
+use super::{QueryError, QueryResult};
 use crate::render;
 
 /// A typed range of lines, numbered from 1.
@@ -14,9 +14,9 @@ pub struct TypedLines {
 }
 
 impl TypedLines {
-    pub fn parse(typed: &str) -> CliResult<Self> {
+    pub fn parse(typed: &str) -> QueryResult<Self> {
         let wrong = || {
-            CliError::usage(format!("-L {typed} is not a range of lines"))
+            QueryError::usage(format!("-L {typed} is not a range of lines"))
                 .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from line 10 to the end")
         };
         let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
@@ -39,10 +39,10 @@ impl TypedLines {
         Ok(Self { from, to })
     }
 
-    pub fn within(self, count: usize, path: &str) -> CliResult<RangeInclusive<usize>> {
+    pub fn within(self, count: usize, path: &str) -> QueryResult<RangeInclusive<usize>> {
         if self.from > count {
             let has = render::plural(count, "line", "lines");
-            return Err(CliError::usage(format!(
+            return Err(QueryError::usage(format!(
                 "there is no line {}: {path} has {has}",
                 self.from
             ))

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
-use super::error::{CliError, CliResult};
+use super::{QueryError, QueryResult};
 
 /// Start or end of a typed time; a date is a whole day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub enum End {
 }
 
 /// Parses a typed time to microseconds since 1970. `now` has the same unit.
-pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> CliResult<i64> {
+pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> QueryResult<i64> {
     let wrong = || {
-        CliError::usage(format!("invalid time `{typed}`"))
+        QueryError::usage(format!("invalid time `{typed}`"))
             .hint("use 2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z")
     };
     let typed = typed.trim();

@@ -1,0 +1,66 @@
+//! A rewind that an agent proposes, as the input of its pause: its words, and the files that it would write. Pure.
+
+use backstitch_core::control::Pause;
+use backstitch_protocol::{PredictResult, PredictedFile};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::render;
+
+/// Maximum number of bytes of all texts that a proposal shows. Files beyond are named without their texts.
+pub const MAX_SHOWN: usize = 4 << 20;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Proposal {
+    /// For example `rewind to before “Add a cart” (t4)`.
+    pub title: String,
+    /// The agent's reason.
+    pub reason: Option<String>,
+    /// The arguments of the tool, as the agent sent them.
+    pub arguments: Value,
+    /// Sentences about whose work goes and whose stays.
+    pub summary: Vec<String>,
+    /// Fingerprint of the plan.
+    pub plan: String,
+    pub files: Vec<PredictedFile>,
+}
+
+impl Proposal {
+    /// Returns the proposal of a pause. None: a call or a program is held.
+    pub fn of(pause: &Pause) -> Option<Self> {
+        let input = &pause.call.input;
+        let proposed = pause
+            .call
+            .is_proposal()
+            .then(|| serde_json::from_str(input));
+        proposed?.ok()
+    }
+
+    /// The input as a person reads it: all but the texts of the files.
+    pub fn input(&self) -> Value {
+        json!({
+            "title": self.title,
+            "reason": self.reason,
+            "arguments": self.arguments,
+            "summary": self.summary,
+            "plan": self.plan,
+        })
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        let files = render::plural(self.files.len(), "file", "files");
+        format!("{}: {files}", render::clean(&self.title))
+    }
+
+    pub fn predicted(self) -> PredictResult {
+        let input = self.input();
+        PredictResult {
+            input_text: serde_json::to_string_pretty(&input).unwrap_or_default(),
+            fingerprint: self.plan,
+            input,
+            predicted: self.files,
+            unpredicted: None,
+        }
+    }
+}
