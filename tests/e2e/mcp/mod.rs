@@ -4,7 +4,7 @@ mod editors;
 mod guard;
 mod lines;
 mod official;
-
+mod opencode;
 mod proposals;
 mod resources;
 mod tools;

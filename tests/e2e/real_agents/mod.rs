@@ -21,7 +21,7 @@ use crate::support::{World, finish, skip};
 const ONE: &str = "fn main() {\n    println!(\"one\");\n}\n";
 
 /// An agent, and its tools for edits and for the shell.
-struct Real {
+pub struct Real {
     name: &'static str,
     edit: &'static str,
     write: &'static str,
@@ -75,7 +75,7 @@ const ALL: [Real; 6] = [
     },
 ];
 
-fn real(name: &str) -> &'static Real {
+pub fn real(name: &str) -> &'static Real {
     let found = ALL.iter().find(|agent| agent.name == name);
     found.expect("a row")
 }
@@ -126,8 +126,8 @@ fn agents(test: &str, name: &str) -> Option<PathBuf> {
 }
 
 /// A workspace as a script expects it, with the agent's hooks set up.
-struct Session {
-    world: World,
+pub struct Session {
+    pub world: World,
     agents: PathBuf,
     name: &'static str,
     /// The model that the agent is told to use, if not its usual one.
@@ -135,7 +135,7 @@ struct Session {
 }
 
 impl Session {
-    fn new(test: &str, agent: &Real) -> Option<Self> {
+    pub fn new(test: &str, agent: &Real) -> Option<Self> {
         let agents = agents(test, agent.name)?;
         let script = rig().join("scripts/multi_turn.json");
         let content: Value =
@@ -164,7 +164,7 @@ impl Session {
     }
 
     /// Runs a script with the real agent to its end. `part`: of a script that is made here.
-    fn play(&self, part: Option<Value>, between: Option<&str>) -> Value {
+    pub fn play(&self, part: Option<Value>, between: Option<&str>) -> Value {
         let report = match part {
             Some(part) => self.play_part(&part, between),
             None => self.play_file(&rig().join("scripts/multi_turn.json"), between),
@@ -173,7 +173,7 @@ impl Session {
         report
     }
 
-    fn play_part(&self, part: &Value, between: Option<&str>) -> Value {
+    pub fn play_part(&self, part: &Value, between: Option<&str>) -> Value {
         let path = self.world.home.join("script.json");
         let whole = json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, self.name: part });
         fs::write(&path, whole.to_string()).expect("written");
