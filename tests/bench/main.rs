@@ -24,6 +24,7 @@
 //! requests, as an editor sees them. Each limit is measured between the runs, so that load on the machine affects
 //! both. The ratio is what counts, and no figure passes or fails.
 
+mod agents;
 mod armed;
 mod blame;
 mod client;

@@ -149,6 +149,13 @@ impl<'p> Place<'p> {
         self.finish(&mut self.hook_process(), payload.to_string().as_bytes())
     }
 
+    /// Sends a payload to the hook of this agent.
+    pub fn hook_of(&self, agent: &str, payload: &[u8]) -> Result<Duration> {
+        let mut command = self.command(&self.programs.backstitch);
+        command.args(["hook", agent]);
+        self.finish(&mut command, payload)
+    }
+
     fn hook_process(&self) -> Command {
         let mut command = self.command(&self.programs.backstitch);
         command

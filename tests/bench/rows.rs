@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use crate::agents;
 use crate::armed;
 use crate::editor;
 use crate::floor;
@@ -107,6 +108,7 @@ pub fn measure_tree(
     scans(report, &place, name, &paths, runs)?;
     hooks(report, &place, name)?;
     armed::measure(report, &place, name, EDITED)?;
+    agents::measure(report, &place, name, EDITED)?;
     rewinds(report, &place, name, &paths, runs)?;
     diffs(report, &place, name, runs)?;
     beside_rivals(report, &place, name, &paths, runs)?;

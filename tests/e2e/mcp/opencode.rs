@@ -49,7 +49,12 @@ fn opencode_reads_and_proposes() {
     let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
     let told = fs::read_to_string(log).expect("the model's log");
     let last = told.lines().last().expect("a request");
-    for part in ["before the change", "src/main.rs", "t1", "The user accepted it"] {
+    for part in [
+        "before the change",
+        "src/main.rs",
+        "t1",
+        "The user accepted it",
+    ] {
         assert!(last.contains(part), "{part}: {last}");
     }
     world.ok(["undo", "--yes"]);
