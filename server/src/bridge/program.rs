@@ -47,8 +47,8 @@ struct BridgeState {
     holds: BTreeMap<PauseId, Hold>,
     /// Sessions whose inputs this program has evaluated, by pause.
     served: BTreeMap<PauseId, BTreeSet<String>>,
-    /// Decisions that the program refused, by pause. Polls of before count no more: the program polls anew.
-    refusals: BTreeMap<PauseId, u64>,
+    /// Number of decisions that the program refused. Polls of before count no more: the program polls anew.
+    refusals: u64,
 }
 
 #[derive(Clone)]
@@ -245,10 +245,12 @@ impl Bridge {
             }
         };
         let shared = self.shared.clone();
+        // in the order of the messages: a refusal ends the polls before it, and none after it
+        let refusals = locked(&shared.state).refusals;
         if matches!(&*message.method, "pause/poll" | "repl/poll") {
-            std::thread::spawn(move || shared.answer(message));
+            std::thread::spawn(move || shared.answer(message, refusals));
         } else {
-            shared.answer(message);
+            shared.answer(message, refusals);
         }
     }
 
@@ -269,8 +271,9 @@ impl Bridge {
 }
 
 impl BridgeShared {
-    fn answer(&self, message: Message) {
-        let outcome = self.handle(&message.method, message.params);
+    /// `refusals`: their number when the message came.
+    fn answer(&self, message: Message, refusals: u64) {
+        let outcome = self.handle(&message.method, message.params, refusals);
         let Some(id) = message.id else {
             return;
         };
@@ -280,7 +283,7 @@ impl BridgeShared {
         }
     }
 
-    fn handle(&self, method: &str, params: Value) -> Outcome {
+    fn handle(&self, method: &str, params: Value, refusals: u64) -> Outcome {
         match method {
             "hello" => self.hello(&read(params)?),
             "call/begin" => self.call_begin(&read(params)?),
@@ -291,7 +294,7 @@ impl BridgeShared {
             "pause/refuse" => self.pause_refuse(&read(params)?),
             "pause/withdraw" => self.pause_withdraw(&read(params)?),
             "pause/poll" => self.pause_poll(&read(params)?),
-            "repl/poll" => self.repl_poll(&read(params)?),
+            "repl/poll" => self.repl_poll(&read(params)?, refusals),
             "repl/result" => self.repl_result(read(params)?),
             _ => Err(Refusal {
                 code: rpc::NO_METHOD,
@@ -608,7 +611,7 @@ impl BridgeShared {
     fn pause_refuse(&self, refused: &PauseRefuse) -> Outcome {
         let pause = self.own_pause(&refused.pause)?;
         self.keep(pause.id)?;
-        *locked(&self.state).refusals.entry(pause.id).or_default() += 1;
+        locked(&self.state).refusals += 1;
         let is_held = locked(&self.control).refuse_decision(pause.id, &refused.error)?;
         Ok(json!({ "held": is_held }))
     }
@@ -692,7 +695,6 @@ impl BridgeShared {
     fn forget(&self, id: PauseId) {
         let mut state = locked(&self.state);
         state.holds.remove(&id);
-        state.refusals.remove(&id);
         if let Some(sessions) = state.served.remove(&id) {
             for session in sessions {
                 rpc::notify("repl/closed", &json!({ "session": session }));
@@ -701,13 +703,12 @@ impl BridgeShared {
     }
 
     /// Waits for an input to evaluate.
-    fn repl_poll(&self, poll: &Poll) -> Outcome {
+    fn repl_poll(&self, poll: &Poll, at_begin: u64) -> Outcome {
         let id = self.own_pause(&poll.pause)?.id;
         let control = Control::open_for_hook(&self.workspace)?;
         let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
         let until = Instant::now() + wait;
-        let refusals = || locked(&self.state).refusals.get(&id).copied();
-        let at_begin = refusals();
+        let refusals = || locked(&self.state).refusals;
         loop {
             self.tell_closed(&control, id)?;
             let is_held = control
