@@ -9,8 +9,8 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
-    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
-    check, may_match, named_paths, now, starter,
+    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, ProcessId, Trigger, Unattended,
+    Waited, Wake, check, may_match, named_paths, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
@@ -39,6 +39,8 @@ pub struct AtGate<'a> {
     /// Time that the agent waits for this hook, as its entry says.
     pub limit: Option<Duration>,
     pub started: Instant,
+    /// The agent's process. Commands from below it are refused.
+    pub process: Option<ProcessId>,
 }
 
 /// The gate's word on an event.
@@ -478,7 +480,7 @@ impl AtGate<'_> {
             cwd: self.event.cwd.clone(),
             files: facts.paths.to_vec(),
             can: answers::abilities(self.agent, &self.event.name, facts.moment),
-            agent_process: starter(),
+            agent_process: self.process,
             until: self.until(),
         }
     }

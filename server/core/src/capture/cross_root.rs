@@ -23,6 +23,8 @@ impl Capture<&mut Engine> {
     pub(super) fn route(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
         match &e.kind {
             EventKind::Before(call) => self.route_paths(e, call, EventKind::Before),
+            EventKind::Announced(call) => self.route_paths(e, call, EventKind::Announced),
+            EventKind::Starts(call) => self.route_paths(e, call, EventKind::Starts),
             EventKind::After {
                 call,
                 report,

@@ -31,7 +31,12 @@ pub enum EventKind {
         text: String,
         synthetic: bool,
     },
+    /// The agent waits until the event is recorded, and runs the call then.
     Before(ToolCall),
+    /// The agent does not wait: the call may run already.
+    Announced(ToolCall),
+    /// As `Before`, also for a call that was announced: changes until now are not its work.
+    Starts(ToolCall),
     After {
         call: ToolCall,
         /// The agent's report of what it found and did.

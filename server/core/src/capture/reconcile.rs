@@ -44,11 +44,15 @@ impl<'a> Reconciliation<'a> {
         context: &'a ScanContext,
     ) -> Result<Self> {
         let known = basis.known;
+        let mut writers = Writers::since(txn.conn, txn.here.root, basis.since)?;
+        writers
+            .calls
+            .retain(|writer| Some(writer.call) != context.not_started);
         Ok(Self {
             authors: Authors {
                 context,
                 overall: txn.observation(context.observation)?,
-                writers: Writers::since(txn.conn, txn.here.root, basis.since)?,
+                writers,
             },
             visibility: Visibility::new(
                 txn.conn,

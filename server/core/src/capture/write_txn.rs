@@ -43,6 +43,8 @@ pub(crate) struct ScanContext {
     /// Paths that calls of this session named without a later report.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
+    /// An open call that has not started, so that nothing is its work yet.
+    pub not_started: Option<CallId>,
     /// Leave paths that an open edit call has reserved to that call.
     pub reserved_stay: bool,
 }
@@ -53,6 +55,7 @@ impl ScanContext {
             observation: Observation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
+            not_started: None,
             reserved_stay: true,
         }
     }
