@@ -216,6 +216,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Setup(_)
         | CliCommand::Lsp(_)
         | CliCommand::Bridge
+        | CliCommand::Acp { .. }
         | CliCommand::Status
         | CliCommand::Doctor
         | CliCommand::Init { .. }
