@@ -44,6 +44,18 @@ impl SettingsFile {
         Ok(made.then_some(backup))
     }
 
+    /// Writes a file that is ours as a whole, without a backup. `is_program`: one that can be run.
+    pub fn write_own(&self, text: &str, is_program: bool) -> Result<()> {
+        replace(&self.path, text)?;
+        #[cfg(unix)]
+        if is_program {
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(&self.path, mode)
+                .with_context(|| format!("writing {}", self.path.display()))?;
+        }
+        Ok(())
+    }
+
     /// Undoes the setup. If the text means the same as the backup, the file gets the backup's bytes. A file
     /// that setup created and that is empty now is deleted.
     pub fn restore(&self, text: &str, empty: bool, same: impl Fn(&str) -> bool) -> Result<()> {

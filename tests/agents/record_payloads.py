@@ -38,6 +38,7 @@ class Cleaner:
             s = s.replace(there, here)
         s = re.sub(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
                    lambda m: self.fixed(m[0], "00000000-0000-4000-8000-%012d"), s)
+        s = re.sub(r"\b(ses|msg)_[0-9A-Za-z]{20,}\b", lambda m: self.fixed(m[0], m[1] + "_%026d"), s)     # opencode
         s = re.sub(r"\ba[0-9a-f]{16}\b", lambda m: self.fixed(m[0], "a%016d"), s)           # a subagent
         s = re.sub(r"\bb(?=\w*\d)[0-9a-z]{8}\b", lambda m: self.fixed(m[0], "b%08d"), s)     # a background command
         s = re.sub(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", "2026-01-02T03:04:05.000Z", s)
@@ -81,7 +82,7 @@ def label(p):
         detail += "-moved_to_background"
     elif isinstance(response, dict) and response.get("type") == "update":
         detail += "-update"
-    if "agent_id" in p and event in ("PreToolUse", "PostToolUse", "PostToolBatch"):
+    if "agent_id" in p and re.match("(Pre|Post)Tool|tool|session.idle", event):
         detail = f"{detail}-in_subagent" if detail else "in_subagent"
     return event + (f"-{detail}" if detail else "")
 

@@ -5,7 +5,7 @@
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
 
-AGENT is claude, codex, copilot, gemini or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+AGENT is claude, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
 The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
@@ -43,8 +43,6 @@ GEMINI_EVENTS = ["SessionStart", "SessionEnd", "BeforeAgent", "AfterAgent", "Bef
 QWEN_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                "PostToolBatch", "PermissionRequest", "SubagentStart", "SubagentStop", "Stop", "PreCompact",
                "Notification"]
-COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-                  "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
 COPILOT_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
                   "PermissionRequest", "Stop", "SubagentStart", "SubagentStop"]
 CLAUDE_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
@@ -153,6 +151,45 @@ class Gemini:
         return found(stdout, "session_id")
 
 
+class OpenCode:
+    model = "mock"
+
+    def setup(self, r):
+        base = dict(e.split("=", 1) for e in r.env).get("XDG_CONFIG_HOME") or os.path.join(r.home, ".config")
+        config, seed = os.path.join(base, "opencode"), os.path.join(r.dest, "opencode", "seed")
+        os.makedirs(config, exist_ok=True)
+        for name in os.listdir(seed):       # else it tries to install these, and stalls
+            there = os.path.join(config, name)
+            if name == "node_modules" and not os.path.lexists(there):
+                os.symlink(os.path.join(seed, name), there)
+            elif name.endswith(".json"):
+                shutil.copy(os.path.join(seed, name), there)
+        settle(os.path.join(config, "opencode.json"), {
+            "model": f"fake/{r.model}", "small_model": f"fake/{r.model}", "share": "disabled", "autoupdate": False,
+            "permission": {"edit": "allow", "bash": "allow"},
+            "provider": {"fake": {
+                "npm": "@ai-sdk/openai-compatible", "name": "fake",
+                "options": {"baseURL": r.url + "/v1", "apiKey": "dummy"},
+                "models": {r.model: {"name": r.model, "tool_call": True,
+                                     "limit": {"context": 32000, "output": 4000}}}}}})
+        if r.hook:      # the plugin that setup writes, with the command as its program
+            program = os.path.join(r.home, "hook.sh")
+            write(program, f"#!/bin/sh\nexec {r.hook}\n")
+            os.chmod(program, 0o755)
+            with open(os.path.join(HERE, "../../server/src/agents/opencode/plugin.js"), encoding="utf-8") as f:
+                plugin = f.read().replace('PROGRAM = "backstitch"', f"PROGRAM = {json.dumps(program)}")
+            write(os.path.join(config, "plugins", "rig.js"), plugin)
+        return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_SHARE": "1"}
+
+    def command(self, r, prompt, session):
+        # it puts an argument of several words into quotes
+        return ["run", "--format", "json", *(["--session", session] if session else []), *prompt.split(" ")]
+
+    def session(self, stdout):
+        return found(stdout, "sessionID")
+
+
 class Qwen:
     model = "mock"
 
@@ -194,7 +231,7 @@ class Copilot:
         return m and m.group(1)
 
 
-AGENTS = {"claude": Claude(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "qwen": Qwen()}
+AGENTS = {"claude": Claude(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "opencode": OpenCode(), "qwen": Qwen()}
 
 
 def found(output, key):

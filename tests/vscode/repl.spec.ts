@@ -166,6 +166,59 @@ state = {"step": 7, "goal": "write tests"}
 print(bs.call(plan, state))
 `;
 
+// S5-131, S5-138: entries of one window appear in another, and both see the end
+test('a second window follows', async ({ world, code }) => {
+  world.commit({ 'agent.py': AGENT });
+  const first = await code.open('agent.py');
+  const second = await code.beside('agent.py');
+  const program = new Program(world, 'agent.py');
+  const enter = async (window: typeof first) => {
+    await window.page.bringToFront();
+    await window.activity.open('Backstitch');
+    const agents = window.tree('Agents');
+    await agents.show();
+    await expect(agents.row(/^acting agent.py$/)).toHaveCount(1);
+    return { agents, repl: window.webview({ purpose: 'webviewView' }) };
+  };
+  const one = await enter(first);
+  await one.agents.action(/^acting/, 'Open a REPL at the Held Call');
+  await one.repl.locator('.cm-content').focus();
+  const type = async (window: typeof first, text: string) => {
+    await window.page.bringToFront();
+    await window.webview({ purpose: 'webviewView' }).locator('.cm-content').focus();
+    await window.page.keyboard.type(text);
+    await window.page.keyboard.press('Enter');
+  };
+  await type(first, 'before = step + 1');
+  await expect(one.repl.locator('pre.input')).toHaveText(['before = step + 1']);
+
+  // what was entered before it came is there, too
+  const other = await enter(second);
+  const session = world.json('repl', 'list').sessions[0].id;
+  await second.run('Backstitch: List REPL Sessions');
+  await other.repl.locator(`button.link:has-text("${session}")`).click();
+  await expect(other.repl.locator('pre.input')).toHaveText(['before = step + 1']);
+  await type(first, 'print(before)');
+  await type(first, 'before * 2');
+  await second.page.bringToFront();
+  await expect(other.repl.locator('pre.stdout')).toHaveText('8\n');
+  await expect(other.repl.locator('pre.value').last()).toHaveText(/^16/);
+
+  // and the other way round, by the same names
+  await type(second, 'before - 100');
+  await first.page.bringToFront();
+  await expect(one.repl.locator('pre.value').last()).toHaveText(/^-92/);
+  await expect(one.repl.locator('pre.input')).toHaveCount(4);
+  await second.page.bringToFront();
+  await look(second.page, 'repl-second-window');
+  await second.run('Backstitch: Continue the Held Call');
+  expect(await program.ended).toBe('step 7\n');
+  await expect(other.repl.locator('.empty')).toHaveText('its pause was decided');
+  await first.page.bringToFront();
+  await expect(one.repl.locator('.empty')).toHaveText('its pause was decided');
+});
+
+
 // S5-106, S5-130, S5-132, S5-135, S5-141, S5-144…147, S5-149, S5-150, S5-152
 test('a paused program: stack, calls, values', async ({ world, code }) => {
   world.commit({ 'agent.py': AGENT });

@@ -35,6 +35,11 @@ pub trait Agent: Sync {
         }
     }
 
+    /// True if the agent waits for the hook of this event. A call cannot be held at another.
+    fn waits(&self, _event: &AgentEvent) -> bool {
+        true
+    }
+
     /// Returns the time for which a call may be held, where that is shorter than the agent's own limit for hooks.
     fn longest_hold(&self, _event: &AgentEvent) -> Option<Duration> {
         None
@@ -219,6 +224,8 @@ pub struct Hooks {
     pub entries: Vec<(String, String)>,
     /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
     pub without_limit: Vec<&'static str>,
+    /// True if another version of Backstitch wrote them, so that they may do less.
+    pub outdated: bool,
     /// True if a call does not run whose hook was killed together with its shell.
     pub blocks_if_killed: bool,
     /// The setting in this file that disables all hooks.

@@ -15,6 +15,7 @@ use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Fields};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
+use super::patch_headers;
 use super::settings_plan::SettingsPlan;
 
 const NAME: &str = "codex";
@@ -253,7 +254,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
     let effect = match tool.as_str() {
         PATCH => {
             let patch: String = input.get("command").unwrap_or_default();
-            let paths = patched(&patch);
+            let paths = patch_headers::paths(&patch);
             if paths.is_empty() {
                 Effect::Any { background: false }
             } else {
@@ -273,26 +274,6 @@ fn call(fields: &Fields<'_>) -> ToolCall {
             .to_vec(),
         effect,
     }
-}
-
-/// Returns the paths in the headers of a patch, each once. Relative ones count from the directory of the call.
-fn patched(patch: &str) -> Vec<PathBuf> {
-    const HEADERS: [&str; 4] = [
-        "*** Update File: ",
-        "*** Add File: ",
-        "*** Delete File: ",
-        "*** Move to: ",
-    ];
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for line in patch.lines() {
-        let path = HEADERS.iter().find_map(|header| line.strip_prefix(header));
-        if let Some(path) = path.map(|path| PathBuf::from(path.trim()))
-            && !paths.contains(&path)
-        {
-            paths.push(path);
-        }
-    }
-    paths
 }
 
 /// Reads the first line of a response: `Exit code: 2`.

@@ -74,6 +74,7 @@ impl HookTable {
             without_limit: self.without_limit(&settings),
             blocks_if_killed: self.is_strict(&settings),
             disabled_by: disabled_by(&settings),
+            outdated: false,
         })
     }
 

@@ -11,6 +11,8 @@ mod gemini;
 mod gemini_family;
 mod hook_table;
 mod machine;
+mod opencode;
+mod patch_headers;
 pub mod program;
 mod qwen;
 mod settings_plan;
@@ -24,6 +26,7 @@ pub use settings_plan::SettingsPlan;
 pub static AGENTS: &[&dyn Agent] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
+    &opencode::OpenCode,
     &copilot::Copilot,
     &gemini::Gemini,
     &qwen::Qwen,

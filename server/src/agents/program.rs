@@ -118,7 +118,7 @@ pub fn named(command: &str) -> Option<PathBuf> {
 }
 
 /// The first word of a shell command without its quotes. None where something in it is expanded.
-fn first_word(command: &str) -> Option<String> {
+pub fn first_word(command: &str) -> Option<String> {
     let mut word = String::new();
     let mut quote = None;
     let mut rest = command.trim().chars();
@@ -133,6 +133,18 @@ fn first_word(command: &str) -> Option<String> {
         }
     }
     (!word.is_empty() && quote.is_none()).then_some(word)
+}
+
+/// Quotes a word for a shell.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else if cfg!(windows) {
+        format!("\"{word}\"")
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// The program that hooks are to run: this one, or the copy of it where this one does not outlive an update.
@@ -285,6 +297,14 @@ fn is_executable(_: &fs::Metadata) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn path_is_quoted_as_one_shell_word() {
+        assert_eq!(quoted("/usr/bin/backstitch"), "/usr/bin/backstitch");
+        if cfg!(unix) {
+            assert_eq!(quoted("/my tools/it's"), r"'/my tools/it'\''s'");
+        }
+    }
 
     #[test]
     fn the_first_word_is_read_as_a_shell_does() {

@@ -1,20 +1,81 @@
-//! A planned edit of an agent's settings file: a value that can be shown before it is carried out. Owns no format of an
-//! agent.
+//! A planned edit of an agent's settings: a value that can be shown before it is carried out. Owns no format of an agent.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::settings_file::JsonSettings;
+use crate::settings_file::{JsonSettings, SettingsFile};
 
-/// Planned edit of a settings file in JSON.
+/// Planned edit of an agent's settings.
 #[derive(Clone, Debug)]
-pub struct SettingsPlan {
-    settings: JsonSettings,
-    value: Value,
-    /// Set if the plan undoes the setup: settings that it maps to the same value mean the same.
-    meaning: Option<fn(&Value) -> Value>,
+pub struct SettingsPlan(Edit);
+
+#[derive(Clone, Debug)]
+enum Edit {
+    /// Edit of a file in JSON that others write, too.
+    Json {
+        settings: JsonSettings,
+        value: Value,
+        /// Set if the plan undoes the setup: settings that it maps to the same value mean the same.
+        meaning: Option<fn(&Value) -> Value>,
+    },
+    /// Files that are ours as a whole, at or below a path.
+    Own { place: PathBuf, files: Vec<OwnFile> },
+}
+
+/// A file that is ours as a whole.
+#[derive(Clone, Debug)]
+pub struct OwnFile {
+    file: SettingsFile,
+    /// None: the file is to be gone.
+    wanted: Option<String>,
+    is_program: bool,
+}
+
+impl OwnFile {
+    /// Plans a file of ours. Fails if there is one without our mark, which is not ours.
+    pub fn new(path: &Path, wanted: Option<String>, mark: &str) -> Result<Self> {
+        let file = SettingsFile::read(path)?;
+        let is_other = file
+            .text
+            .as_deref()
+            .is_some_and(|text| !text.contains(mark));
+        if is_other && wanted.is_some() {
+            bail!(
+                "{} is not a file of Backstitch and was not changed; move it away, and run this again",
+                file.path.display()
+            );
+        }
+        let wanted = if is_other { file.text.clone() } else { wanted };
+        Ok(Self {
+            file,
+            wanted,
+            is_program: false,
+        })
+    }
+
+    /// The same as a program that can be run.
+    pub fn program(path: &Path, wanted: Option<String>, mark: &str) -> Result<Self> {
+        Ok(Self {
+            is_program: true,
+            ..Self::new(path, wanted, mark)?
+        })
+    }
+
+    /// Returns the text of a file of ours. None: there is none, or it is not ours.
+    pub fn read(path: &Path, mark: &str) -> Result<Option<String>> {
+        let text = SettingsFile::read(path)?.text;
+        Ok(text.filter(|text| text.contains(mark)))
+    }
+
+    fn carry_out(&self) -> Result<()> {
+        match &self.wanted {
+            wanted if *wanted == self.file.text => Ok(()),
+            Some(text) => self.file.write_own(text, self.is_program),
+            None => self.file.remove(),
+        }
+    }
 }
 
 impl SettingsPlan {
@@ -23,14 +84,7 @@ impl SettingsPlan {
         settings: JsonSettings,
         edit: impl FnOnce(&mut Value) -> Result<()>,
     ) -> Result<Self> {
-        let mut value = settings.value.clone();
-        edit(&mut value)
-            .with_context(|| format!("{} was not changed", settings.file.path.display()))?;
-        Ok(Self {
-            settings,
-            value,
-            meaning: None,
-        })
+        Self::edit(settings, edit, None)
     }
 
     /// Plans the removal of what setup added. If the rest means the same as the backup, the file gets the bytes of the
@@ -40,32 +94,88 @@ impl SettingsPlan {
         edit: impl FnOnce(&mut Value) -> Result<()>,
         meaning: fn(&Value) -> Value,
     ) -> Result<Self> {
-        Ok(Self {
-            meaning: Some(meaning),
-            ..Self::new(settings, edit)?
+        Self::edit(settings, edit, Some(meaning))
+    }
+
+    fn edit(
+        settings: JsonSettings,
+        edit: impl FnOnce(&mut Value) -> Result<()>,
+        meaning: Option<fn(&Value) -> Value>,
+    ) -> Result<Self> {
+        let mut value = settings.value.clone();
+        edit(&mut value)
+            .with_context(|| format!("{} was not changed", settings.file.path.display()))?;
+        Ok(Self(Edit::Json {
+            settings,
+            value,
+            meaning,
+        }))
+    }
+
+    /// Plans files of our own at or below a path.
+    pub fn own(place: &Path, files: Vec<OwnFile>) -> Self {
+        Self(Edit::Own {
+            place: place.to_owned(),
+            files,
         })
     }
 
-    /// Returns the path of the file, with symbolic links resolved.
+    /// Returns the path of the settings, with symbolic links of a file resolved.
     pub fn path(&self) -> &Path {
-        &self.settings.file.path
+        match &self.0 {
+            Edit::Json { settings, .. } => &settings.file.path,
+            Edit::Own { place, .. } => place,
+        }
     }
 
-    /// Returns the whole new file.
+    /// Returns the whole new file. Several files are set apart by lines with their paths.
     pub fn text(&self) -> String {
-        self.settings.text_of(&self.value)
+        match &self.0 {
+            Edit::Json {
+                settings, value, ..
+            } => settings.text_of(value),
+            Edit::Own { files, .. } => {
+                let told = files.iter().filter_map(|file| {
+                    let text = file.wanted.as_deref()?;
+                    Some(match files.len() {
+                        1 => text.to_owned(),
+                        _ => format!("==> {} <==\n{text}", file.file.path.display()),
+                    })
+                });
+                told.collect::<Vec<_>>().join("\n")
+            }
+        }
     }
 
-    /// True if the file would change.
+    /// True if a file would change.
     pub fn is_change(&self) -> bool {
-        self.value != self.settings.value
+        match &self.0 {
+            Edit::Json {
+                settings, value, ..
+            } => *value != settings.value,
+            Edit::Own { files, .. } => files.iter().any(|file| file.wanted != file.file.text),
+        }
     }
 
-    /// Writes the file. Returns the backup if this call created one.
+    /// Writes the files. Returns the backup if this call created one.
     pub fn carry_out(&self) -> Result<Option<PathBuf>> {
-        match self.meaning {
-            None => self.settings.write(&self.value),
-            Some(meaning) => self.settings.restore(&self.value, meaning).map(|()| None),
+        match &self.0 {
+            Edit::Json {
+                settings,
+                value,
+                meaning: None,
+            } => settings.write(value),
+            Edit::Json {
+                settings,
+                value,
+                meaning: Some(meaning),
+            } => settings.restore(value, meaning).map(|()| None),
+            Edit::Own { files, .. } => {
+                for file in files {
+                    file.carry_out()?;
+                }
+                Ok(None)
+            }
         }
     }
 }

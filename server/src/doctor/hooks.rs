@@ -73,6 +73,17 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
         if !hooks.entries.is_empty() {
             all.extend(missing(agent, path, &hooks));
             all.extend(without_limit(agent, path, &hooks));
+            if hooks.outdated {
+                all.push(Finding::new(
+                    name,
+                    CheckState::Warning,
+                    format!(
+                        "{} was written by another version of Backstitch",
+                        shown(path)
+                    ),
+                    format!("`backstitch setup {name}` brings it up to date"),
+                ));
+            }
             if !hooks.blocks_if_killed && agent.can_block() {
                 all.push(Finding::good(
                     name,

@@ -106,18 +106,15 @@ fn handle(
     let event = agent.parse(&payload).map_err(|e| e.to_string())?;
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
     // one look at a file that is missing unless something is armed
-    let armed = match Armed::read(&workspace.store_dir) {
-        Ok(None) => {
-            drop(payload);
-            let answer = record(invocation, workspace, &event, warning)?;
-            let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
-            return Ok(Handled {
-                output,
-                passed: None,
-            });
-        }
-        Ok(Some(armed)) => Ok(armed),
-        Err(error) => Err(error),
+    let armed = Armed::read(&workspace.store_dir).transpose();
+    let Some(armed) = armed.filter(|_| agent.waits(&event)) else {
+        drop(payload);
+        let answer = record(invocation, workspace, &event, warning)?;
+        let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
+        return Ok(Handled {
+            output,
+            passed: None,
+        });
     };
     let gate = AtGate {
         workspace,

@@ -159,7 +159,7 @@ pub fn is_invalid_json(error: &anyhow::Error) -> bool {
 
 /// Returns the command that the agent is to run at each event.
 fn command(agent: &str, program: &Path) -> Result<String> {
-    Ok(format!("{} hook {agent}", quoted(&text(program)?)))
+    Ok(format!("{} hook {agent}", program::quoted(&text(program)?)))
 }
 
 /// Returns the path of this program.
@@ -171,18 +171,6 @@ fn text(program: &Path) -> Result<String> {
     let text = program.to_str();
     let text = text.with_context(|| format!("the path {} is not UTF-8", program.display()))?;
     Ok(text.to_owned())
-}
-
-/// Quotes a word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else if cfg!(windows) {
-        format!("\"{word}\"")
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 /// Returns the result as JSON.
@@ -210,14 +198,6 @@ pub fn facts(done: &SetupResult) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn path_is_quoted_as_one_shell_word() {
-        assert_eq!(quoted("/usr/bin/backstitch"), "/usr/bin/backstitch");
-        if cfg!(unix) {
-            assert_eq!(quoted("/my tools/it's"), r"'/my tools/it'\''s'");
-        }
-    }
 
     fn project(root: &Path) -> SetupRequest<'_> {
         SetupRequest {

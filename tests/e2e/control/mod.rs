@@ -5,7 +5,7 @@ mod decisions;
 mod generated;
 mod holds;
 mod manage;
-mod real_agent;
+pub mod real_agent;
 mod slips;
 
 use std::io::{BufRead as _, BufReader, Write as _};

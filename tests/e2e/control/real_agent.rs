@@ -207,7 +207,7 @@ fn one_edit() -> Value {
 }
 
 /// True if no call of an agent is under way.
-fn is_idle(world: &World) -> bool {
+pub fn is_idle(world: &World) -> bool {
     let status = world.json(["status"]);
     status["open_calls"].as_u64().unwrap_or(0) == 0
 }
@@ -771,7 +771,7 @@ fn kill(pids: &[&str]) {
 }
 
 /// Kills the hook that holds a call of this world.
-fn kill_hook(world: &World) {
+pub fn kill_hook(world: &World) {
     kill(&[&hook_of(world)]);
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 /// The longest wait for an event. Every such wait ends with the event; this limit only turns a hang into a failure.
-pub const EVENT_TIMEOUT: Duration = Duration::from_mins(4);
+pub const EVENT_TIMEOUT: Duration = Duration::from_secs(25);
 
 /// An upper limit of a duration that the product promises: the limit on an idle machine, and as many times that as there
 /// are processes that compete for each processor.

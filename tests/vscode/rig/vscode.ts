@@ -69,6 +69,7 @@ export class Code {
   private readonly size: CodeOptions['size'];
   private readonly began = Date.now();
   private window: Window | undefined;
+  private second: Window | undefined;
 
   constructor(world: World, windows: Windows, server: Server, options: CodeOptions) {
     this.world = world;
@@ -100,6 +101,15 @@ export class Code {
     }
     if (file !== undefined) await workbench.editor.ready(path.basename(file));
     await this.watches();
+    return workbench;
+  }
+
+  /** Opens the workspace in a second window of the same user, and a file of it. */
+  async beside(file: string): Promise<Workbench> {
+    this.second = await this.windows.beside();
+    const workbench = new Workbench(this.second.page);
+    await this.load(workbench, file, this.world.root);
+    await workbench.editor.ready(path.basename(file));
     return workbench;
   }
 
@@ -162,11 +172,13 @@ export class Code {
 
   /** Leaves the window: for the next test where it is as it was at its beginning, else it is closed. */
   async end({ close = true } = {}): Promise<void> {
-    const { window } = this;
+    const { window, second } = this;
     if (window === undefined) return;
-    const { away } = window;
-    if (close) await this.windows.close();
+    const away = [...window.away, ...(second?.away ?? [])];
+    await second?.page.close();
+    // the extension hosts of a server's windows end together
+    if (close || second) await this.windows.close();
     else await this.windows.park();
-    expect([...away], 'hosts that the page asked for').toEqual([]);
+    expect(away, 'hosts that a page asked for').toEqual([]);
   }
 }

@@ -50,6 +50,20 @@ function key(name: string, ...commands: string[]): unknown {
   return { key: name.toLowerCase().replace('control', 'ctrl'), command: 'runCommands', args: { commands } };
 }
 
+/** Opens a page, beside an empty one without which the browser would end. */
+async function page(context: BrowserContext, size: ViewportSize): Promise<Window> {
+  const page = await context.newPage();
+  await page.setViewportSize(size);
+  const away = new Set<string>();
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    // a name for webviews' own files, which their service worker answers
+    if (hostname.endsWith('.vscode-cdn.net')) return;
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1') away.add(hostname);
+  });
+  return { page, away };
+}
+
 interface ServerWindow extends Window {
   readonly server: Server;
   readonly start: Start;
@@ -84,19 +98,14 @@ export class Windows {
     }
     await this.close();
     server.configure(start.settings, KEYS);
-    const context = await this.browser();
-    // beside an empty one, without which the browser would end
-    const page = await context.newPage();
-    await page.setViewportSize(start.size);
-    const away = new Set<string>();
-    page.on('request', (request) => {
-      const { protocol, hostname } = new URL(request.url());
-      // a name for webviews' own files, which their service worker answers
-      if (hostname.endsWith('.vscode-cdn.net')) return;
-      if (protocol.startsWith('http') && hostname !== '127.0.0.1') away.add(hostname);
-    });
-    this.current = { page, away, server, start, settings: start.settings, tests: 1 };
+    const window = await page(await this.browser(), start.size);
+    this.current = { ...window, server, start, settings: start.settings, tests: 1 };
     return { window: this.current, isOpen: false };
+  }
+
+  /** A new and empty page beside the window, for another window of the same user. */
+  async beside(): Promise<Window> {
+    return page(this.context!, this.current!.start.size);
   }
 
   /** Changes the user's settings. VS Code does not always hear of what others write into them, but of what it writes. */

@@ -1,7 +1,9 @@
-//! The real Codex, Copilot CLI, Gemini CLI and Qwen Code, offline against a scripted model, with the hooks that `backstitch setup` writes:
+//! The real Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, offline against a scripted model, with the hooks that `backstitch setup` writes:
 //! turns, steps and names in the history, the user's edits in between, and held calls as far as each agent takes decisions.
 //!
 //! Where one is not installed, a test says so and passes; with `CI=true` it fails.
+
+mod opencode;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ struct Real {
     takes_input: bool,
 }
 
-const ALL: [Real; 4] = [
+const ALL: [Real; 5] = [
     Real {
         name: "codex",
         edit: "apply_patch",
@@ -45,6 +47,13 @@ const ALL: [Real; 4] = [
         edit: "replace",
         write: "write_file",
         shell: "run_shell_command",
+        takes_input: true,
+    },
+    Real {
+        name: "opencode",
+        edit: "edit",
+        write: "write",
+        shell: "bash",
         takes_input: true,
     },
     Real {
@@ -106,22 +115,35 @@ impl Session {
 
     /// Runs a script with the real agent to its end. `part`: of a script that is made here.
     fn play(&self, part: Option<Value>, between: Option<&str>) -> Value {
-        let world = &self.world;
-        let script = match part {
-            None => rig().join("scripts/multi_turn.json"),
-            Some(part) => {
-                let path = world.home.join("script.json");
-                let whole =
-                    json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, self.name: part });
-                fs::write(&path, whole.to_string()).expect("written");
-                path
-            }
+        let report = match part {
+            Some(part) => self.play_part(part, between),
+            None => self.play_file(&rig().join("scripts/multi_turn.json"), between),
         };
+        assert_eq!(report["exit"], 0, "{report:#}");
+        report
+    }
+
+    fn play_part(&self, part: Value, between: Option<&str>) -> Value {
+        let path = self.world.home.join("script.json");
+        let whole = json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, self.name: part });
+        fs::write(&path, whole.to_string()).expect("written");
+        self.play_file(&path, between)
+    }
+
+    /// The same with a script of the rig.
+    fn play_script(&self, name: &str) -> Value {
+        let report = self.play_file(&rig().join(format!("scripts/{name}.json")), None);
+        assert_eq!(report["exit"], 0, "{report:#}");
+        report
+    }
+
+    fn play_file(&self, script: &Path, between: Option<&str>) -> Value {
+        let world = &self.world;
         let mut command = world.command("python3");
         command.arg(rig().join("run_agent.py")).arg(self.name);
         for (option, value) in [
-            ("--dest", &self.agents),
-            ("--script", &script),
+            ("--dest", self.agents.as_path()),
+            ("--script", script),
             ("--workspace", &world.root),
             ("--home", &world.home),
         ] {
@@ -139,7 +161,6 @@ impl Session {
         }
         let output = finish(&mut command, b"").expect_code(0);
         let report = output.json();
-        assert_eq!(report["exit"], 0, "{output}");
         assert_eq!(report["model_errors"], json!([]), "{output}");
         report
     }
@@ -323,13 +344,20 @@ fn codex_is_trusted_when_its_user_says_so() {
 fn hooks_are_switched_off() {
     let world = World::committed(&[("a.txt", "a\n")]);
     world.ok(["breakpoint", "add", "tool", "*"]);
-    for agent in ["claude-code", "codex", "copilot", "gemini", "qwen"] {
+    for agent in [
+        "claude-code",
+        "codex",
+        "copilot",
+        "gemini",
+        "opencode",
+        "qwen",
+    ] {
         let mut hook = world.backstitch();
         hook.args(["hook", agent]).env("BACKSTITCH_HOOK", "off");
-        let name = if agent == "gemini" {
-            "BeforeTool"
-        } else {
-            "PreToolUse"
+        let name = match agent {
+            "gemini" => "BeforeTool",
+            "opencode" => "tool.execute.before",
+            _ => "PreToolUse",
         };
         let payload = json!({
             "session_id": "s", "hook_event_name": name, "cwd": world.root, "tool_name": "Bash", "tool_use_id": "c1",
@@ -439,7 +467,7 @@ fn two_agents_in_one_workspace() {
     let Some(first) = Session::new(test, &ALL[0]) else {
         return;
     };
-    let (codex, qwen) = (&ALL[0], &ALL[3]);
+    let (codex, qwen) = (&ALL[0], &ALL[4]);
     assert_eq!((codex.name, qwen.name), ("codex", "qwen"));
     if agents(test, qwen.name).is_none() {
         return;
