@@ -139,6 +139,8 @@ impl Proxy {
         for act in self.acts(side, &line) {
             match act {
                 Act::Record(told) => self.recorder.record(told),
+                Act::RecordSoon(told) => self.recorder.record_soon(told),
+                Act::Withdraw(call) => self.recorder.withdraw(call),
                 Act::RecordFirst(told) => self.recorder.record_first(told),
                 Act::Say(text) => print(&text),
                 Act::Cancel(session) => self.holds.give_up(Some(&session)),

@@ -115,7 +115,7 @@ pub fn forward(
             is_read
         } else {
             // more lines are there: they are flushed together
-            let flushes = input.buffer().is_empty();
+            let flushes = !input.buffer().contains(&b'\n');
             match take(Line::Whole(line)) {
                 Some(line) => out.write(&line, flushes),
                 None => !flushes || out.write(b"", true),

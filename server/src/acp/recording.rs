@@ -15,7 +15,7 @@ use backstitch_core::control::{Armed, ProcessId};
 use backstitch_core::{Workspace, record_gap};
 
 use super::gated::AcpAgent;
-use super::traffic::Told;
+use super::traffic::{CallKey, Told};
 use crate::control::gate::AtGate;
 use crate::host::agent_events::{Place, panic_text, print};
 
@@ -23,6 +23,9 @@ use crate::host::agent_events::{Place, panic_text, print};
 const QUEUE: usize = 256;
 /// Time for which a line waits for its event.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Time in which an event may be withdrawn.
+const GRACE: Duration = Duration::from_millis(100);
 
 const LATE: &str =
     "acp: the record is behind the agent, so that an event has no exact state before it";
@@ -46,10 +49,11 @@ pub struct Recorder {
 }
 
 #[derive(Debug)]
-struct Job {
-    told: Told,
-    /// Hears that the event is recorded.
-    done: Option<Sender<()>>,
+enum Job {
+    /// The sender hears that the event is recorded.
+    Record(Told, Option<Sender<()>>),
+    Soon(Told),
+    Withdraw(CallKey),
 }
 
 impl Places {
@@ -108,18 +112,24 @@ impl Recorder {
 
     /// Has an event recorded some time.
     pub fn record(&self, told: Told) {
-        self.send(Job { told, done: None });
+        self.send(Job::Record(told, None));
+    }
+
+    /// Has an event recorded, unless it is withdrawn right after it.
+    pub fn record_soon(&self, told: Told) {
+        self.send(Job::Soon(told));
+    }
+
+    /// Withdraws the last event, if it is one of this call.
+    pub fn withdraw(&self, call: CallKey) {
+        self.send(Job::Withdraw(call));
     }
 
     /// Has an event recorded, and waits for it.
     pub fn record_first(&self, told: Told) {
         let event = told.event.clone();
         let (done, recorded) = channel();
-        let job = Job {
-            told,
-            done: Some(done),
-        };
-        if !self.send(job) || self.is_behind.load(Ordering::Relaxed) {
+        if !self.send(Job::Record(told, Some(done))) || self.is_behind.load(Ordering::Relaxed) {
             return;
         }
         // a thread that has ended hangs up
@@ -142,7 +152,9 @@ impl Recorder {
                 Ok(()) => return true,
                 Err(TrySendError::Full(job)) if Instant::now() < until => job,
                 Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => {
-                    self.lose(&job.told.event);
+                    if let Job::Record(told, _) | Job::Soon(told) = &job {
+                        self.lose(&told.event);
+                    }
                     return false;
                 }
             };
@@ -167,18 +179,10 @@ impl Recorder {
 /// Records the events until there is nobody to tell more.
 fn record_all(jobs: &Receiver<Job>, places: &Places, agent: ProcessId, is_behind: &AtomicBool) {
     let mut said = None;
-    loop {
-        let job = match jobs.try_recv() {
-            Ok(job) => Ok(job),
-            Err(_) => {
-                is_behind.store(false, Ordering::Relaxed);
-                jobs.recv()
-            }
-        };
-        let Ok(job) = job else { return };
+    let mut record = |told: &Told| {
         let mut warning = None;
         let recorded = catch_unwind(AssertUnwindSafe(|| {
-            record(&job.told, places, agent, &mut warning)
+            record(told, places, agent, &mut warning)
         }));
         let error = match recorded {
             Ok(Ok(())) => warning,
@@ -190,7 +194,49 @@ fn record_all(jobs: &Receiver<Job>, places: &Places, agent: ProcessId, is_behind
             print(&error);
             said = Some(error);
         }
-        drop(job.done);
+    };
+    let mut soon: Option<Told> = None;
+    loop {
+        let job = match jobs.try_recv() {
+            Ok(job) => Some(job),
+            Err(_) => {
+                is_behind.store(false, Ordering::Relaxed);
+                if soon.is_some() {
+                    jobs.recv_timeout(GRACE).ok()
+                } else if let Ok(job) = jobs.recv() {
+                    Some(job)
+                } else {
+                    return;
+                }
+            }
+        };
+        if let (Some(Job::Withdraw(call)), Some(told)) = (&job, &soon)
+            && call_of(told).as_ref() == Some(call)
+        {
+            soon = None;
+        }
+        if let Some(told) = soon.take() {
+            record(&told);
+        }
+        match job {
+            Some(Job::Record(told, done)) => {
+                record(&told);
+                drop(done);
+            }
+            Some(Job::Soon(told)) => soon = Some(told),
+            Some(Job::Withdraw(_)) | None => {}
+        }
+    }
+}
+
+/// Returns the call of an event that announces one.
+fn call_of(told: &Told) -> Option<CallKey> {
+    match &told.event.kind {
+        EventKind::Announced { call, .. } => Some(CallKey {
+            session: told.event.session.clone(),
+            call: call.id.clone()?,
+        }),
+        _ => None,
     }
 }
 

@@ -29,8 +29,10 @@ impl Text {
 /// The facts about one file of a call at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts<'a> {
-    /// Before the call, as far as known. The call may have written already.
+    /// Before the call, as far as known.
     pub seen: &'a Text,
+    /// The agent waited for that look. Else it may have written already, or been about to.
+    pub is_exact: bool,
     /// Right after the client wrote it for the agent.
     pub written: Option<&'a str>,
     /// After the call.
@@ -63,20 +65,42 @@ fn whole(facts: FileFacts<'_>) -> Option<&Diff> {
 
 /// Returns the text that the call found. None: the file was absent, or it is not known.
 fn found(facts: FileFacts<'_>) -> Option<String> {
-    match facts.seen {
-        Text::Present(seen) if facts.now.present() != Some(seen) => return Some(seen.clone()),
-        Text::Absent if *facts.now != Text::Absent => return None,
-        _ => {}
+    let seen = facts.seen.present();
+    let seen = seen.filter(|seen| facts.now.present() != Some(seen));
+    if facts.is_exact {
+        return seen.map(str::to_owned);
     }
-    // the call had written before the first look, or nothing was looked at
     if let Some(diff) = whole(facts) {
         return diff.old.clone().filter(|old| !old.is_empty());
     }
+    if facts.diffs.is_empty() {
+        // a writer empties a file for a moment
+        return seen.filter(|seen| !seen.is_empty()).map(str::to_owned);
+    }
+    if let Some(seen) = seen.filter(|seen| after(seen, facts).is_some()) {
+        return Some(seen.to_owned());
+    }
+    // the call had written before the look
     let mut text = facts.now.present()?.to_owned();
     for diff in facts.diffs.iter().rev() {
         text = replaced_once(&text, &diff.new, diff.old.as_deref()?)?;
     }
-    (!facts.diffs.is_empty()).then_some(text)
+    Some(text)
+}
+
+/// Returns the text that the diffs make of a text.
+fn after(text: &str, facts: FileFacts<'_>) -> Option<String> {
+    let with = |replace: fn(&str, &str, &str) -> Option<String>| {
+        let mut text = text.to_owned();
+        for diff in facts.diffs {
+            text = replace(&text, diff.old.as_deref()?, &diff.new)?;
+        }
+        Some(text)
+    };
+    // a tool may replace every occurrence: the diff does not tell
+    let everywhere = with(replaced_everywhere);
+    let everywhere = everywhere.filter(|text| facts.now.present() == Some(text));
+    everywhere.or_else(|| with(replaced_once))
 }
 
 /// Returns the text that the call wrote. None: it is not known.
@@ -93,23 +117,17 @@ fn wrote(facts: FileFacts<'_>) -> Option<String> {
             if facts.diffs.is_empty() {
                 return Some(now.to_owned());
             }
-            let wanted = |replace: fn(&str, &str, &str) -> Option<String>| {
-                let mut text = seen.clone();
-                for diff in facts.diffs {
-                    text = replace(&text, diff.old.as_deref()?, &diff.new)?;
-                }
-                Some(text)
-            };
-            // a tool may replace every occurrence: the diff does not tell
-            let everywhere = wanted(replaced_everywhere).filter(|text| text == now);
-            everywhere.or_else(|| wanted(replaced_once))
+            after(seen, facts).or_else(|| has_all(facts, now))
         }
         Text::Absent => Some(now.to_owned()),
-        _ => {
-            let has_all = facts.diffs.iter().all(|diff| now.contains(&diff.new));
-            (has_all && !facts.diffs.is_empty()).then(|| now.to_owned())
-        }
+        _ => has_all(facts, now),
     }
+}
+
+/// Returns the text if it has all that was to be written.
+fn has_all(facts: FileFacts<'_>, now: &str) -> Option<String> {
+    let has_all = facts.diffs.iter().all(|diff| now.contains(&diff.new));
+    (has_all && !facts.diffs.is_empty()).then(|| now.to_owned())
 }
 
 /// Replaces the only occurrence of a text.
@@ -160,6 +178,7 @@ mod tests {
             Path::new("/w/a"),
             FileFacts {
                 seen,
+                is_exact: false,
                 written: None,
                 now,
                 diffs: &diffs,
@@ -207,6 +226,21 @@ mod tests {
         let (before, after) = (text("one x"), text("two y"));
         assert_eq!(told(&after, &after, &diffs), pair("one x", "two y"));
         assert_eq!(told(&before, &after, &diffs), pair("one x", "two y"));
+    }
+
+    #[test]
+    fn a_look_in_the_middle_of_a_write_counts_for_nothing() {
+        let (empty, now) = (text(""), text("two\nmine\n"));
+        let whole = [("one\nmine\n", "two\nmine\n")];
+        assert_eq!(
+            told(&empty, &now, &whole),
+            pair("one\nmine\n", "two\nmine\n")
+        );
+        assert_eq!(
+            told(&empty, &now, &[("one", "two")]),
+            pair("one\nmine\n", "two\nmine\n")
+        );
+        assert_eq!(told(&empty, &now, &[]), pair("-", "two\nmine\n"));
     }
 
     #[test]

@@ -36,6 +36,14 @@ enum Reach {
     Any,
 }
 
+/// A file before a call.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    text: Text,
+    /// The agent waited meanwhile.
+    is_exact: bool,
+}
+
 /// A call that has not ended.
 #[derive(Debug, Default)]
 pub struct OpenCall {
@@ -48,7 +56,7 @@ pub struct OpenCall {
     diffs: Vec<Diff>,
     exit: Option<i64>,
     /// Texts of its files before it, and those that the client wrote for it.
-    seen: BTreeMap<PathBuf, Text>,
+    seen: BTreeMap<PathBuf, Seen>,
     written: BTreeMap<PathBuf, Text>,
     /// Its effect and the number of its paths as they were told.
     opened: Option<(Reach, usize)>,
@@ -180,7 +188,11 @@ impl OpenCall {
         for path in self.paths.iter().take(MAX_FILES) {
             let is_new = !self.seen.contains_key(path);
             if is_new || anew && !self.written.contains_key(path) {
-                self.seen.insert(path.clone(), read(path));
+                let seen = Seen {
+                    text: read(path),
+                    is_exact: anew,
+                };
+                self.seen.insert(path.clone(), seen);
             }
         }
     }
@@ -191,7 +203,11 @@ impl OpenCall {
             return false;
         }
         self.add_path(path.to_path_buf());
-        self.seen.insert(path.to_path_buf(), read(path));
+        let seen = Seen {
+            text: read(path),
+            is_exact: true,
+        };
+        self.seen.insert(path.to_path_buf(), seen);
         self.written.insert(path.to_path_buf(), Text::Unknown);
         true
     }
@@ -285,13 +301,15 @@ impl OpenCall {
         let mut paths = Vec::new();
         if self.reach() == Reach::Names {
             for path in self.paths.iter().take(MAX_FILES) {
-                let (seen, now) = (self.seen.get(path).cloned(), read(path));
+                let seen = self.seen.get(path).cloned().unwrap_or_default();
+                let now = read(path);
                 let written = match self.written.get(path) {
                     Some(Text::Present(text)) => Some(text.as_str()),
                     _ => None,
                 };
                 let facts = FileFacts {
-                    seen: &seen.unwrap_or_default(),
+                    seen: &seen.text,
+                    is_exact: seen.is_exact,
                     written,
                     now: &now,
                     diffs: &self.diffs_of(path),

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use backstitch_core::capture::{AgentEvent, EventKind, ToolReport};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolReport};
+use backstitch_core::control::now;
 use serde_json::json;
 
 use super::message::{Message, Params, PermissionOption, Reply, ToolUpdate};
@@ -42,6 +43,10 @@ pub struct Question {
 pub enum Act {
     /// The event is recorded. The line does not wait.
     Record(Told),
+    /// As `Record`, unless a question about the call comes right after it: then it does not run yet.
+    RecordSoon(Told),
+    /// Such an event of this session and call is not recorded.
+    Withdraw(CallKey),
     /// The event is recorded before the line goes on.
     RecordFirst(Told),
     /// The line may be held.
@@ -79,10 +84,11 @@ enum AgentRequest {
     Exit(CallKey),
 }
 
+/// A call of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct CallKey {
-    session: String,
-    call: String,
+pub struct CallKey {
+    pub session: String,
+    pub call: String,
 }
 
 #[derive(Debug, Default)]
@@ -421,8 +427,17 @@ impl Traffic {
         let opens = !call.is_open() && !call.refused && call.can_open(progress);
         if opens || call.has_more_paths() {
             call.open(read, false);
-            let announced = EventKind::Announced(call.tool_call(&agent, &key.call));
-            return vec![Act::Record(self.told(session, "tool_call", announced))];
+            let announced = EventKind::Announced {
+                call: call.tool_call(&agent, &key.call),
+                at: now(),
+            };
+            let is_pending = call.is_scanned() && progress == Some(Progress::Pending);
+            let told = self.told(session, "tool_call", announced);
+            return vec![if is_pending {
+                Act::RecordSoon(told)
+            } else {
+                Act::Record(told)
+            }];
         }
         Vec::new()
     }
@@ -446,6 +461,7 @@ impl Traffic {
         let call = at.call(&call_id);
         call.merge(update);
         call.asked = true;
+        let is_early = call.is_scanned() && !call.started;
         let options = params.options();
         let key = CallKey {
             session: session.to_owned(),
@@ -466,11 +482,13 @@ impl Traffic {
             return Vec::new();
         };
         let told = self.told(session, QUESTION, EventKind::Before(held));
-        vec![Act::Ask(Box::new(Question {
+        let ask = Act::Ask(Box::new(Question {
             id: id.to_owned(),
             event: told.event,
             options,
-        }))]
+        }));
+        let withdraw = is_early.then_some(Act::Withdraw(key));
+        withdraw.into_iter().chain([ask]).collect()
     }
 
     /// Takes the agent's request to write a file. It belongs to the call that names the file, else to the newest one that may
@@ -556,13 +574,18 @@ impl Traffic {
         if call.refused && !call.is_open() {
             return None;
         }
+        let mut ended = call.tool_call(&self.agent, id);
+        if call.refused {
+            // it was announced, and has not run
+            ended.effect = Effect::Reads;
+        }
         let report = if failed {
             ToolReport::default()
         } else {
             call.report(read)
         };
         let kind = EventKind::After {
-            call: call.tool_call(&self.agent, id),
+            call: ended,
             report,
             failed,
         };

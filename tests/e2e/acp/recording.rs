@@ -164,6 +164,16 @@ fn hand_edits_before_own_writes_of_the_agent_stay_the_users() {
     client.write(b"go on\n");
     client.result();
     assert_eq!(client.end().code, 0);
+    assert_eq!(
+        story(&world),
+        [
+            "change both",
+            "external a.txt",
+            "edit a.txt",
+            "external b.txt",
+            "edit b.txt"
+        ]
+    );
     for path in ["a.txt", "b.txt"] {
         let blame = world.json(["blame", path]);
         assert_eq!(blame["lines"][0]["by"], "agent", "{blame:#}");

@@ -75,7 +75,7 @@ impl Capture<&mut Engine> {
             let mut node = None;
             for (path, entry, missing) in entries {
                 let entry = refresh_entry(txn, &path, entry)?;
-                if opening == Opening::Announced
+                if matches!(opening, Opening::Announced(_))
                     && let Some(image) = image_before_announcement(txn, &path)?
                 {
                     let reserved = Reserved {

@@ -34,7 +34,11 @@ pub enum EventKind {
     /// The agent waits until the event is recorded, and runs the call then.
     Before(ToolCall),
     /// The agent does not wait: the call may run already.
-    Announced(ToolCall),
+    Announced {
+        call: ToolCall,
+        /// Time of the announcement, in microseconds since 1970. Changes before it are not the call's work.
+        at: i64,
+    },
     /// As `Before`, also for a call that was announced: changes until now are not its work.
     Starts(ToolCall),
     After {

@@ -125,7 +125,9 @@ impl Capture<&mut Engine> {
             } => self.continued(e),
             EventKind::Prompt { text, .. } => self.prompt(e, text, deadline),
             EventKind::Before(call) => self.open_call(e, call, Opening::Told, deadline),
-            EventKind::Announced(call) => self.open_call(e, call, Opening::Announced, deadline),
+            EventKind::Announced { call, at } => {
+                self.open_call(e, call, Opening::Announced(*at), deadline)
+            }
             EventKind::Starts(call) => self.open_call(e, call, Opening::Starts, deadline),
             EventKind::After {
                 call,
@@ -294,16 +296,19 @@ impl Capture<&mut Engine> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
-            let announced = match opening {
-                Opening::Starts => announced(txn, e, call)?,
-                Opening::Told | Opening::Announced => None,
+            let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
+            let idle_until = match opening {
+                Opening::Told => None,
+                Opening::Starts => announced(txn, e, call)?.map(|row| (row.id, i64::MAX)),
+                // the call is open at this scan: it may have written
+                Opening::Announced(at) => open()?.map(|(_, id)| (id, at)),
             };
             let context = ScanContext {
-                not_started: announced.map(|row| row.id),
+                idle_until,
                 ..ScanContext::between()
             };
             let node = txn.record_scan(scanned, &context)?;
-            open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
+            open()?;
             Ok(Recorded { node, pending })
         })
     }
@@ -541,8 +546,8 @@ fn open(
 enum Opening {
     /// Before it runs. A second event of the same call is ignored.
     Told,
-    /// It may run already.
-    Announced,
+    /// It may run already, since this time.
+    Announced(i64),
     /// Before it runs, whatever was announced.
     Starts,
 }

@@ -44,10 +44,7 @@ impl<'a> Reconciliation<'a> {
         context: &'a ScanContext,
     ) -> Result<Self> {
         let known = basis.known;
-        let mut writers = Writers::since(txn.conn, txn.here.root, basis.since)?;
-        writers
-            .calls
-            .retain(|writer| Some(writer.call) != context.not_started);
+        let writers = Writers::since(txn.conn, txn.here.root, basis.since)?;
         Ok(Self {
             authors: Authors {
                 context,

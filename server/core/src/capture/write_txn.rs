@@ -43,8 +43,8 @@ pub(crate) struct ScanContext {
     /// Paths that calls of this session named without a later report.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
-    /// An open call that has not started, so that nothing is its work yet.
-    pub not_started: Option<CallId>,
+    /// An open call, and the time until which nothing is its work, in microseconds since 1970.
+    pub idle_until: Option<(CallId, i64)>,
     /// Leave paths that an open edit call has reserved to that call.
     pub reserved_stay: bool,
 }
@@ -55,7 +55,7 @@ impl ScanContext {
             observation: Observation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
-            not_started: None,
+            idle_until: None,
             reserved_stay: true,
         }
     }
