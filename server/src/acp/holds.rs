@@ -10,7 +10,7 @@ use backstitch_core::control::{Armed, Control, PauseDecision, PauseFilter, Proce
 use backstitch_core::{Result, Workspace};
 
 use super::gated::{AcpAgent, cancellation, refusal};
-use super::pump::Out;
+use super::pump::LineSink;
 use super::recording::Places;
 use super::traffic::{Question, Traffic};
 use crate::control::gate::{AtGate, Passed};
@@ -24,8 +24,8 @@ const LIMIT: Duration = Duration::from_hours(24);
 #[derive(Clone, Debug)]
 pub struct Holds {
     pub places: Places,
-    pub to_client: Out,
-    pub to_agent: Out,
+    pub to_client: LineSink,
+    pub to_agent: LineSink,
     pub traffic: Arc<Mutex<Traffic>>,
     pub process: ProcessId,
     held: Arc<Mutex<Vec<Arc<Held>>>>,
@@ -44,7 +44,7 @@ struct Held {
 impl Holds {
     pub fn new(
         places: Places,
-        (to_client, to_agent): (Out, Out),
+        (to_client, to_agent): (LineSink, LineSink),
         traffic: Arc<Mutex<Traffic>>,
         process: ProcessId,
     ) -> Self {

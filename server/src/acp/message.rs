@@ -15,7 +15,7 @@ type Raw<'a> = Option<&'a RawValue>;
 /// A message of either side.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Message<'a> {
+pub struct AcpMessage<'a> {
     #[serde(borrow)]
     id: Raw<'a>,
     #[serde(borrow)]
@@ -23,7 +23,7 @@ pub struct Message<'a> {
     #[serde(borrow)]
     params: Object<Params<'a>>,
     #[serde(borrow)]
-    result: Object<Reply<'a>>,
+    result: Object<ResultFields<'a>>,
     error: Option<IgnoredAny>,
 }
 
@@ -56,7 +56,7 @@ pub struct Params<'a> {
 /// The results of all methods that matter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Reply<'a> {
+pub struct ResultFields<'a> {
     #[serde(borrow)]
     protocol_version: Raw<'a>,
     #[serde(borrow)]
@@ -109,7 +109,7 @@ pub struct PermissionOption {
 /// The user's answer to the agent's question.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Outcome {
+pub struct PermissionOutcome {
     pub outcome: String,
     pub option_id: Option<String>,
 }
@@ -180,7 +180,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-impl<'a> Message<'a> {
+impl<'a> AcpMessage<'a> {
     /// Reads a line. None: it is no message that the proxy understands.
     pub fn read(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
@@ -200,7 +200,7 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the result of an answer. None: it is an error, or a result without fields.
-    pub fn result(&self) -> Option<&Reply<'a>> {
+    pub fn result(&self) -> Option<&ResultFields<'a>> {
         self.result.0.as_ref()
     }
 
@@ -254,7 +254,7 @@ impl<'a> Params<'a> {
     /// Returns the text of a prompt. A file that the user mentions stands as `@name`.
     pub fn prompt(&self) -> String {
         #[derive(Deserialize)]
-        struct Block {
+        struct PromptBlock {
             #[serde(default)]
             text: Option<String>,
             #[serde(default)]
@@ -263,7 +263,7 @@ impl<'a> Params<'a> {
             uri: Option<String>,
         }
         let mut text = String::new();
-        for block in items::<Block>(self.prompt) {
+        for block in items::<PromptBlock>(self.prompt) {
             let uri = block.uri.as_deref().and_then(|uri| uri.rsplit('/').next());
             if let Some(part) = block.text {
                 text.push_str(&part);
@@ -276,7 +276,7 @@ impl<'a> Params<'a> {
     }
 }
 
-impl Reply<'_> {
+impl ResultFields<'_> {
     pub fn version(&self) -> Option<u64> {
         value(self.protocol_version)
     }
@@ -301,7 +301,7 @@ impl Reply<'_> {
         value(self.exit_code)
     }
 
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn outcome(&self) -> Option<PermissionOutcome> {
         value(self.outcome)
     }
 }
@@ -377,14 +377,14 @@ impl<'a> ToolUpdate<'a> {
     pub fn diffs(&self) -> Vec<Diff> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Content {
+        struct ToolContent {
             r#type: String,
             path: PathBuf,
             #[serde(default)]
             old_text: Option<String>,
             new_text: String,
         }
-        let all = items::<Content>(self.content);
+        let all = items::<ToolContent>(self.content);
         let diffs = all.into_iter().filter(|one| one.r#type == "diff");
         diffs
             .map(|one| Diff {
@@ -414,17 +414,17 @@ mod tests {
     #[test]
     fn odd_lines_are_no_messages_and_odd_fields_are_absent() {
         for line in ["", "[]", "null", "no json", r#"{"id":1,"id":2}"#, "[{}]"] {
-            let read = Message::read(line.as_bytes());
+            let read = AcpMessage::read(line.as_bytes());
             assert!(read.is_none_or(|read| read.method().is_none()), "{line}");
         }
-        assert!(Message::read(b"{\"method\":\"\xff\"}").is_none());
+        assert!(AcpMessage::read(b"{\"method\":\"\xff\"}").is_none());
         let odd = br#"{"id":1e400,"method":7,"params":[1,{"a":[]}],"result":"x","error":null}"#;
-        let read = Message::read(odd).unwrap();
+        let read = AcpMessage::read(odd).unwrap();
         assert_eq!(read.id(), Some("1e400"));
         assert!(read.method().is_none() && read.params().is_none() && read.result().is_none());
         assert!(!read.is_error());
         let odd = br#"{"params":{"update":3,"sessionId":{},"options":[1,{"optionId":"a"}]}}"#;
-        let read = Message::read(odd).unwrap();
+        let read = AcpMessage::read(odd).unwrap();
         let params = read.params().unwrap();
         assert!(params.update().is_none() && params.session().is_none());
         assert_eq!(params.options().len(), 1);
@@ -435,7 +435,7 @@ mod tests {
         let line = br#"{"params":{"prompt":[{"type":"text","text":"fix "},
             {"type":"resource_link","name":"a.rs","uri":"file:///w/a.rs"},{"type":"text","text":" now"},
             {"type":"image","data":"x"}]}}"#;
-        let read = Message::read(line).unwrap();
+        let read = AcpMessage::read(line).unwrap();
         assert_eq!(read.params().unwrap().prompt(), "fix @a.rs now");
     }
 
@@ -444,7 +444,7 @@ mod tests {
         let line = br#"{"params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c","kind":"edit",
             "rawInput":{},"locations":[{"path":"/w/a","line":3},{}],"_meta":{"toolName":"edit"},
             "content":[{"type":"diff","path":"/w/a","oldText":null,"newText":"n\u00e9"},{"type":"content"}]}}}"#;
-        let read = Message::read(line).unwrap();
+        let read = AcpMessage::read(line).unwrap();
         let update = read.params().unwrap().update().unwrap();
         assert!(update.is_of_call());
         assert_eq!(update.tool().as_deref(), Some("edit"));

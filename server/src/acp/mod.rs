@@ -25,9 +25,9 @@ use backstitch_core::control::ProcessId;
 
 use crate::host::agent_events::print;
 use holds::Holds;
-use message::Message;
-use pump::{Line, Out, forward};
-use recording::{Places, Recorder};
+use message::AcpMessage;
+use pump::{LineSink, PeerLine, forward};
+use recording::{EventQueue, Places};
 use traffic::{Act, Traffic, read_text};
 
 /// Interval at which the agent's process is looked at.
@@ -45,7 +45,7 @@ const TOO_LONG: &str = "acp: a message above 256 MiB was forwarded and not read"
 
 /// The agent to start, and its place.
 #[derive(Debug)]
-pub struct Options {
+pub struct AcpOptions {
     pub workspace: Option<PathBuf>,
     pub store_dir: Option<PathBuf>,
     pub command: Vec<OsString>,
@@ -55,18 +55,18 @@ pub struct Options {
 #[derive(Clone, Debug)]
 struct Proxy {
     traffic: Arc<Mutex<Traffic>>,
-    recorder: Arc<Recorder>,
+    recorder: Arc<EventQueue>,
     holds: Holds,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum Peer {
     Client,
     Agent,
 }
 
 /// Runs the agent to its end. Returns its exit status.
-pub fn run(options: Options) -> ExitCode {
+pub fn run(options: AcpOptions) -> ExitCode {
     let Some((program, args)) = options.command.split_first() else {
         print("acp: no agent is named: `backstitch acp -- AGENT ARGS…`");
         return ExitCode::from(2);
@@ -91,10 +91,10 @@ pub fn run(options: Options) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let process = ProcessId::of(child.id());
-    let (to_client, to_agent) = (Out::new(own_stdout()), Out::new(stdin));
+    let (to_client, to_agent) = (LineSink::new(own_stdout()), LineSink::new(stdin));
     let traffic = Arc::new(Mutex::new(Traffic::new(Path::new(program))));
     let places = Places::new(options.workspace, options.store_dir);
-    let (recorder, recorded) = Recorder::start(places.clone(), process);
+    let (recorder, recorded) = EventQueue::start(places.clone(), process);
     let proxy = Proxy {
         traffic: Arc::clone(&traffic),
         recorder: Arc::new(recorder),
@@ -108,14 +108,14 @@ pub fn run(options: Options) -> ExitCode {
     let client_end = {
         let (proxy, out) = (proxy.clone(), to_agent);
         pump(move || {
-            let _ = forward(own_stdin(), &out, |line| proxy.take(Side::Client, line));
+            let _ = forward(own_stdin(), &out, |line| proxy.take(Peer::Client, line));
             out.close();
         })
     };
     let agent_end = {
         let (proxy, out) = (proxy.clone(), to_client.clone());
         pump(move || {
-            let _ = forward(stdout, &out, |line| proxy.take(Side::Agent, line));
+            let _ = forward(stdout, &out, |line| proxy.take(Peer::Agent, line));
         })
     };
     let status = wait(&mut child, &client_end);
@@ -127,10 +127,10 @@ pub fn run(options: Options) -> ExitCode {
 
 impl Proxy {
     /// Takes a line of a side. Returns it if it goes on now.
-    fn take(&self, side: Side, line: Line) -> Option<Vec<u8>> {
+    fn take(&self, side: Peer, line: PeerLine) -> Option<Vec<u8>> {
         let line = match line {
-            Line::Whole(line) => line,
-            Line::TooLong => {
+            PeerLine::Whole(line) => line,
+            PeerLine::TooLong => {
                 print(TOO_LONG);
                 return None;
             }
@@ -154,14 +154,14 @@ impl Proxy {
     }
 
     /// Returns the consequences of a line. None may break the traffic.
-    fn acts(&self, side: Side, line: &[u8]) -> Vec<Act> {
-        let Some(message) = Message::read(line) else {
+    fn acts(&self, side: Peer, line: &[u8]) -> Vec<Act> {
+        let Some(message) = AcpMessage::read(line) else {
             return Vec::new();
         };
         let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         match side {
-            Side::Client => traffic.from_client(&message, &read_text),
-            Side::Agent => traffic.from_agent(&message, &read_text),
+            Peer::Client => traffic.from_client(&message, &read_text),
+            Peer::Agent => traffic.from_agent(&message, &read_text),
         }
     }
 
@@ -224,7 +224,7 @@ fn wait(child: &mut Child, client_end: &Receiver<()>) -> Option<ExitStatus> {
 }
 
 /// Waits for the rest of the agent's output, while it comes or waits for the client.
-fn last_output(agent_end: &Receiver<()>, to_client: &Out) {
+fn last_output(agent_end: &Receiver<()>, to_client: &LineSink) {
     let mut progress = to_client.progress();
     let mut since = Instant::now();
     while !is_over(agent_end, TICK) {

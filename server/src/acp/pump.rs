@@ -12,7 +12,7 @@ const BUFFER: usize = 64 << 10;
 
 /// The way to one side. Lines stay whole, whoever writes them.
 #[derive(Clone)]
-pub struct Out(Arc<Way>);
+pub struct LineSink(Arc<Way>);
 
 struct Way {
     writer: Mutex<Option<BufWriter<Box<dyn Write + Send>>>>,
@@ -22,21 +22,21 @@ struct Way {
     is_busy: AtomicBool,
 }
 
-impl fmt::Debug for Out {
+impl fmt::Debug for LineSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Out").finish_non_exhaustive()
+        f.debug_struct("LineSink").finish_non_exhaustive()
     }
 }
 
 /// A line of a side.
 #[derive(Debug)]
-pub enum Line {
+pub enum PeerLine {
     Whole(Vec<u8>),
     /// Too long to be read: it has gone on already.
     TooLong,
 }
 
-impl Out {
+impl LineSink {
     pub fn new(writer: impl Write + Send + 'static) -> Self {
         Self(Arc::new(Way {
             writer: Mutex::new(Some(BufWriter::with_capacity(BUFFER, Box::new(writer)))),
@@ -62,7 +62,7 @@ impl Out {
     /// Closes the way.
     pub fn close(&self) {
         let closed = self.lock().take();
-        // what is left in the buffer of a reader that is gone is lost
+        // a reader that is gone loses the rest of the buffer
         drop(closed);
     }
 
@@ -99,8 +99,8 @@ impl Out {
 /// Forwards lines until the end of the input, or until nobody reads them. `take`: sees a line, and returns it if it goes on.
 pub fn forward(
     input: impl Read,
-    out: &Out,
-    mut take: impl FnMut(Line) -> Option<Vec<u8>>,
+    out: &LineSink,
+    mut take: impl FnMut(PeerLine) -> Option<Vec<u8>>,
 ) -> io::Result<()> {
     let mut input = BufReader::with_capacity(BUFFER, input);
     loop {
@@ -111,12 +111,12 @@ pub fn forward(
         }
         let goes_on = if count as u64 == LONGEST && line.last() != Some(&b'\n') {
             let is_read = forward_rest(line, &mut input, out)?;
-            take(Line::TooLong);
+            take(PeerLine::TooLong);
             is_read
         } else {
             // more lines are there: they are flushed together
             let flushes = !input.buffer().contains(&b'\n');
-            match take(Line::Whole(line)) {
+            match take(PeerLine::Whole(line)) {
                 Some(line) => out.write(&line, flushes),
                 None => !flushes || out.write(b"", true),
             }
@@ -128,7 +128,7 @@ pub fn forward(
 }
 
 /// Forwards a line that is too long in parts. No other line comes in between.
-fn forward_rest(begin: Vec<u8>, input: &mut impl io::BufRead, out: &Out) -> io::Result<bool> {
+fn forward_rest(begin: Vec<u8>, input: &mut impl io::BufRead, out: &LineSink) -> io::Result<bool> {
     let mut writer = out.lock();
     let Some(open) = writer.as_mut() else {
         return Ok(false);
@@ -172,9 +172,9 @@ mod tests {
         }
     }
 
-    fn forwarded(input: &[u8], take: impl FnMut(Line) -> Option<Vec<u8>>) -> Vec<u8> {
+    fn forwarded(input: &[u8], take: impl FnMut(PeerLine) -> Option<Vec<u8>>) -> Vec<u8> {
         let (sender, receiver) = channel();
-        let out = Out::new(Sink(sender));
+        let out = LineSink::new(Sink(sender));
         forward(input, &out, take).unwrap();
         out.close();
         receiver.iter().flatten().collect()
@@ -184,8 +184,8 @@ mod tests {
     fn lines_go_on_byte_for_byte() {
         let odd = b"{}\r\n\n\r\n\xff\xfe\0\n  x\n\xe2\x80\xa8 last without an end";
         let whole = |line| match line {
-            Line::Whole(line) => Some(line),
-            Line::TooLong => None,
+            PeerLine::Whole(line) => Some(line),
+            PeerLine::TooLong => None,
         };
         assert_eq!(forwarded(odd, whole), odd);
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_line_that_is_taken_does_not_go_on() {
         let take = |line| match line {
-            Line::Whole(line) if line != b"b\n" => Some(line),
+            PeerLine::Whole(line) if line != b"b\n" => Some(line),
             _ => None,
         };
         assert_eq!(forwarded(b"a\nb\nc\n", take), b"a\nc\n");

@@ -17,7 +17,7 @@ use backstitch_core::{Workspace, record_gap};
 use super::gated::AcpAgent;
 use super::traffic::{CallKey, Told};
 use crate::control::gate::AtGate;
-use crate::host::agent_events::{Place, panic_text, print};
+use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Events that wait for the thread, at most.
 const QUEUE: usize = 256;
@@ -40,16 +40,16 @@ pub struct Places {
 
 /// The thread's entry.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct EventQueue {
     /// None: no more events come.
-    queue: Mutex<Option<SyncSender<Job>>>,
+    queue: Mutex<Option<SyncSender<EventJob>>>,
     places: Places,
     /// An event came too late: lines wait for no other until the queue is empty.
     is_behind: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
-enum Job {
+enum EventJob {
     /// The sender hears that the event is recorded.
     Record(Told, Option<Sender<()>>),
     Soon(Told),
@@ -65,8 +65,8 @@ impl Places {
         }
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn place(&self) -> EventPlace<'_> {
+        EventPlace {
             workspace: self.workspace.as_deref(),
             store_dir: self.store_dir.as_deref(),
         }
@@ -92,7 +92,7 @@ impl Places {
     }
 }
 
-impl Recorder {
+impl EventQueue {
     /// Starts the thread. The receiver hears its end. `agent`: the agent's process.
     pub fn start(places: Places, agent: ProcessId) -> (Self, Receiver<()>) {
         let (queue, jobs) = sync_channel(QUEUE);
@@ -112,24 +112,25 @@ impl Recorder {
 
     /// Has an event recorded some time.
     pub fn record(&self, told: Told) {
-        self.send(Job::Record(told, None));
+        self.send(EventJob::Record(told, None));
     }
 
     /// Has an event recorded, unless it is withdrawn right after it.
     pub fn record_soon(&self, told: Told) {
-        self.send(Job::Soon(told));
+        self.send(EventJob::Soon(told));
     }
 
     /// Withdraws the last event, if it is one of this call.
     pub fn withdraw(&self, call: CallKey) {
-        self.send(Job::Withdraw(call));
+        self.send(EventJob::Withdraw(call));
     }
 
     /// Has an event recorded, and waits for it.
     pub fn record_first(&self, told: Told) {
         let event = told.event.clone();
         let (done, recorded) = channel();
-        if !self.send(Job::Record(told, Some(done))) || self.is_behind.load(Ordering::Relaxed) {
+        if !self.send(EventJob::Record(told, Some(done))) || self.is_behind.load(Ordering::Relaxed)
+        {
             return;
         }
         // a thread that has ended hangs up
@@ -141,7 +142,7 @@ impl Recorder {
     }
 
     /// Puts an event into the queue. False: there is no place for it in time.
-    fn send(&self, mut job: Job) -> bool {
+    fn send(&self, mut job: EventJob) -> bool {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(queue) = queue.clone() else {
             return false;
@@ -152,7 +153,7 @@ impl Recorder {
                 Ok(()) => return true,
                 Err(TrySendError::Full(job)) if Instant::now() < until => job,
                 Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) => {
-                    if let Job::Record(told, _) | Job::Soon(told) = &job {
+                    if let EventJob::Record(told, _) | EventJob::Soon(told) = &job {
                         self.lose(&told.event);
                     }
                     return false;
@@ -177,7 +178,12 @@ impl Recorder {
 }
 
 /// Records the events until there is nobody to tell more.
-fn record_all(jobs: &Receiver<Job>, places: &Places, agent: ProcessId, is_behind: &AtomicBool) {
+fn record_all(
+    jobs: &Receiver<EventJob>,
+    places: &Places,
+    agent: ProcessId,
+    is_behind: &AtomicBool,
+) {
     let mut said = None;
     let mut record = |told: &Told| {
         let mut warning = None;
@@ -210,7 +216,7 @@ fn record_all(jobs: &Receiver<Job>, places: &Places, agent: ProcessId, is_behind
                 }
             }
         };
-        if let (Some(Job::Withdraw(call)), Some(told)) = (&job, &soon)
+        if let (Some(EventJob::Withdraw(call)), Some(told)) = (&job, &soon)
             && call_of(told).as_ref() == Some(call)
         {
             soon = None;
@@ -219,12 +225,12 @@ fn record_all(jobs: &Receiver<Job>, places: &Places, agent: ProcessId, is_behind
             record(&told);
         }
         match job {
-            Some(Job::Record(told, done)) => {
+            Some(EventJob::Record(told, done)) => {
                 record(&told);
                 drop(done);
             }
-            Some(Job::Soon(told)) => soon = Some(told),
-            Some(Job::Withdraw(_)) | None => {}
+            Some(EventJob::Soon(told)) => soon = Some(told),
+            Some(EventJob::Withdraw(_)) | None => {}
         }
     }
 }

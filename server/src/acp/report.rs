@@ -9,7 +9,7 @@ use super::message::Diff;
 
 /// A file at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Text {
+pub enum FileText {
     /// Not looked at, too large, or no text.
     #[default]
     Unknown,
@@ -17,7 +17,7 @@ pub enum Text {
     Present(String),
 }
 
-impl Text {
+impl FileText {
     fn present(&self) -> Option<&str> {
         match self {
             Self::Present(text) => Some(text),
@@ -30,13 +30,13 @@ impl Text {
 #[derive(Clone, Copy, Debug)]
 pub struct FileFacts<'a> {
     /// Before the call, as far as known.
-    pub seen: &'a Text,
+    pub seen: &'a FileText,
     /// The agent waited for that look. Else it may have written already, or been about to.
     pub is_exact: bool,
     /// Right after the client wrote it for the agent.
     pub written: Option<&'a str>,
     /// After the call.
-    pub now: &'a Text,
+    pub now: &'a FileText,
     pub diffs: &'a [&'a Diff],
 }
 
@@ -54,9 +54,9 @@ fn whole(facts: FileFacts<'_>) -> Option<&Diff> {
     let [diff] = facts.diffs else { return None };
     let old = diff.old.as_deref().unwrap_or_default();
     let begins = match facts.seen {
-        Text::Present(seen) => seen == old,
-        Text::Absent => old.is_empty(),
-        Text::Unknown => false,
+        FileText::Present(seen) => seen == old,
+        FileText::Absent => old.is_empty(),
+        FileText::Unknown => false,
     };
     // an empty text is a part of every file
     let ends = !diff.new.is_empty() && facts.now.present() == Some(&diff.new);
@@ -113,13 +113,13 @@ fn wrote(facts: FileFacts<'_>) -> Option<String> {
     }
     let now = facts.now.present()?;
     match facts.seen {
-        Text::Present(seen) if seen != now => {
+        FileText::Present(seen) if seen != now => {
             if facts.diffs.is_empty() {
                 return Some(now.to_owned());
             }
             after(seen, facts).or_else(|| has_all(facts, now))
         }
-        Text::Absent => Some(now.to_owned()),
+        FileText::Absent => Some(now.to_owned()),
         _ => has_all(facts, now),
     }
 }
@@ -142,7 +142,7 @@ fn replaced_everywhere(text: &str, old: &str, new: &str) -> Option<String> {
 }
 
 /// Returns the text that a file would have after diffs that have not been written yet.
-pub fn predicted(now: &Text, diffs: &[&Diff]) -> Option<String> {
+pub fn predicted(now: &FileText, diffs: &[&Diff]) -> Option<String> {
     if let [diff] = diffs
         && now.present().unwrap_or_default() == diff.old.as_deref().unwrap_or_default()
     {
@@ -159,12 +159,12 @@ pub fn predicted(now: &Text, diffs: &[&Diff]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn text(text: &str) -> Text {
-        Text::Present(text.to_owned())
+    fn text(text: &str) -> FileText {
+        FileText::Present(text.to_owned())
     }
 
     /// The text found and the text written, with `-` for none.
-    fn told(seen: &Text, now: &Text, diffs: &[(&str, &str)]) -> (String, String) {
+    fn told(seen: &FileText, now: &FileText, diffs: &[(&str, &str)]) -> (String, String) {
         let diffs: Vec<Diff> = diffs
             .iter()
             .map(|(old, new)| Diff {
@@ -201,7 +201,10 @@ mod tests {
         let (one, two) = (text("one\n"), text("two\n"));
         assert_eq!(told(&one, &two, &diff), pair("one\n", "two\n"));
         assert_eq!(told(&two, &two, &diff), pair("one\n", "two\n"));
-        assert_eq!(told(&Text::Unknown, &two, &diff), pair("one\n", "two\n"));
+        assert_eq!(
+            told(&FileText::Unknown, &two, &diff),
+            pair("one\n", "two\n")
+        );
         // the user wrote into it since
         let both = text("two\nmine\n");
         assert_eq!(told(&one, &both, &diff), pair("one\n", "two\n"));
@@ -246,17 +249,17 @@ mod tests {
     #[test]
     fn a_new_file_was_not_found() {
         let now = text("n");
-        assert_eq!(told(&Text::Absent, &now, &[("-", "n")]), pair("-", "n"));
+        assert_eq!(told(&FileText::Absent, &now, &[("-", "n")]), pair("-", "n"));
         assert_eq!(told(&now, &now, &[("", "n")]), pair("-", "n"));
-        assert_eq!(told(&Text::Absent, &now, &[]), pair("-", "n"));
+        assert_eq!(told(&FileText::Absent, &now, &[]), pair("-", "n"));
     }
 
     #[test]
     fn nothing_is_told_that_is_not_known() {
         let now = text("n");
         assert_eq!(told(&now, &now, &[]), pair("-", "-"));
-        assert_eq!(told(&Text::Unknown, &now, &[]), pair("-", "-"));
-        assert_eq!(told(&now, &Text::Absent, &[]), pair("n", "-"));
+        assert_eq!(told(&FileText::Unknown, &now, &[]), pair("-", "-"));
+        assert_eq!(told(&now, &FileText::Absent, &[]), pair("n", "-"));
         // the removal of a text leaves no trace in the file
         assert_eq!(told(&now, &now, &[("gone", "")]), pair("-", "n"));
         assert_eq!(told(&now, &now, &[("x", "y")]), pair("-", "-"));
@@ -274,7 +277,7 @@ mod tests {
         assert_eq!(predicted(&text("one"), &[&one]).as_deref(), Some("two"));
         assert_eq!(predicted(&text("none at all"), &[&diff("x", "y")]), None);
         assert_eq!(
-            predicted(&Text::Absent, &[&diff("", "new")]).as_deref(),
+            predicted(&FileText::Absent, &[&diff("", "new")]).as_deref(),
             Some("new")
         );
     }

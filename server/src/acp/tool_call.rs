@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use super::message::{Diff, ToolUpdate};
 use super::names::{self, ToolFacts};
-use super::report::{FileFacts, Text, predicted, report};
+use super::report::{FileFacts, FileText, predicted, report};
 use crate::control::predict::EDITOR_TEXTS;
 
 /// Reads a file, as far as it is a text of a usual size.
-pub type ReadText<'a> = &'a dyn Fn(&Path) -> Text;
+pub type ReadFileText<'a> = &'a dyn Fn(&Path) -> FileText;
 
 /// Most files of a call of which the text is kept.
 const MAX_FILES: usize = 64;
 
 /// State of a call that a message tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum CallProgress {
     /// It is prepared, or waits for its user.
     Pending,
     Running,
@@ -28,7 +28,7 @@ pub enum Progress {
     },
 }
 
-/// What a call may do to files, by its kind.
+/// Files that a call may write, by its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     Reads,
@@ -39,7 +39,7 @@ enum Reach {
 /// A file before a call.
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    text: Text,
+    text: FileText,
     /// The agent waited meanwhile.
     is_exact: bool,
 }
@@ -57,7 +57,7 @@ pub struct OpenCall {
     exit: Option<i64>,
     /// Texts of its files before it, and those that the client wrote for it.
     seen: BTreeMap<PathBuf, Seen>,
-    written: BTreeMap<PathBuf, Text>,
+    written: BTreeMap<PathBuf, FileText>,
     /// Its effect and the number of its paths as they were told.
     opened: Option<(Reach, usize)>,
     /// The moment before it ran was told.
@@ -81,7 +81,7 @@ impl OpenCall {
     }
 
     /// Adds the news of a message.
-    pub fn merge(&mut self, update: &ToolUpdate<'_>) -> Option<Progress> {
+    pub fn merge(&mut self, update: &ToolUpdate<'_>) -> Option<CallProgress> {
         let set = |to: &mut Option<String>, from: Option<String>| {
             if from.is_some() {
                 *to = from;
@@ -109,10 +109,10 @@ impl OpenCall {
             self.add_path(path);
         }
         Some(match update.status()?.as_str() {
-            "in_progress" => Progress::Running,
-            "completed" => Progress::Ended { failed: false },
-            "failed" | "cancelled" => Progress::Ended { failed: true },
-            _ => Progress::Pending,
+            "in_progress" => CallProgress::Running,
+            "completed" => CallProgress::Ended { failed: false },
+            "failed" | "cancelled" => CallProgress::Ended { failed: true },
+            _ => CallProgress::Pending,
         })
     }
 
@@ -141,13 +141,13 @@ impl OpenCall {
     }
 
     /// True if a message of this progress tells enough to open the call.
-    pub fn can_open(&self, progress: Option<Progress>) -> bool {
+    pub fn can_open(&self, progress: Option<CallProgress>) -> bool {
         match progress {
-            Some(Progress::Running) => true,
-            Some(Progress::Pending) => {
+            Some(CallProgress::Running) => true,
+            Some(CallProgress::Pending) => {
                 self.input.is_some() || !self.paths.is_empty() || !self.diffs.is_empty()
             }
-            Some(Progress::Ended { .. }) | None => false,
+            Some(CallProgress::Ended { .. }) | None => false,
         }
     }
 
@@ -180,7 +180,7 @@ impl OpenCall {
     }
 
     /// Notes that the call is told now. `anew`: files that nothing was written to yet are read again.
-    pub fn open(&mut self, read: ReadText<'_>, anew: bool) {
+    pub fn open(&mut self, read: ReadFileText<'_>, anew: bool) {
         self.opened = Some((self.reach(), self.paths.len()));
         if self.reach() != Reach::Names {
             return;
@@ -198,7 +198,7 @@ impl OpenCall {
     }
 
     /// Notes that the client is about to write a file for this call. Returns false if it has done so before.
-    pub fn before_write(&mut self, path: &Path, read: ReadText<'_>) -> bool {
+    pub fn before_write(&mut self, path: &Path, read: ReadFileText<'_>) -> bool {
         if self.written.contains_key(path) {
             return false;
         }
@@ -208,12 +208,12 @@ impl OpenCall {
             is_exact: true,
         };
         self.seen.insert(path.to_path_buf(), seen);
-        self.written.insert(path.to_path_buf(), Text::Unknown);
+        self.written.insert(path.to_path_buf(), FileText::Unknown);
         true
     }
 
     /// Notes that the client has written a file for this call.
-    pub fn after_write(&mut self, path: &Path, read: ReadText<'_>) {
+    pub fn after_write(&mut self, path: &Path, read: ReadFileText<'_>) {
         self.written.insert(path.to_path_buf(), read(path));
     }
 
@@ -272,7 +272,7 @@ impl OpenCall {
     }
 
     /// Returns the call with an input that tells the texts after it, for a person who decides on it.
-    pub fn held_call(&self, agent: &str, id: &str, read: ReadText<'_>) -> ToolCall {
+    pub fn held_call(&self, agent: &str, id: &str, read: ReadFileText<'_>) -> ToolCall {
         let mut call = self.tool_call(agent, id);
         if self.input.is_some() || self.reach() != Reach::Names {
             return call;
@@ -297,14 +297,14 @@ impl OpenCall {
     }
 
     /// Returns the report on its files at its end.
-    pub fn report(&self, read: ReadText<'_>) -> ToolReport {
+    pub fn report(&self, read: ReadFileText<'_>) -> ToolReport {
         let mut paths = Vec::new();
         if self.reach() == Reach::Names {
             for path in self.paths.iter().take(MAX_FILES) {
                 let seen = self.seen.get(path).cloned().unwrap_or_default();
                 let now = read(path);
                 let written = match self.written.get(path) {
-                    Some(Text::Present(text)) => Some(text.as_str()),
+                    Some(FileText::Present(text)) => Some(text.as_str()),
                     _ => None,
                 };
                 let facts = FileFacts {

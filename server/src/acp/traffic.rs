@@ -8,10 +8,10 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolReport};
 use backstitch_core::control::now;
 use serde_json::json;
 
-use super::message::{Message, Params, PermissionOption, Reply, ToolUpdate};
+use super::message::{AcpMessage, Params, PermissionOption, ResultFields, ToolUpdate};
 use super::names;
-use super::report::Text;
-use super::tool_call::{OpenCall, Progress, ReadText};
+use super::report::FileText;
+use super::tool_call::{CallProgress, OpenCall, ReadFileText};
 
 /// The version of the protocol that is understood.
 const VERSION: u64 = 1;
@@ -92,7 +92,7 @@ pub struct CallKey {
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct SessionCalls {
     cwd: Option<PathBuf>,
     /// An earlier conversation is told again: nothing of it happens now.
     is_loading: bool,
@@ -111,7 +111,7 @@ pub struct Traffic {
     is_foreign: bool,
     client_requests: HashMap<String, ClientRequest>,
     agent_requests: HashMap<String, AgentRequest>,
-    sessions: HashMap<String, Session>,
+    sessions: HashMap<String, SessionCalls>,
 }
 
 impl Traffic {
@@ -126,7 +126,7 @@ impl Traffic {
     }
 
     /// Takes a line of the client.
-    pub fn from_client(&mut self, message: &Message<'_>, read: ReadText<'_>) -> Vec<Act> {
+    pub fn from_client(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
         let Some(method) = message.method() else {
             return self.client_answers(message, read);
         };
@@ -164,7 +164,7 @@ impl Traffic {
     }
 
     /// Takes a line of the agent.
-    pub fn from_agent(&mut self, message: &Message<'_>, read: ReadText<'_>) -> Vec<Act> {
+    pub fn from_agent(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
         let Some(method) = message.method() else {
             return self.agent_answers(message);
         };
@@ -223,7 +223,7 @@ impl Traffic {
         sessions.into_iter().map(end).collect()
     }
 
-    fn session(&mut self, session: &str) -> &mut Session {
+    fn session(&mut self, session: &str) -> &mut SessionCalls {
         if !self.sessions.contains_key(session) {
             bound(&mut self.sessions);
         }
@@ -276,7 +276,7 @@ impl Traffic {
         acts
     }
 
-    fn client_answers(&mut self, message: &Message<'_>, read: ReadText<'_>) -> Vec<Act> {
+    fn client_answers(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
         let Some(request) = message.id().and_then(|id| self.agent_requests.remove(id)) else {
             return Vec::new();
         };
@@ -294,7 +294,7 @@ impl Traffic {
             AgentRequest::Permission { call: key, options } => {
                 let outcome = message
                     .result()
-                    .and_then(Reply::outcome)
+                    .and_then(ResultFields::outcome)
                     .unwrap_or_default();
                 let chosen = options
                     .iter()
@@ -314,7 +314,7 @@ impl Traffic {
                 vec![Act::RecordFirst(self.starts(&key, QUESTION, None))]
             }
             AgentRequest::Terminal(key) => {
-                let terminal = message.result().and_then(Reply::terminal);
+                let terminal = message.result().and_then(ResultFields::terminal);
                 match (terminal, self.sessions.get_mut(&key.session)) {
                     (Some(terminal), Some(at)) => {
                         at.terminals.insert(terminal, key.call);
@@ -327,7 +327,7 @@ impl Traffic {
                 }
             }
             AgentRequest::Exit(key) => {
-                let exit = message.result().and_then(Reply::exit_code);
+                let exit = message.result().and_then(ResultFields::exit_code);
                 if let Some(call) = self.call(&key) {
                     call.set_exit(exit);
                 }
@@ -338,7 +338,7 @@ impl Traffic {
         }
     }
 
-    fn agent_answers(&mut self, message: &Message<'_>) -> Vec<Act> {
+    fn agent_answers(&mut self, message: &AcpMessage<'_>) -> Vec<Act> {
         let Some(request) = message.id().and_then(|id| self.client_requests.remove(id)) else {
             return Vec::new();
         };
@@ -346,7 +346,7 @@ impl Traffic {
         match request {
             ClientRequest::Initialize => result.map_or_else(Vec::new, |it| self.initialized(it)),
             ClientRequest::Open(cwd) => {
-                let Some(session) = result.and_then(Reply::session) else {
+                let Some(session) = result.and_then(ResultFields::session) else {
                     return Vec::new();
                 };
                 self.session(&session).cwd = cwd;
@@ -381,7 +381,7 @@ impl Traffic {
         }
     }
 
-    fn initialized(&mut self, result: &Reply<'_>) -> Vec<Act> {
+    fn initialized(&mut self, result: &ResultFields<'_>) -> Vec<Act> {
         if let Some(name) = result.agent_name() {
             self.agent = names::agent(&name);
         }
@@ -405,7 +405,12 @@ impl Traffic {
     }
 
     /// Takes a message about a tool call.
-    fn update(&mut self, session: &str, update: &ToolUpdate<'_>, read: ReadText<'_>) -> Vec<Act> {
+    fn update(
+        &mut self,
+        session: &str,
+        update: &ToolUpdate<'_>,
+        read: ReadFileText<'_>,
+    ) -> Vec<Act> {
         let Some(id) = update.id().filter(|_| update.is_of_call()) else {
             return Vec::new();
         };
@@ -420,7 +425,7 @@ impl Traffic {
             session: session.to_owned(),
             call: id,
         };
-        if let Some(Progress::Ended { failed }) = progress {
+        if let Some(CallProgress::Ended { failed }) = progress {
             let end = self.end(session, &key.call, failed, read);
             return end.into_iter().collect();
         }
@@ -431,7 +436,7 @@ impl Traffic {
                 call: call.tool_call(&agent, &key.call),
                 at: now(),
             };
-            let is_pending = call.is_scanned() && progress == Some(Progress::Pending);
+            let is_pending = call.is_scanned() && progress == Some(CallProgress::Pending);
             let told = self.told(session, "tool_call", announced);
             return vec![if is_pending {
                 Act::RecordSoon(told)
@@ -448,7 +453,7 @@ impl Traffic {
         session: &str,
         id: &str,
         params: &Params<'_>,
-        read: ReadText<'_>,
+        read: ReadFileText<'_>,
     ) -> Vec<Act> {
         let Some((update, call_id)) = params
             .tool_call()
@@ -498,7 +503,7 @@ impl Traffic {
         session: String,
         id: &str,
         params: &Params<'_>,
-        read: ReadText<'_>,
+        read: ReadFileText<'_>,
     ) -> Vec<Act> {
         let Some(path) = params.path().filter(|path| path.is_absolute()) else {
             return Vec::new();
@@ -539,7 +544,7 @@ impl Traffic {
         session: String,
         id: &str,
         params: &Params<'_>,
-        read: ReadText<'_>,
+        read: ReadFileText<'_>,
     ) -> Vec<Act> {
         let at = self.session(&session);
         if at.find(OpenCall::is_edit).is_some() {
@@ -567,7 +572,13 @@ impl Traffic {
     }
 
     /// Ends a call. None: it did nothing, or is not known.
-    fn end(&mut self, session: &str, id: &str, failed: bool, read: ReadText<'_>) -> Option<Act> {
+    fn end(
+        &mut self,
+        session: &str,
+        id: &str,
+        failed: bool,
+        read: ReadFileText<'_>,
+    ) -> Option<Act> {
         let at = self.sessions.get_mut(session)?;
         let call = at.calls.remove(id)?;
         at.newest.retain(|one| one != id);
@@ -597,7 +608,7 @@ impl Traffic {
     }
 }
 
-impl Session {
+impl SessionCalls {
     /// Returns a call, added if it is not known: some agents ask before they tell it.
     fn call(&mut self, id: &str) -> &mut OpenCall {
         if !self.calls.contains_key(id) {
@@ -633,16 +644,16 @@ fn bound<T>(map: &mut HashMap<String, T>) {
 }
 
 /// Reads a file as a text of a usual size.
-pub fn read_text(path: &Path) -> Text {
+pub fn read_text(path: &Path) -> FileText {
     /// Above this size the call is attributed by the time of its changes.
     const LARGEST: u64 = 8 << 20;
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() <= LARGEST => {}
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Text::Absent,
-        _ => return Text::Unknown,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return FileText::Absent,
+        _ => return FileText::Unknown,
     }
     match std::fs::read(path).map(String::from_utf8) {
-        Ok(Ok(text)) => Text::Present(text),
-        _ => Text::Unknown,
+        Ok(Ok(text)) => FileText::Present(text),
+        _ => FileText::Unknown,
     }
 }

@@ -16,7 +16,7 @@ use backstitch_core::{Workspace, record_gap};
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
 use crate::control::gate::{AtGate, Passed};
-use crate::host::agent_events::{Place, panic_text, print};
+use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Maximum payload in bytes that is read into memory.
 const PAYLOAD_LIMIT: u64 = 256 << 20;
@@ -277,8 +277,8 @@ impl Invocation {
         self.place().find(self.workspace.as_deref(), &cwd).ok()
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn place(&self) -> EventPlace<'_> {
+        EventPlace {
             workspace: self.workspace.as_deref(),
             store_dir: self.store_dir.as_deref(),
         }

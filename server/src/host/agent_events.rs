@@ -14,12 +14,12 @@ use super::binding::Binding;
 
 /// Workspace and store, as far as the command line names them.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct EventPlace<'a> {
     pub workspace: Option<&'a Path>,
     pub store_dir: Option<&'a Path>,
 }
 
-impl Place<'_> {
+impl EventPlace<'_> {
     /// Returns the workspace that the session of an agent is bound to. Binds an unbound session.
     pub fn locate(
         &self,

@@ -22,7 +22,7 @@ pub fn main() -> ExitCode {
         Err(code) => return code,
     };
     if let CliCommand::Acp { command } = cli.command {
-        return acp::run(acp::Options {
+        return acp::run(acp::AcpOptions {
             workspace: cli.global.workspace,
             store_dir: cli.global.store_dir,
             command,

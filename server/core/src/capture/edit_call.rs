@@ -12,7 +12,7 @@ use super::named_record::{out_of_sight, update_record};
 use super::reported_edit::ReportedCall;
 use super::tool_text::reports_by_path;
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
-use super::{Opening, Recorded, announced, open, outcome, reported};
+use super::{CallStart, Recorded, announced, open, outcome, reported};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Coverage, Image, Kind, RelPath};
@@ -25,7 +25,7 @@ impl Capture<&mut Engine> {
     pub(super) fn open_naming(
         &mut self,
         e: &AgentEvent,
-        (call, opening): (&ToolCall, Opening),
+        (call, opening): (&ToolCall, CallStart),
         paths: &[PathBuf],
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
@@ -55,7 +55,7 @@ impl Capture<&mut Engine> {
             let opened = open(txn.conn, txn.dir, txn.here.root, e, call, like)?;
             let id = match opened {
                 Some((_, id)) => Some(id),
-                None if opening == Opening::Told => None,
+                None if opening == CallStart::Told => None,
                 // it names further paths, or starts only now
                 None => announced(txn, e, call)?.map(|row| row.id),
             };
@@ -75,7 +75,7 @@ impl Capture<&mut Engine> {
             let mut node = None;
             for (path, entry, missing) in entries {
                 let entry = refresh_entry(txn, &path, entry)?;
-                if matches!(opening, Opening::Announced(_))
+                if matches!(opening, CallStart::Announced(_))
                     && let Some(image) = image_before_announcement(txn, &path)?
                 {
                     let reserved = Reserved {
@@ -85,7 +85,7 @@ impl Capture<&mut Engine> {
                     reserved::insert(txn.conn, id, &path, reserved)?;
                     continue;
                 }
-                if opening == Opening::Starts && opened.is_none() {
+                if opening == CallStart::Starts && opened.is_none() {
                     reserved::release(txn.conn, id, &path)?;
                 }
                 let attribution = writers.attribute(txn.observation(Observation::Between)?);

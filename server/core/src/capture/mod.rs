@@ -124,11 +124,11 @@ impl Capture<&mut Engine> {
                 synthetic: true, ..
             } => self.continued(e),
             EventKind::Prompt { text, .. } => self.prompt(e, text, deadline),
-            EventKind::Before(call) => self.open_call(e, call, Opening::Told, deadline),
+            EventKind::Before(call) => self.open_call(e, call, CallStart::Told, deadline),
             EventKind::Announced { call, at } => {
-                self.open_call(e, call, Opening::Announced(*at), deadline)
+                self.open_call(e, call, CallStart::Announced(*at), deadline)
             }
-            EventKind::Starts(call) => self.open_call(e, call, Opening::Starts, deadline),
+            EventKind::Starts(call) => self.open_call(e, call, CallStart::Starts, deadline),
             EventKind::After {
                 call,
                 report,
@@ -171,7 +171,7 @@ impl Capture<&mut Engine> {
         &mut self,
         e: &AgentEvent,
         call: &ToolCall,
-        opening: Opening,
+        opening: CallStart,
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
         match &call.effect {
@@ -290,7 +290,7 @@ impl Capture<&mut Engine> {
     fn open_writing(
         &mut self,
         e: &AgentEvent,
-        (call, opening): (&ToolCall, Opening),
+        (call, opening): (&ToolCall, CallStart),
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
@@ -298,10 +298,10 @@ impl Capture<&mut Engine> {
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
             let idle_until = match opening {
-                Opening::Told => None,
-                Opening::Starts => announced(txn, e, call)?.map(|row| (row.id, i64::MAX)),
+                CallStart::Told => None,
+                CallStart::Starts => announced(txn, e, call)?.map(|row| (row.id, i64::MAX)),
                 // the call is open at this scan: it may have written
-                Opening::Announced(at) => open()?.map(|(_, id)| (id, at)),
+                CallStart::Announced(at) => open()?.map(|(_, id)| (id, at)),
             };
             let context = ScanContext {
                 idle_until,
@@ -543,7 +543,7 @@ fn open(
 
 /// Moment at which a call is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
+enum CallStart {
     /// Before it runs. A second event of the same call is ignored.
     Told,
     /// It may run already, since this time.
