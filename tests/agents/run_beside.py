@@ -22,10 +22,12 @@ def main():
     p.add_argument("--script", required=True)
     p.add_argument("--home", required=True)
     p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
-    p.add_argument("command", nargs=argparse.REMAINDER)
-    r = p.parse_args()
+    if "--" not in sys.argv:
+        p.error("no command: it follows `--`")
+    at = sys.argv.index("--")
+    r = p.parse_args(sys.argv[1:at])
+    r.command = sys.argv[at + 1:]
     rig.enter_netns()
-    r.command = r.command[1:] if r.command[:1] == ["--"] else r.command
     r.dest, r.workspace, r.home = (os.path.abspath(path) for path in (r.dest, r.workspace, r.home))
     agent = rig.AGENTS[r.agent]
     r.model, r.hook, r.hook_timeout, r.trust = agent.model, None, 600, False

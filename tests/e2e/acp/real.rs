@@ -35,6 +35,8 @@ struct Real {
     shell: &'static str,
     /// It asks before it runs a command.
     asks: bool,
+    /// It reads files through its client. Gemini does not take the answer that a file is absent.
+    reads: bool,
 }
 
 const ALL: [Real; 3] = [
@@ -45,6 +47,7 @@ const ALL: [Real; 3] = [
         write: "write_file",
         shell: "run_shell_command",
         asks: true,
+        reads: false,
     },
     Real {
         name: "qwen",
@@ -53,6 +56,7 @@ const ALL: [Real; 3] = [
         write: "write_file",
         shell: "run_shell_command",
         asks: true,
+        reads: true,
     },
     Real {
         name: "opencode",
@@ -61,6 +65,7 @@ const ALL: [Real; 3] = [
         write: "write",
         shell: "bash",
         asks: false,
+        reads: true,
     },
 ];
 
@@ -201,7 +206,7 @@ impl Session {
             self.command(self.script(part)),
             async |connection: ConnectionTo<Agent>| {
                 let files = FileSystemCapabilities::new()
-                    .read_text_file(true)
+                    .read_text_file(self.agent.reads)
                     .write_text_file(true);
                 let hello = InitializeRequest::new(ProtocolVersion::V1)
                     .client_capabilities(ClientCapabilities::new().fs(files));
