@@ -17,6 +17,9 @@ use super::tool_call::{CallProgress, OpenCall, ReadFileText};
 const VERSION: u64 = 1;
 /// Most requests without an answer, and most open calls of a session. Beyond it, the state begins anew.
 const MAX_OPEN: usize = 10_000;
+/// Time by which an agent may announce a call after it has begun, in microseconds: opencode tells a short command once it is
+/// done.
+const LATE_NEWS: i64 = 250_000;
 /// Name of the agent's question.
 pub const QUESTION: &str = "session/request_permission";
 
@@ -434,7 +437,7 @@ impl Traffic {
             call.open(read, false);
             let announced = EventKind::Announced {
                 call: call.tool_call(&agent, &key.call),
-                at: now(),
+                at: now() - LATE_NEWS,
             };
             let is_pending = call.is_scanned() && progress == Some(CallProgress::Pending);
             let told = self.told(session, "tool_call", announced);

@@ -16,6 +16,8 @@ pub(super) struct PathFacts {
     pub path: RelPath,
     pub image: Image,
     pub stat: Option<Stat>,
+    /// Of the directory above a file that is gone, where the time of the change matters.
+    pub stat_above: Option<Stat>,
     pub row: Option<FileState>,
     /// The open edit call that has reserved the path.
     pub reserved: Option<Writer>,
@@ -103,7 +105,9 @@ impl Authors<'_> {
             (Some(by), _) => by_open_edit(by),
             (None, Some(session)) => self.writers.attribute(Observation::Unreported(*session)),
             (None, None) => match self.context.idle_until {
-                Some((call, until)) => self.beside(call, until, facts.stat.as_ref()),
+                Some((call, until)) => {
+                    self.beside(call, until, facts.stat.or(facts.stat_above).as_ref())
+                }
                 None => self.writers.attribute(self.overall),
             },
         }
@@ -119,7 +123,7 @@ impl Authors<'_> {
                 others.attribute(self.overall)
             }
             Some(_) => self.writers.attribute(self.overall),
-            // a file that is gone does not tell when
+            // nothing tells when
             None => Attribution {
                 provisional: false,
                 ..self.writers.attribute(self.overall)
@@ -239,6 +243,7 @@ mod tests {
             path: path("a.txt"),
             image: file("found"),
             stat: Some(NO_STAT),
+            stat_above: None,
             row: None,
             reserved: None,
             stored: true,
@@ -327,7 +332,7 @@ mod tests {
         let by_call = beside_idle(began, Some(101 * SECOND));
         assert_eq!(by_call.origin.call, Some(CallId(7)));
         assert!(by_call.provisional);
-        // a deletion tells no time
+        // nothing tells the time
         let unknown = beside_idle(began, None);
         assert_eq!(unknown.origin.session, Some(SessionId(3)));
         assert!(!unknown.provisional);
