@@ -160,8 +160,8 @@ impl Proxy {
         };
         let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
         match side {
-            Peer::Client => traffic.from_client(&message, &read_text),
-            Peer::Agent => traffic.from_agent(&message, &read_text),
+            Peer::Client => traffic.take_of_client(&message, &read_text),
+            Peer::Agent => traffic.take_of_agent(&message, &read_text),
         }
     }
 

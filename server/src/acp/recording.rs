@@ -203,17 +203,16 @@ fn record_all(
     };
     let mut soon: Option<Told> = None;
     loop {
-        let job = match jobs.try_recv() {
-            Ok(job) => Some(job),
-            Err(_) => {
-                is_behind.store(false, Ordering::Relaxed);
-                if soon.is_some() {
-                    jobs.recv_timeout(GRACE).ok()
-                } else if let Ok(job) = jobs.recv() {
-                    Some(job)
-                } else {
-                    return;
-                }
+        let job = if let Ok(job) = jobs.try_recv() {
+            Some(job)
+        } else {
+            is_behind.store(false, Ordering::Relaxed);
+            if soon.is_some() {
+                jobs.recv_timeout(GRACE).ok()
+            } else if let Ok(job) = jobs.recv() {
+                Some(job)
+            } else {
+                return;
             }
         };
         if let (Some(EventJob::Withdraw(call)), Some(told)) = (&job, &soon)

@@ -129,7 +129,7 @@ impl Traffic {
     }
 
     /// Takes a line of the client.
-    pub fn from_client(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
+    pub fn take_of_client(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
         let Some(method) = message.method() else {
             return self.client_answers(message, read);
         };
@@ -167,7 +167,7 @@ impl Traffic {
     }
 
     /// Takes a line of the agent.
-    pub fn from_agent(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
+    pub fn take_of_agent(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
         let Some(method) = message.method() else {
             return self.agent_answers(message);
         };
@@ -318,16 +318,13 @@ impl Traffic {
             }
             AgentRequest::Terminal(key) => {
                 let terminal = message.result().and_then(ResultFields::terminal);
-                match (terminal, self.sessions.get_mut(&key.session)) {
-                    (Some(terminal), Some(at)) => {
-                        at.terminals.insert(terminal, key.call);
-                        Vec::new()
-                    }
-                    _ => {
-                        let end = self.end(&key.session, &key.call, true, read);
-                        end.into_iter().collect()
-                    }
+                let at = self.sessions.get_mut(&key.session);
+                if let Some((terminal, at)) = terminal.zip(at) {
+                    at.terminals.insert(terminal, key.call);
+                    return Vec::new();
                 }
+                let end = self.end(&key.session, &key.call, true, read);
+                end.into_iter().collect()
             }
             AgentRequest::Exit(key) => {
                 let exit = message.result().and_then(ResultFields::exit_code);

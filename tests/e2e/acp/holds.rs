@@ -23,7 +23,7 @@ fn asked(world: &World, id: u64, call: &Value) -> Vec<Value> {
         )
     ]));
     let status = json!({"toolCallId": call["toolCallId"], "status": "completed"});
-    steps.push(update("tool_call_update", status));
+    steps.push(update("tool_call_update", &status));
     steps
 }
 
@@ -157,11 +157,11 @@ fn a_call_without_a_question_is_told() {
     let mut call = command("c1");
     call["status"] = json!("in_progress");
     let steps = [
-        update("tool_call", call),
+        update("tool_call", &call),
         json!(["write", world.path("a.txt"), "two\n"]),
         update(
             "tool_call_update",
-            json!({"toolCallId": "c1", "status": "completed"}),
+            &json!({"toolCallId": "c1", "status": "completed"}),
         ),
     ];
     let mut client = Client::start(&world, &script(&[turn(steps)]));

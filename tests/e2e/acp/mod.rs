@@ -106,7 +106,7 @@ impl Client {
         self.write(format!("{message}\n").as_bytes());
     }
 
-    fn request(&mut self, method: &str, params: Value) {
+    fn request(&mut self, method: &str, params: &Value) {
         self.requests += 1;
         let id = self.requests;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -151,10 +151,10 @@ impl Client {
     fn open(&mut self, world: &World) {
         self.request(
             "initialize",
-            json!({"protocolVersion": 1, "clientCapabilities": {}}),
+            &json!({"protocolVersion": 1, "clientCapabilities": {}}),
         );
         self.result();
-        self.request("session/new", json!({"cwd": world.root, "mcpServers": []}));
+        self.request("session/new", &json!({"cwd": world.root, "mcpServers": []}));
         assert_eq!(self.result()["sessionId"], "s1");
     }
 
@@ -162,11 +162,11 @@ impl Client {
         let prompt = json!([{"type": "text", "text": text}]);
         self.request(
             "session/prompt",
-            json!({"sessionId": "s1", "prompt": prompt}),
+            &json!({"sessionId": "s1", "prompt": prompt}),
         );
     }
 
-    fn answer(&mut self, request: &Value, result: Value) {
+    fn answer(&mut self, request: &Value, result: &Value) {
         self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
     }
 
@@ -176,7 +176,7 @@ impl Client {
         let request = self.until("fs/write_text_file");
         let text = |name: &str| request["params"][name].as_str().expect("text").to_owned();
         std::fs::write(text("path"), text("content")).expect("written");
-        self.answer(&request, Value::Null);
+        self.answer(&request, &Value::Null);
     }
 
     /// Answers the agent's next question with this option.
@@ -184,7 +184,7 @@ impl Client {
     fn choose(&mut self, option: &str) {
         let request = self.until("session/request_permission");
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
-        self.answer(&request, outcome);
+        self.answer(&request, &outcome);
     }
 
     /// Closes the agent's input, and waits for the end of the proxy.
@@ -253,7 +253,7 @@ fn script_of(mut all: Vec<Value>, turns: &[Vec<Value>]) -> Value {
 }
 
 /// News of a tool call.
-fn update(kind: &str, fields: Value) -> Value {
+fn update(kind: &str, fields: &Value) -> Value {
     let mut update = json!({"sessionUpdate": kind});
     for (name, value) in fields.as_object().expect("fields") {
         update[name] = value.clone();

@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// The command of the agent behind the proxy. `script`: of the model.
-    fn command(&self, script: PathBuf) -> AcpAgent {
+    fn command(&self, script: &PathBuf) -> AcpAgent {
         let world = &self.world;
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let mut args = vec![
@@ -122,7 +122,7 @@ impl Session {
         ];
         for (option, value) in [
             ("--dest", &self.agents),
-            ("--script", &script),
+            ("--script", script),
             ("--workspace", &world.root),
             ("--home", &world.home),
         ] {
@@ -184,14 +184,12 @@ impl Session {
                 agent_client_protocol::on_receive_request!(),
             )
             .on_receive_request(
-                async move |asked: ReadTextFileRequest, responder, _| match fs::read_to_string(
-                    &asked.path,
-                ) {
-                    Ok(text) => responder.respond(ReadTextFileResponse::new(text)),
-                    Err(_) => {
-                        let path = asked.path.display().to_string();
-                        responder.respond_with_error(Error::resource_not_found(Some(path)).into())
+                async move |asked: ReadTextFileRequest, responder, _| {
+                    if let Ok(text) = fs::read_to_string(&asked.path) {
+                        return responder.respond(ReadTextFileResponse::new(text));
                     }
+                    let path = asked.path.display().to_string();
+                    responder.respond_with_error(Error::resource_not_found(Some(path)).into())
                 },
                 agent_client_protocol::on_receive_request!(),
             )
@@ -203,7 +201,7 @@ impl Session {
                 agent_client_protocol::on_receive_request!(),
             );
         let conversation = client.connect_with(
-            self.command(self.script(part)),
+            self.command(&self.script(part)),
             async |connection: ConnectionTo<Agent>| {
                 let files = FileSystemCapabilities::new()
                     .read_text_file(self.agent.reads)

@@ -17,12 +17,12 @@ fn edit_call(id: &str, path: &std::path::Path, status: &str) -> Value {
 fn edits_that_the_client_writes() {
     let world = World::committed(&[("a.txt", "one\ntail\n")]);
     let (a, b) = (world.path("a.txt"), world.path("b.txt"));
-    let mut first = vec![update("tool_call", edit_call("c1", &a, "pending"))];
+    let mut first = vec![update("tool_call", &edit_call("c1", &a, "pending"))];
     first.extend(asks(70, &edit_call("c1", &a, "pending")));
     first.extend(has_written(71, &a, "two\ntail\nmine\n"));
     first.push(update(
         "tool_call_update",
-        json!({"toolCallId": "c1", "status": "completed"}),
+        &json!({"toolCallId": "c1", "status": "completed"}),
     ));
     // a write that belongs to no call
     let second = has_written(72, &b, "new\n");
@@ -33,7 +33,7 @@ fn edits_that_the_client_writes() {
     let question = client.until("session/request_permission");
     world.write("a.txt", "one\ntail\nmine\n");
     let outcome = json!({"outcome": {"outcome": "selected", "optionId": "yes"}});
-    client.answer(&question, outcome);
+    client.answer(&question, &outcome);
     client.write_file();
     client.result();
     client.prompt("add b");
@@ -83,26 +83,26 @@ fn edits_that_the_agent_writes() {
     let done = |id: &str, content: Value| {
         update(
             "tool_call_update",
-            json!({"toolCallId": id, "status": "completed", "content": content}),
+            &json!({"toolCallId": id, "status": "completed", "content": content}),
         )
     };
     let steps = [
         // told, then written; a whole file
-        update("tool_call", edit_call("c1", &a, "in_progress")),
+        update("tool_call", &edit_call("c1", &a, "in_progress")),
         json!(["write", a, "two\nx\n"]),
         done("c1", diff(&a, Some("one\nx\n"), "two\nx\n")),
         // written before it is told; a part of the file
         json!(["write", b, "two\nx\n"]),
-        update("tool_call", edit_call("c2", &b, "in_progress")),
+        update("tool_call", &edit_call("c2", &b, "in_progress")),
         done("c2", diff(&b, Some("one"), "two")),
         // told at its end only
         json!(["write", c, "two\nx\n"]),
         update(
             "tool_call",
-            json!({"toolCallId": "c3", "kind": "edit", "status": "completed", "content": diff(&c, Some("one"), "two")}),
+            &json!({"toolCallId": "c3", "kind": "edit", "status": "completed", "content": diff(&c, Some("one"), "two")}),
         ),
         // a new file
-        update("tool_call", edit_call("c4", &d, "in_progress")),
+        update("tool_call", &edit_call("c4", &d, "in_progress")),
         json!(["write", d, "new\n"]),
         done("c4", diff(&d, None, "new\n")),
     ];
@@ -141,17 +141,17 @@ fn hand_edits_before_own_writes_of_the_agent_stay_the_users() {
     let (a, b) = (world.path("a.txt"), world.path("b.txt"));
     let steps = [
         json!(["until", "go on"]),
-        update("tool_call", edit_call("c1", &a, "in_progress")),
+        update("tool_call", &edit_call("c1", &a, "in_progress")),
         json!(["write", a, "two\nmine\n"]),
         update(
             "tool_call_update",
-            json!({"toolCallId": "c1", "status": "completed", "content": diff(&a, Some("one\nmine\n"), "two\nmine\n")}),
+            &json!({"toolCallId": "c1", "status": "completed", "content": diff(&a, Some("one\nmine\n"), "two\nmine\n")}),
         ),
-        update("tool_call", edit_call("c2", &b, "in_progress")),
+        update("tool_call", &edit_call("c2", &b, "in_progress")),
         json!(["write", b, "two\nmine\n"]),
         update(
             "tool_call_update",
-            json!({"toolCallId": "c2", "status": "completed", "content": diff(&b, Some("one"), "two")}),
+            &json!({"toolCallId": "c2", "status": "completed", "content": diff(&b, Some("one"), "two")}),
         ),
     ];
     let mut client = Client::start(&world, &script(&[turn(steps)]));
@@ -195,14 +195,14 @@ fn commands_are_steps() {
     let end = |id: &str| {
         update(
             "tool_call_update",
-            json!({"toolCallId": id, "status": "completed"}),
+            &json!({"toolCallId": id, "status": "completed"}),
         )
     };
-    let mut steps = vec![update("tool_call", call("c1", "pending"))];
+    let mut steps = vec![update("tool_call", &call("c1", "pending"))];
     steps.extend(asks(70, &call("c1", "pending")));
     steps.extend([run("a.txt", "two\nmine\n"), end("c1")]);
     steps.extend([
-        update("tool_call", call("c2", "in_progress")),
+        update("tool_call", &call("c2", "in_progress")),
         json!(["until", "go on"]),
         run("b.txt", "made\n"),
         end("c2"),
@@ -220,7 +220,7 @@ fn commands_are_steps() {
     steps.extend(asks(90, &call("c4", "pending")));
     steps.push(update(
         "tool_call_update",
-        json!({"toolCallId": "c4", "status": "failed"}),
+        &json!({"toolCallId": "c4", "status": "failed"}),
     ));
     let mut client = Client::start(&world, &script(&[turn(steps)]));
     client.open(&world);
@@ -229,15 +229,15 @@ fn commands_are_steps() {
     world.write("a.txt", "one\nmine\n");
     client.answer(
         &question,
-        json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
+        &json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
     );
     // the second command is open
     wait_for(|| story(&world).len() == 3 && open_calls(&world) == 1);
     client.write(b"go on\n");
     let created = client.until("terminal/create");
-    client.answer(&created, json!({"terminalId": "t7"}));
+    client.answer(&created, &json!({"terminalId": "t7"}));
     let waited = client.until("terminal/wait_for_exit");
-    client.answer(&waited, json!({"exitCode": 0}));
+    client.answer(&waited, &json!({"exitCode": 0}));
     client.choose("no");
     client.result();
     assert_eq!(client.end().code, 0);
@@ -279,7 +279,7 @@ fn prompts_and_calls_that_hooks_tell_too_are_counted_once() {
         let content = diff(path, Some("one\n"), "two\n");
         update(
             "tool_call_update",
-            json!({"toolCallId": id, "status": "completed", "content": content}),
+            &json!({"toolCallId": id, "status": "completed", "content": content}),
         )
     };
     let mut steps = vec![
@@ -288,14 +288,14 @@ fn prompts_and_calls_that_hooks_tell_too_are_counted_once() {
             json!({"prompt": "change it", "submitted_prompt": "change it"}),
         ),
         // the proxy first
-        update("tool_call", told("c1", &a, "in_progress")),
+        update("tool_call", &told("c1", &a, "in_progress")),
         hook("PreToolUse", tool("c1", &a)),
         json!(["write", a, "two\n"]),
         hook("PostToolUse", tool("c1", &a)),
         done("c1", &a),
         // the hook first
         hook("PreToolUse", tool("c2", &b)),
-        update("tool_call", told("c2", &b, "in_progress")),
+        update("tool_call", &told("c2", &b, "in_progress")),
         json!(["write", b, "two\n"]),
         done("c2", &b),
         hook("PostToolUse", tool("c2", &b)),
@@ -303,7 +303,7 @@ fn prompts_and_calls_that_hooks_tell_too_are_counted_once() {
     // the client writes
     steps.extend([
         hook("PreToolUse", tool("c3", &c)),
-        update("tool_call", told("c3", &c, "in_progress")),
+        update("tool_call", &told("c3", &c, "in_progress")),
     ]);
     steps.extend(has_written(70, &c, "two\n"));
     steps.extend([
@@ -359,15 +359,15 @@ fn a_loaded_conversation_is_not_recorded_again() {
     let told = json!({"toolCallId": "old", "kind": "edit", "status": "completed", "content": diff(&path, Some("zero\n"), "one\n")});
     let steps = json!([
         ["read"], ["answer", {"protocolVersion": 1}],
-        ["read"], update("tool_call", told), ["answer", {}],
+        ["read"], update("tool_call", &told), ["answer", {}],
         ["until", "session/prompt"], ["answer", {"stopReason": "end_turn"}], ["eof"],
     ]);
     let mut client = Client::start(&world, &steps);
-    client.request("initialize", json!({"protocolVersion": 1}));
+    client.request("initialize", &json!({"protocolVersion": 1}));
     client.result();
     client.request(
         "session/load",
-        json!({"sessionId": "s1", "cwd": world.root}),
+        &json!({"sessionId": "s1", "cwd": world.root}),
     );
     client.result();
     client.prompt("go on");
@@ -387,12 +387,12 @@ fn turns_are_rewound_while_the_session_goes_on() {
             0,
             update(
                 "tool_call",
-                edit_call(&format!("c{id}"), &path, "in_progress"),
+                &edit_call(&format!("c{id}"), &path, "in_progress"),
             ),
         );
         steps.push(update(
             "tool_call_update",
-            json!({"toolCallId": format!("c{id}"), "status": "completed"}),
+            &json!({"toolCallId": format!("c{id}"), "status": "completed"}),
         ));
         turn(steps)
     };

@@ -58,7 +58,7 @@ fn lines_go_on_byte_for_byte_in_both_directions() {
     let tail = [sent.as_slice(), b"a last one of the client"].concat();
     assert!(end.log.ends_with(&tail));
     let head = &end.log[..end.log.len() - tail.len()];
-    assert_eq!(head.iter().filter(|byte| **byte == b'\n').count(), 2);
+    assert_eq!(head.split_inclusive(|byte| *byte == b'\n').count(), 2);
 }
 
 /// Both sides write without reading, far beyond what pipes hold.
@@ -96,7 +96,7 @@ fn floods_and_long_lines_pass_in_bounded_memory() {
     }
     let long = client.line();
     // the name of the field is one more
-    let count = long.iter().filter(|byte| **byte == b'x').count();
+    let count = String::from_utf8(long).expect("text").matches('x').count();
     assert_eq!(count, LENGTH + 1);
     client.stdin = Some(writing.join().expect("written"));
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
@@ -138,7 +138,7 @@ fn an_agent_that_dies_in_a_call_leaves_an_uncertain_change() {
     let path = world.path("a.txt");
     let call = json!({"toolCallId": "c1", "kind": "execute", "status": "in_progress", "rawInput": {"command": "x"}});
     let dies = [
-        update("tool_call", call),
+        update("tool_call", &call),
         json!(["until", "go on"]),
         json!(["write", path, "two\n"]),
         json!(["kill"]),
@@ -206,7 +206,7 @@ fn another_version_is_forwarded_and_recorded_by_scans() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let path = world.path("a.txt");
     let call = json!({"toolCallId": "c1", "kind": "edit", "status": "in_progress", "locations": [{"path": path}]});
-    let steps = [update("tool_call", call), json!(["write", path, "two\n"])];
+    let steps = [update("tool_call", &call), json!(["write", path, "two\n"])];
     let script = script_of(hello_of("stand-in", 2), &[turn(steps), turn([])]);
     let mut client = Client::start(&world, &script);
     client.open(&world);
