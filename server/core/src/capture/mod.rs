@@ -582,14 +582,18 @@ fn told_already(
     let Some(turn) = turn::newest_of(conn, session)? else {
         return Ok(None);
     };
+    // few prompts get beyond this
+    if !same_prompt::are_alike(&turn::row(conn, turn)?.prompt, text)
+        || !session::is_working(conn, session)?
+    {
+        return Ok(None);
+    }
     let last = LastPrompt {
-        text: turn::row(conn, turn)?.prompt,
-        is_open: session::is_working(conn, session)?,
-        has_calls: call::any_of_turn(conn, turn)?,
-        has_id: turn::has_prompt_id(conn, turn)?,
+        has_calls: call::any_of_turn(conn, session, turn)?,
+        has_id: turn::has_prompt_id(conn, session, turn)?,
         last_event: calls::newest_event(conn, session)?,
     };
-    Ok(last.is_told_by(e, text).then_some(turn))
+    Ok(last.is_told_by(e).then_some(turn))
 }
 
 /// Returns the call that an "after" event reports on. An unknown call is opened now (`true`).

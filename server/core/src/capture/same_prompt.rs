@@ -2,12 +2,9 @@
 
 use super::event::AgentEvent;
 
-/// The newest prompt of a session.
+/// The newest prompt of a session, in a turn that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct LastPrompt {
-    pub text: String,
-    /// True if its turn has not ended.
-    pub is_open: bool,
     pub has_calls: bool,
     /// True if the agent has named its turn with an id.
     pub has_id: bool,
@@ -16,21 +13,17 @@ pub(super) struct LastPrompt {
 }
 
 impl LastPrompt {
-    /// True if an event tells this prompt once more: its turn has just begun, and another kind of event has told it. A source
-    /// tells each prompt once, so that the same event with the same text is a new prompt.
-    pub(super) fn is_told_by(&self, e: &AgentEvent, text: &str) -> bool {
+    /// True if an event with a like text tells this prompt once more: its turn has just begun, and another kind of event has
+    /// told it. A source tells each prompt once, so that the same event with the same text is a new prompt.
+    pub(super) fn is_told_by(&self, e: &AgentEvent) -> bool {
         let is_of_two_turns = self.has_id && e.prompt_id.is_some();
         let is_of_another_source = self.last_event.as_ref().is_some_and(|name| *name != e.name);
-        self.is_open
-            && !self.has_calls
-            && !is_of_two_turns
-            && is_of_another_source
-            && are_alike(&self.text, text)
+        !self.has_calls && !is_of_two_turns && is_of_another_source
     }
 }
 
 /// True if two sources mean the same text. One of them may have more: files that the user mentions, or their contents.
-fn are_alike(one: &str, other: &str) -> bool {
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
     let words = |text: &str| -> String { text.split_whitespace().collect::<Vec<_>>().join(" ") };
     let (one, other) = (words(one), words(other));
     let (short, long) = if one.len() <= other.len() {
@@ -61,8 +54,6 @@ mod tests {
 
     fn last() -> LastPrompt {
         LastPrompt {
-            text: "fix it".into(),
-            is_open: true,
             has_calls: false,
             has_id: false,
             last_event: Some("session/prompt".into()),
@@ -70,39 +61,41 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_of_two_sources_is_one() {
-        let hook = event("UserPromptSubmit", Some("p1"));
-        assert!(last().is_told_by(&hook, "fix it"));
-        assert!(last().is_told_by(&hook, " fix\n it\n"));
-        assert!(last().is_told_by(&hook, "fix it\n@src/main.rs"));
-        assert!(!last().is_told_by(&hook, "fix that"));
-        assert!(!last().is_told_by(&hook, ""));
+    fn texts_of_two_sources_are_alike() {
+        assert!(are_alike("fix it", "fix it"));
+        assert!(are_alike("fix it", " fix\n it\n"));
+        assert!(are_alike("fix it", "fix it\n@src/main.rs"));
+        assert!(are_alike("fix it\n@src/main.rs", "fix it"));
+        assert!(!are_alike("fix it", "fix that"));
+        assert!(!are_alike("fix it", ""));
     }
 
     #[test]
-    fn the_same_source_tells_two_prompts() {
-        let proxy = event("session/prompt", None);
-        assert!(!last().is_told_by(&proxy, "fix it"));
+    fn a_prompt_of_two_sources_is_one() {
+        assert!(last().is_told_by(&event("UserPromptSubmit", Some("p1"))));
         let named = LastPrompt {
             has_id: true,
             ..last()
         };
-        assert!(!named.is_told_by(&event("UserPromptSubmit", Some("p2")), "fix it"));
-        assert!(named.is_told_by(&event("BeforeAgent", None), "fix it"));
+        assert!(named.is_told_by(&event("BeforeAgent", None)));
     }
 
     #[test]
-    fn a_prompt_after_the_end_of_a_turn_or_after_calls_is_new() {
-        let hook = event("UserPromptSubmit", None);
-        let ended = LastPrompt {
-            is_open: false,
+    fn the_same_source_tells_two_prompts() {
+        assert!(!last().is_told_by(&event("session/prompt", None)));
+        let named = LastPrompt {
+            has_id: true,
             ..last()
         };
-        assert!(!ended.is_told_by(&hook, "fix it"));
+        assert!(!named.is_told_by(&event("UserPromptSubmit", Some("p2"))));
+    }
+
+    #[test]
+    fn a_prompt_after_calls_is_new() {
         let at_work = LastPrompt {
             has_calls: true,
             ..last()
         };
-        assert!(!at_work.is_told_by(&hook, "fix it"));
+        assert!(!at_work.is_told_by(&event("UserPromptSubmit", None)));
     }
 }

@@ -258,10 +258,10 @@ pub(crate) fn writers_since(
 }
 
 /// True if a turn has calls.
-pub(crate) fn any_of_turn(conn: &Connection, turn: TurnId) -> Result<bool> {
+pub(crate) fn any_of_turn(conn: &Connection, session: SessionId, turn: TurnId) -> Result<bool> {
     Ok(conn
-        .prepare_cached("SELECT 1 FROM call WHERE turn = ?1")?
-        .exists([turn])?)
+        .prepare_cached("SELECT 1 FROM call WHERE session = ?1 AND turn = ?2")?
+        .exists(params![session, turn])?)
 }
 
 /// True if a call is open that may write anything.
