@@ -16,7 +16,7 @@ pub(super) struct PathFacts {
     pub path: RelPath,
     pub image: Image,
     pub stat: Option<Stat>,
-    /// Of the directory above a file that is gone, where the time of the change matters.
+    /// Stat of the directory above a file that is gone, where the time of the change matters.
     pub stat_above: Option<Stat>,
     pub row: Option<FileState>,
     /// The open edit call that has reserved the path.
