@@ -2,6 +2,7 @@
 //! all other commands. It is a library so that the fuzz targets can reach their subjects; it has no public API
 //! otherwise.
 
+mod acp;
 mod agents;
 mod bridge;
 mod cli;

@@ -288,7 +288,7 @@ def enter_netns():
     if not shutil.which("unshare") or subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
         return False
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", ["unshare", "-rn", sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
+    os.execvp("unshare", ["unshare", "-rn", sys.executable, os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 # ---- one run ---------------------------------------------------------------------------------------------------------

@@ -378,6 +378,21 @@ pub enum CliCommand {
         after_help = "Examples:\n  backstitch bridge\n\nserver/docs/bridge.md has the protocol."
     )]
     Bridge,
+    /// Run an agent behind the Agent Client Protocol, and record its turns and edits (editors call this)
+    #[command(
+        after_help = "Examples:\n  backstitch acp -- gemini --experimental-acp\n  backstitch acp -- opencode acp\n\n\
+            An editor runs this command in place of the agent's own. server/docs/acp.md has the settings of each editor."
+    )]
+    Acp {
+        /// The agent's command, as the editor would run it
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "AGENT"
+        )]
+        command: Vec<std::ffi::OsString>,
+    },
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {

@@ -215,6 +215,7 @@ fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliRes
         | CliCommand::Lsp(_)
         | CliCommand::Bridge
         | CliCommand::Mcp
+        | CliCommand::Acp { .. }
         | CliCommand::Status
         | CliCommand::Doctor
         | CliCommand::Init { .. }

@@ -9,8 +9,8 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
-    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, Trigger, Unattended, Waited, Wake,
-    check, may_match, named_paths, now, starter,
+    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, ProcessId, Trigger, Unattended,
+    Waited, Wake, check, may_match, named_paths, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
@@ -39,6 +39,8 @@ pub struct AtGate<'a> {
     /// Time that the agent waits for this hook, as its entry says.
     pub limit: Option<Duration>,
     pub started: Instant,
+    /// The agent's process. Commands from below it are refused.
+    pub process: Option<ProcessId>,
 }
 
 /// The gate's word on an event.
@@ -114,6 +116,23 @@ impl AtGate<'_> {
                 }
             }
         }
+    }
+
+    /// Notes a call that ran without a question of its agent, although a breakpoint would have stopped it.
+    pub fn notice_unasked(&self, armed: backstitch_core::Result<Armed>) {
+        let Ok(control) = Control::open_for_hook(self.workspace) else {
+            return;
+        };
+        let Ok(armed) = armed.or_else(|_| control.armed()) else {
+            return;
+        };
+        let moved = moves::follow(self.workspace, &control, &armed.breakpoints);
+        let breakpoints = moved.as_deref().unwrap_or(&armed.breakpoints);
+        self.with_facts(|facts, cwd| {
+            let stops = stopping(breakpoints, None);
+            // one that cannot be looked up is not known to have slipped
+            let _ = self.note_if_stopped(&stops, &control, (facts, cwd), true);
+        });
     }
 
     fn call(&self) -> Option<&ToolCall> {
@@ -349,24 +368,12 @@ impl AtGate<'_> {
         facts: CallFacts<'_>,
         cwd: &Path,
     ) -> backstitch_core::Result<()> {
-        let Some((call, id)) = self
-            .call()
-            .and_then(|call| Some((call, call.id.as_deref()?)))
-        else {
+        let Some(id) = self.call().and_then(|call| call.id.as_deref()) else {
             return Ok(());
         };
-        let before = CallFacts {
-            moment: CallMoment::Before,
-            failed: false,
-            ..facts
-        };
+        let before = before(facts);
         let began = self.duration().map(|time| now() - time);
-        let stops = breakpoints.iter();
-        let stops = stops
-            .filter(|one| one.action != BreakpointAction::Log)
-            // one that was made while the call ran stops it no more
-            .filter(|one| began.is_none_or(|began| one.created < began));
-        let stops: Vec<Breakpoint> = stops.cloned().collect();
+        let stops = stopping(breakpoints, began);
         if !may_match(&stops, &before) {
             return Ok(());
         }
@@ -378,6 +385,29 @@ impl AtGate<'_> {
             return Ok(());
         }
         drop(engine);
+        let is_counted = seen == CallEvents::OnlyAfter;
+        self.note_if_stopped(&stops, control, (facts, cwd), is_counted)
+    }
+
+    /// Notes a call that has run and that one of these breakpoints would have stopped. `is_counted`: it is among the recorded
+    /// calls of its session.
+    fn note_if_stopped(
+        &self,
+        stops: &[Breakpoint],
+        control: &Control,
+        (facts, cwd): (CallFacts<'_>, &Path),
+        is_counted: bool,
+    ) -> backstitch_core::Result<()> {
+        let Some((call, id)) = self
+            .call()
+            .and_then(|call| Some((call, call.id.as_deref()?)))
+        else {
+            return Ok(());
+        };
+        let before = before(facts);
+        if !may_match(stops, &before) {
+            return Ok(());
+        }
         let at = CallAt {
             workspace: self.workspace,
             facts: before,
@@ -387,12 +417,10 @@ impl AtGate<'_> {
             call_id: id,
             transcript: self.event.transcript.as_deref(),
             error: None,
-            past: Some(PastCall {
-                is_counted: seen == CallEvents::OnlyAfter,
-            }),
+            past: Some(PastCall { is_counted }),
         };
-        let mut lookup = Lookup::new(at, control, &stops);
-        let Some(trigger) = check(&stops, &before, &mut lookup)?.stop else {
+        let mut lookup = Lookup::new(at, control, stops);
+        let Some(trigger) = check(stops, &before, &mut lookup)?.stop else {
             return Ok(());
         };
         let Some(breakpoint) = stops.iter().find(|one| one.id == trigger.breakpoint) else {
@@ -478,7 +506,7 @@ impl AtGate<'_> {
             cwd: self.event.cwd.clone(),
             files: facts.paths.to_vec(),
             can: answers::abilities(self.agent, &self.event.name, facts.moment),
-            agent_process: starter(),
+            agent_process: self.process,
             until: self.until(),
         }
     }
@@ -741,6 +769,25 @@ impl AtGate<'_> {
         all.extend(texts);
         passed.answer.note = Some(all.join("\n\n"));
     }
+}
+
+/// The facts about a call that has run, as they were before.
+fn before(facts: CallFacts<'_>) -> CallFacts<'_> {
+    CallFacts {
+        moment: CallMoment::Before,
+        failed: false,
+        ..facts
+    }
+}
+
+/// Returns the breakpoints that stop a call. `began`: the time at which it began, in microseconds since 1970.
+fn stopping(breakpoints: &[Breakpoint], began: Option<i64>) -> Vec<Breakpoint> {
+    let stops = breakpoints.iter();
+    let stops = stops
+        .filter(|one| one.action != BreakpointAction::Log)
+        // one that was made while the call ran stops it no more
+        .filter(|one| began.is_none_or(|began| one.created < began));
+    stops.cloned().collect()
 }
 
 /// The decision on a pause that nobody sees. None: it is held.

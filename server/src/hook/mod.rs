@@ -2,24 +2,21 @@
 //! breaks the agent: an answer without parts is an empty stdout and exit code 0 (which means "continue"), and so is an
 //! error, which is one line on stderr and a gap in the record. Long tasks run in the background.
 
-mod binding;
-
-use std::any::Any;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::Armed;
-use backstitch_core::{Engine, Locate, OpenOptions, Workspace, record_gap};
+use backstitch_core::control::{Armed, starter};
+use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
 use crate::control::gate::{AtGate, Passed};
-use binding::Binding;
+use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Maximum payload in bytes that is read into memory.
 const PAYLOAD_LIMIT: u64 = 256 << 20;
@@ -127,6 +124,7 @@ fn handle(
         payload: &payload,
         limit: shorter(invocation.limit, agent.longest_hold(&event)),
         started,
+        process: starter(),
     };
     let handled = pass(invocation, agent, gate, armed, warning)?;
     let unnamed = is_unnamed(&event).then_some(payload.as_slice());
@@ -229,29 +227,9 @@ fn record(
     event: &AgentEvent,
     warning: &mut Option<String>,
 ) -> Result<Answer, String> {
-    let mut engine = Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
-    if let Some(problem) = settings_warning(&engine.config().problems()) {
-        warning.get_or_insert(problem);
-    }
-    let recorded = engine
-        .capture_mut()
-        .record(event)
-        .map_err(|e| e.to_string())?;
+    let engine = invocation.place().record(workspace, event, warning)?;
     // the process ends, so the kernel closes everything
-    let engine = std::mem::ManuallyDrop::new(engine);
-    if recorded.pending {
-        invocation
-            .in_background(workspace, &["scan"])
-            .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
-    }
-    // the agent has stopped and does not wait
-    let is_over = matches!(event.kind, EventKind::Stop { .. } | EventKind::SessionEnd);
-    if is_over
-        && engine.retention().gc_is_due().unwrap_or(false)
-        && let Err(error) = invocation.in_background(workspace, &["gc", "--if-due"])
-    {
-        warning.get_or_insert(format!("old checkpoints could not be squashed: {error}"));
-    }
+    let _ = std::mem::ManuallyDrop::new(engine);
     Ok(Answer::default())
 }
 
@@ -267,15 +245,6 @@ fn send(output: &HookOutput) -> ExitCode {
         let _ = std::io::stderr().write_all(&output.stderr);
     }
     output.exit_code()
-}
-
-/// Describes the problems in settings files in one line.
-fn settings_warning(problems: &[String]) -> Option<String> {
-    let (first, more) = problems.split_first()?;
-    Some(match more.len() {
-        0 => first.clone(),
-        more => format!("{first} (and {more} more: `backstitch status` lists them)"),
-    })
 }
 
 fn read_payload(mut input: impl Read) -> Result<Vec<u8>, String> {
@@ -325,25 +294,9 @@ impl Invocation {
         event: &AgentEvent,
         warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
-        let state = backstitch_core::state_dir().ok();
-        let binding = state.map(|dir| Binding::of(&dir, agent.name(), &event.session));
         let cwd = agent.locate(Some(event)).or_else(|| self.start_dir());
-        if self.workspace.is_none()
-            && let Some(root) = binding.as_ref().and_then(Binding::read)
-            && let Ok(workspace) = self.find(Some(&root), &root)
-        {
-            return Ok(workspace);
-        }
-        let cwd = cwd.ok_or("no workspace: the working directory is gone")?;
-        let workspace = self.find(self.workspace.as_deref(), &cwd)?;
-        if let Some(binding) = binding
-            && let Err(error) = binding.write(&workspace.root)
-        {
-            *warning = Some(format!(
-                "the session could not be bound to its workspace: {error}"
-            ));
-        }
-        Ok(workspace)
+        let session = (agent.name(), event.session.as_str());
+        self.place().locate(session, cwd.as_deref(), warning)
     }
 
     /// Finds the workspace for a gap without an event.
@@ -351,35 +304,14 @@ impl Invocation {
         let agent = self.agent.as_deref().and_then(agents::agent);
         let cwd = agent.and_then(|agent| agent.locate(None));
         let cwd = cwd.or_else(|| self.start_dir())?;
-        self.find(self.workspace.as_deref(), &cwd).ok()
+        self.place().find(self.workspace.as_deref(), &cwd).ok()
     }
 
-    fn find(&self, workspace: Option<&Path>, cwd: &Path) -> Result<Workspace, String> {
-        let locate = Locate {
-            workspace,
+    fn place(&self) -> EventPlace<'_> {
+        EventPlace {
+            workspace: self.workspace.as_deref(),
             store_dir: self.store_dir.as_deref(),
-            cwd,
-        };
-        Workspace::find(&locate).map_err(|e| e.to_string())
-    }
-
-    /// Runs a backstitch command on the workspace, detached from the agent.
-    fn in_background(&self, workspace: &Workspace, args: &[&str]) -> std::io::Result<()> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args([OsStr::new("--workspace"), workspace.root.as_os_str()]);
-        if let Some(dir) = &self.store_dir {
-            command.arg("--store-dir").arg(std::path::absolute(dir)?);
         }
-        command
-            .args(args)
-            .current_dir(&workspace.root)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        // A signal to the agent's process group must not end it.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        command.spawn().map(drop)
     }
 
     /// Returns the directory for an event that names none.
@@ -388,18 +320,6 @@ impl Invocation {
             .clone()
             .or_else(|| std::env::current_dir().ok())
     }
-}
-
-/// Prints one line to stderr, and ignores errors.
-fn print(text: &str) {
-    let line = text.lines().next().unwrap_or_default();
-    let _ = writeln!(std::io::stderr(), "backstitch: {line}");
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("unknown")
 }
 
 #[cfg(test)]
@@ -420,19 +340,13 @@ mod tests {
         ];
         let read = Invocation::read(args.into_iter().map(OsString::from));
         assert_eq!(read.agent.as_deref(), Some("claude-code"));
-        assert_eq!(read.store_dir.as_deref(), Some(Path::new("/s")));
+        assert_eq!(read.store_dir.as_deref(), Some(std::path::Path::new("/s")));
         assert_eq!(read.limit, Some(Duration::from_mins(10)));
-        assert_eq!(read.workspace.as_deref(), Some(Path::new("/w")));
+        assert_eq!(read.workspace.as_deref(), Some(std::path::Path::new("/w")));
     }
 
     #[test]
     fn payload_is_read_completely() {
         assert_eq!(read_payload(&b"{}"[..]).unwrap(), b"{}");
-    }
-
-    #[test]
-    fn panic_text_is_extracted() {
-        let panic = catch_unwind(|| panic!("number {}", 7)).unwrap_err();
-        assert_eq!(panic_text(panic.as_ref()), "number 7");
     }
 }

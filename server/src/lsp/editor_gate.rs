@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::control::{Armed, PauseDecision, PauseFilter};
+use backstitch_core::control::{Armed, PauseDecision, PauseFilter, starter};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
@@ -105,6 +105,7 @@ async fn hold(
             payload: &[],
             limit: Some(LIMIT),
             started: Instant::now(),
+            process: starter(),
         };
         let mut passed = gate.pass(armed);
         passed.answered(&workspace);

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::out::{self, Out};
-use crate::{bridge, cli, demo, hook, lsp, mcp};
+use crate::{acp, bridge, cli, demo, hook, lsp, mcp};
 
 /// Runs the command in the arguments of this process.
 pub fn main() -> ExitCode {
@@ -21,6 +21,13 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
+    if let CliCommand::Acp { command } = cli.command {
+        return acp::run(acp::AcpOptions {
+            workspace: cli.global.workspace,
+            store_dir: cli.global.store_dir,
+            command,
+        });
+    }
     let out = Out::new(&cli.global);
     match dispatch(cli, &out) {
         Ok(()) => ExitCode::SUCCESS,

@@ -113,7 +113,7 @@ mod each {
 }
 
 /// Directory of the installed agents.
-fn agents(test: &str, name: &str) -> Option<PathBuf> {
+pub fn agents(test: &str, name: &str) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = std::env::var_os("BACKSTITCH_TEST_AGENTS")
         .map_or_else(|| tests.join(".cache/agents"), PathBuf::from);

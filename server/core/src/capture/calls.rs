@@ -259,6 +259,11 @@ pub(crate) fn record_event(
     )
 }
 
+/// Returns the name of a session's newest event.
+pub(crate) fn newest_event(conn: &Connection, session: SessionId) -> Result<Option<String>> {
+    event::newest_name(conn, session)
+}
+
 /// Returns the number of the newest event; 0: there is none.
 pub(crate) fn last_event(conn: &Connection) -> Result<i64> {
     Ok(event::newest(conn)?.unwrap_or(0))

@@ -23,6 +23,11 @@ impl Capture<&mut Engine> {
     pub(super) fn route(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
         match &e.kind {
             EventKind::Before(call) => self.route_paths(e, call, EventKind::Before),
+            EventKind::Announced { call, at } => {
+                let at = *at;
+                self.route_paths(e, call, |call| EventKind::Announced { call, at })
+            }
+            EventKind::Starts(call) => self.route_paths(e, call, EventKind::Starts),
             EventKind::After {
                 call,
                 report,

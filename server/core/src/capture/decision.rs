@@ -4,7 +4,7 @@
 use super::calls::{Attribution, Observation, Writer, Writers, by_open_edit};
 use super::transition::Transition;
 use super::write_txn::ScanContext;
-use crate::model::{Image, RelPath};
+use crate::model::{CallId, Image, RelPath};
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state::{FileState, Observed};
 use crate::worktree::ignore_rules;
@@ -16,6 +16,8 @@ pub(super) struct PathFacts {
     pub path: RelPath,
     pub image: Image,
     pub stat: Option<Stat>,
+    /// Stat of the directory above a file that is gone, where the time of the change matters.
+    pub stat_above: Option<Stat>,
     pub row: Option<FileState>,
     /// The open edit call that has reserved the path.
     pub reserved: Option<Writer>,
@@ -102,7 +104,30 @@ impl Authors<'_> {
         match (facts.reserved, unreported) {
             (Some(by), _) => by_open_edit(by),
             (None, Some(session)) => self.writers.attribute(Observation::Unreported(*session)),
-            (None, None) => self.writers.attribute(self.overall),
+            (None, None) => match self.context.idle_until {
+                Some((call, until)) => {
+                    self.beside(call, until, facts.stat.or(facts.stat_above).as_ref())
+                }
+                None => self.writers.attribute(self.overall),
+            },
+        }
+    }
+
+    /// Returns the author of a change beside a call that did nothing until a time.
+    fn beside(&self, call: CallId, until: i64, stat: Option<&Stat>) -> Attribution {
+        let mut others = self.writers.clone();
+        others.calls.retain(|writer| writer.call != call);
+        match stat {
+            _ if until == i64::MAX => others.attribute(self.overall),
+            Some(stat) if stat.is_older_than(until.saturating_mul(1000)) => {
+                others.attribute(self.overall)
+            }
+            Some(_) => self.writers.attribute(self.overall),
+            // nothing tells when
+            None => Attribution {
+                provisional: false,
+                ..self.writers.attribute(self.overall)
+            },
         }
     }
 }
@@ -182,7 +207,7 @@ pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Obser
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CallId, ContentId, FileId, Opaque, SessionId};
+    use crate::model::{ContentId, FileId, Opaque, SessionId};
     use crate::worktree::disk::NO_STAT;
 
     const EDIT: Writer = Writer {
@@ -218,6 +243,7 @@ mod tests {
             path: path("a.txt"),
             image: file("found"),
             stat: Some(NO_STAT),
+            stat_above: None,
             row: None,
             reserved: None,
             stored: true,
@@ -268,6 +294,52 @@ mod tests {
             writers: Writers::default(),
         };
         decide(facts, &authors, Observed::ByWalk)
+    }
+
+    /// The author of a change beside an open call that did nothing until a time. `time`: of the change.
+    fn beside_idle(until: i64, time: Option<i64>) -> Attribution {
+        let call = Writer {
+            call: CallId(7),
+            session: SessionId(3),
+        };
+        let context = ScanContext {
+            idle_until: Some((call.call, until)),
+            ..ScanContext::between()
+        };
+        let authors = Authors {
+            context: &context,
+            overall: Observation::Between,
+            writers: Writers {
+                calls: vec![call],
+                ..Writers::default()
+            },
+        };
+        authors.of(&PathFacts {
+            stat: time.map(|time| Stat {
+                mtime: time * 1000 + 1,
+                ctime: time * 1000 + 1,
+                ..NO_STAT
+            }),
+            ..changed()
+        })
+    }
+
+    #[test]
+    fn a_change_before_a_call_began_is_the_users() {
+        const SECOND: i64 = 1_000_000;
+        let began = 100 * SECOND;
+        assert_eq!(beside_idle(began, Some(99 * SECOND)), Attribution::USER);
+        let by_call = beside_idle(began, Some(101 * SECOND));
+        assert_eq!(by_call.origin.call, Some(CallId(7)));
+        assert!(by_call.provisional);
+        // nothing tells the time
+        let unknown = beside_idle(began, None);
+        assert_eq!(unknown.origin.session, Some(SessionId(3)));
+        assert!(!unknown.provisional);
+        // a call that starts only now
+        for changed in [Some(99 * SECOND), Some(101 * SECOND), None] {
+            assert_eq!(beside_idle(i64::MAX, changed), Attribution::USER);
+        }
     }
 
     fn recorded(decision: Decision) -> Transition {

@@ -8,23 +8,24 @@ use super::Capture;
 use super::calls::{self, Observation, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport};
 use super::named_paths::{NamedPath, named, read_entry, refresh_entry};
-use super::named_record::update_record;
+use super::named_record::{out_of_sight, update_record};
 use super::reported_edit::ReportedCall;
 use super::tool_text::reports_by_path;
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
-use super::{Recorded, open, outcome, reported};
+use super::{CallStart, Recorded, announced, open, outcome, reported};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::model::{Coverage, Kind, RelPath};
+use crate::model::{Coverage, Image, Kind, RelPath};
 use crate::store::tables::reserved::{self, Reserved};
 use crate::worktree::disk::DiskEntry;
+use crate::worktree::file_state;
 
 impl Capture<&mut Engine> {
     /// Before a tool that names its files: records their images durably, and nothing else.
     pub(super) fn open_naming(
         &mut self,
         e: &AgentEvent,
-        call: &ToolCall,
+        (call, opening): (&ToolCall, CallStart),
         paths: &[PathBuf],
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
@@ -51,13 +52,22 @@ impl Capture<&mut Engine> {
             let like = entries
                 .iter()
                 .find_map(|(_, entry, _)| entry.image.content());
-            let Some((session, id)) = open(txn.conn, txn.dir, txn.here.root, e, call, like)? else {
+            let opened = open(txn.conn, txn.dir, txn.here.root, e, call, like)?;
+            let id = match opened {
+                Some((_, id)) => Some(id),
+                None if opening == CallStart::Told => None,
+                // it names further paths, or starts only now
+                None => announced(txn, e, call)?.map(|row| row.id),
+            };
+            let Some(id) = id else {
                 return Ok(Recorded {
                     node: None,
                     pending,
                 });
             };
-            if !coverage.items.is_empty() {
+            if let Some((session, _)) = opened
+                && !coverage.items.is_empty()
+            {
                 let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
                 txn.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
             }
@@ -65,6 +75,19 @@ impl Capture<&mut Engine> {
             let mut node = None;
             for (path, entry, missing) in entries {
                 let entry = refresh_entry(txn, &path, entry)?;
+                if matches!(opening, CallStart::Announced(_))
+                    && let Some(image) = image_before_announcement(txn, &path)?
+                {
+                    let reserved = Reserved {
+                        image,
+                        made_dirs: missing,
+                    };
+                    reserved::insert(txn.conn, id, &path, reserved)?;
+                    continue;
+                }
+                if opening == CallStart::Starts && opened.is_none() {
+                    reserved::release(txn.conn, id, &path)?;
+                }
                 let attribution = writers.attribute(txn.observation(Observation::Between)?);
                 node = update_record(txn, &path, &entry, attribution, missing)?.or(node);
                 let reserved = Reserved {
@@ -125,6 +148,20 @@ impl Capture<&mut Engine> {
             })
         })
     }
+}
+
+/// Returns the image from which a call started that may have written already: the recorded one. The call's report tells
+/// its work from other differences. None: nothing is recorded of the path, or it waits for a save, so that the disk counts.
+fn image_before_announcement(txn: &WriteTxn<'_>, path: &RelPath) -> Result<Option<Image>> {
+    if txn.pending.get(path).is_some() {
+        return Ok(None);
+    }
+    let row = file_state::get(txn.conn, txn.here.root, path)?;
+    Ok(match row {
+        Some(row) => Some(row.image),
+        None if out_of_sight(txn, path)? => None,
+        None => Some(Image::Absent),
+    })
 }
 
 /// Adds the entries of reserved paths that the "after" event does not name.

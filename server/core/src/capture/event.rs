@@ -31,7 +31,16 @@ pub enum EventKind {
         text: String,
         synthetic: bool,
     },
+    /// The agent waits until the event is recorded, and runs the call then.
     Before(ToolCall),
+    /// The agent does not wait: the call may run already.
+    Announced {
+        call: ToolCall,
+        /// Time of the announcement, in microseconds since 1970. Changes before it are not the call's work.
+        at: i64,
+    },
+    /// As `Before`, also for a call that was announced: changes until now are not its work.
+    Starts(ToolCall),
     After {
         call: ToolCall,
         /// The agent's report of what it found and did.

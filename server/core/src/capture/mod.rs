@@ -16,6 +16,7 @@ mod record_nodes;
 mod record_scan;
 mod renames;
 mod reported_edit;
+mod same_prompt;
 mod snapshot;
 mod tool_text;
 pub(crate) mod transition;
@@ -36,13 +37,14 @@ use rusqlite::Connection;
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId, TurnId};
 use crate::store;
 use crate::store::tables::call::{self, CallEffect};
 use crate::store::tables::{change, node, reserved, session, turn};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote};
+use same_prompt::LastPrompt;
 use write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 
 /// Time limit of a scan in a hook. After it, the hook returns with a partial scan.
@@ -122,11 +124,11 @@ impl Capture<&mut Engine> {
                 synthetic: true, ..
             } => self.continued(e),
             EventKind::Prompt { text, .. } => self.prompt(e, text, deadline),
-            EventKind::Before(call) => match &call.effect {
-                Effect::Reads => self.open_reading(e, call),
-                Effect::Names(paths) => self.open_naming(e, call, paths, deadline),
-                Effect::Any { .. } => self.open_writing(e, call, deadline),
-            },
+            EventKind::Before(call) => self.open_call(e, call, CallStart::Told, deadline),
+            EventKind::Announced { call, at } => {
+                self.open_call(e, call, CallStart::Announced(*at), deadline)
+            }
+            EventKind::Starts(call) => self.open_call(e, call, CallStart::Starts, deadline),
             EventKind::After {
                 call,
                 report,
@@ -162,6 +164,20 @@ impl Capture<&mut Engine> {
                 })
             }
             EventKind::Compact => self.before_compaction(e, deadline),
+        }
+    }
+
+    fn open_call(
+        &mut self,
+        e: &AgentEvent,
+        call: &ToolCall,
+        opening: CallStart,
+        deadline: Option<Instant>,
+    ) -> Result<Recorded> {
+        match &call.effect {
+            Effect::Reads => self.open_reading(e, call),
+            Effect::Names(paths) => self.open_naming(e, (call, opening), paths, deadline),
+            Effect::Any { .. } => self.open_writing(e, (call, opening), deadline),
         }
     }
 
@@ -211,6 +227,16 @@ impl Capture<&mut Engine> {
                         pending,
                     });
                 }
+            }
+            if let Some(turn) = told_already(txn.conn, session, e, text)? {
+                calls::record_event(txn.conn, e, session, Some(turn), None)?;
+                if let Some(prompt) = &e.prompt_id {
+                    turn::name(txn.conn, session, prompt, turn)?;
+                }
+                return Ok(Recorded {
+                    node: None,
+                    pending,
+                });
             }
             let seq = calls::record_event(txn.conn, e, session, None, None)?;
             session::set_working(txn.conn, session, true)?;
@@ -272,14 +298,25 @@ impl Capture<&mut Engine> {
     fn open_writing(
         &mut self,
         e: &AgentEvent,
-        call: &ToolCall,
+        (call, opening): (&ToolCall, CallStart),
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
-            let node = txn.record_scan(scanned, &ScanContext::between())?;
-            open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
+            let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
+            let idle_until = match opening {
+                CallStart::Told => None,
+                CallStart::Starts => announced(txn, e, call)?.map(|row| (row.id, i64::MAX)),
+                // the call is open at this scan: it may have written
+                CallStart::Announced(at) => open()?.map(|(_, id)| (id, at)),
+            };
+            let context = ScanContext {
+                idle_until,
+                ..ScanContext::between()
+            };
+            let node = txn.record_scan(scanned, &context)?;
+            open()?;
             Ok(Recorded { node, pending })
         })
     }
@@ -510,6 +547,61 @@ fn open(
         },
     )?;
     Ok(Some((session, id)))
+}
+
+/// Moment at which a call is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallStart {
+    /// Before it runs. A second event of the same call is ignored.
+    Told,
+    /// It may run already, since this time.
+    Announced(i64),
+    /// Before it runs, whatever was announced.
+    Starts,
+}
+
+/// Returns the open call of an event, if an earlier event has announced it.
+fn announced(
+    txn: &WriteTxn<'_>,
+    e: &AgentEvent,
+    call: &ToolCall,
+) -> Result<Option<calls::CallRow>> {
+    let Some(id) = call.id.as_deref() else {
+        return Ok(None);
+    };
+    let session = calls::session(txn.conn, txn.here.root, e)?;
+    let row = calls::find(
+        txn.conn,
+        session,
+        Some(id),
+        e.subagent.as_deref(),
+        &call.tool,
+    )?;
+    Ok(row.filter(|row| !row.closed))
+}
+
+/// Returns the open turn of a prompt that another source has told already: an agent may have hooks and stand behind a proxy.
+fn told_already(
+    conn: &Connection,
+    session: SessionId,
+    e: &AgentEvent,
+    text: &str,
+) -> Result<Option<TurnId>> {
+    let Some(turn) = turn::newest_of(conn, session)? else {
+        return Ok(None);
+    };
+    // few prompts get beyond this
+    if !same_prompt::are_alike(&turn::row(conn, turn)?.prompt, text)
+        || !session::is_working(conn, session)?
+    {
+        return Ok(None);
+    }
+    let last = LastPrompt {
+        has_calls: call::any_of_turn(conn, session, turn)?,
+        has_id: turn::has_prompt_id(conn, session, turn)?,
+        last_event: calls::newest_event(conn, session)?,
+    };
+    Ok(last.is_told_by(e).then_some(turn))
 }
 
 /// Returns the call that an "after" event reports on. An unknown call is opened now (`true`).

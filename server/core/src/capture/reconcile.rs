@@ -44,11 +44,12 @@ impl<'a> Reconciliation<'a> {
         context: &'a ScanContext,
     ) -> Result<Self> {
         let known = basis.known;
+        let writers = Writers::since(txn.conn, txn.here.root, basis.since)?;
         Ok(Self {
             authors: Authors {
                 context,
                 overall: txn.observation(context.observation)?,
-                writers: Writers::since(txn.conn, txn.here.root, basis.since)?,
+                writers,
             },
             visibility: Visibility::new(
                 txn.conn,
@@ -106,6 +107,7 @@ impl<'a> Reconciliation<'a> {
             path: found.path,
             image: found.image,
             stat: found.stat,
+            stat_above: None,
             row,
             reserved,
             stored,
@@ -115,6 +117,9 @@ impl<'a> Reconciliation<'a> {
         };
         if leave || !stored {
             return Ok(Some(facts));
+        }
+        if self.authors.context.idle_until.is_some() && facts.stat.is_none() {
+            facts.stat_above = self.txn.root.stat_above(&facts.path);
         }
         if facts.row.is_none() {
             let path = &facts.path;

@@ -216,6 +216,10 @@ impl ReportedEdit<'_> {
         Ok(())
     }
 
+    fn is_reserved_absent(&self) -> bool {
+        self.reserved.is_some_and(|before| before.image.is_absent())
+    }
+
     /// True if a file without a row may be older than the call: it was named only at the end, or
     /// excluded until now.
     fn may_be_older(&self, exact: bool) -> bool {
@@ -277,6 +281,10 @@ impl ReportedEdit<'_> {
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
             (None, _) if self.call.opened_now => return Ok(Some(found.clone())),
+            // a file of the user that no scan has seen, in a call that was only announced
+            (None, _) if self.is_reserved_absent() && !found.is_empty() => {
+                return Ok(Some(found.clone()));
+            }
             _ => return Ok(None),
         };
         let Some(recorded) = recorded else {

@@ -43,6 +43,8 @@ pub(crate) struct ScanContext {
     /// Paths that calls of this session named without a later report.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
+    /// An open call, and the time until which nothing is its work, in microseconds since 1970.
+    pub idle_until: Option<(CallId, i64)>,
     /// Leave paths that an open edit call has reserved to that call.
     pub reserved_stay: bool,
 }
@@ -53,6 +55,7 @@ impl ScanContext {
             observation: Observation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
+            idle_until: None,
             reserved_stay: true,
         }
     }

@@ -397,6 +397,20 @@ impl Root {
         place.stat().ok()
     }
 
+    /// Returns the stat of the innermost directory above a path.
+    pub(crate) fn stat_above(&self, rel: &RelPath) -> Option<Stat> {
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            if let Some(stat) = self.stat(&at) {
+                return Some(stat);
+            }
+            dir = at.parent();
+        }
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let root = rustix::fs::statx(rustix::fs::CWD, &self.path, flags, STATX_MASK);
+        root.ok().map(|found| Stat::new(&found))
+    }
+
     /// Returns the number of names of the file; 0 if nothing is there.
     pub(crate) fn links(&self, rel: &RelPath) -> u32 {
         let place = self.place(rel).ok().flatten();

@@ -257,6 +257,13 @@ pub(crate) fn writers_since(
     read_all(conn, "call", rows, read_writer)
 }
 
+/// True if a turn has calls.
+pub(crate) fn any_of_turn(conn: &Connection, session: SessionId, turn: TurnId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM call WHERE session = ?1 AND turn = ?2")?
+        .exists(params![session, turn])?)
+}
+
 /// True if a call is open that may write anything.
 pub(crate) fn any_writes(conn: &Connection, root: RootId, opened: i64) -> Result<bool> {
     Ok(conn

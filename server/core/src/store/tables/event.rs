@@ -1,6 +1,6 @@
 //! Table `event`: what agents reported, in order.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::id_list::IdList;
 use crate::error::Result;
@@ -38,6 +38,14 @@ pub(crate) fn newest(conn: &Connection) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("SELECT MAX(seq) FROM event")?
         .query_row([], |r| r.get(0))?)
+}
+
+/// Returns the name of a session's newest event.
+pub(crate) fn newest_name(conn: &Connection, session: SessionId) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("SELECT name FROM event WHERE session = ?1 ORDER BY seq DESC LIMIT 1")?
+        .query_row([session], |r| r.get(0))
+        .optional()?)
 }
 
 /// Deletes events before `time` that belong to no turn and no call.

@@ -30,6 +30,13 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Removes a path from those of a call.
+pub(crate) fn release(conn: &Connection, call: CallId, path: &RelPath) -> Result<()> {
+    conn.prepare_cached("DELETE FROM reserved WHERE call = ?1 AND path = ?2")?
+        .execute(params![call, path])?;
+    Ok(())
+}
+
 /// Returns the paths of a call.
 pub(crate) fn of_call(conn: &Connection, call: CallId) -> Result<BTreeMap<RelPath, Reserved>> {
     let mut select =

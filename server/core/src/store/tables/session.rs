@@ -139,6 +139,13 @@ pub(crate) fn set_working(conn: &Connection, id: SessionId, works: bool) -> Resu
     Ok(())
 }
 
+/// True if the session works on a prompt.
+pub(crate) fn is_working(conn: &Connection, id: SessionId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM session WHERE id = ?1 AND working IS NOT NULL")?
+        .exists([id])?)
+}
+
 /// A session whose turn has not ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkingSession {

@@ -93,6 +93,13 @@ pub(crate) fn of_prompt(
         .optional()?)
 }
 
+/// True if the agent has named this turn with an id.
+pub(crate) fn has_prompt_id(conn: &Connection, session: SessionId, turn: TurnId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM prompt WHERE session = ?1 AND turn = ?2")?
+        .exists(params![session, turn])?)
+}
+
 /// Records that the agent names this turn with this id. The first record of an id counts.
 pub(crate) fn name(
     conn: &Connection,

@@ -1,0 +1,183 @@
+//! Questions of the agent that wait at the gate: each has a thread of its own, so that nothing else waits.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use backstitch_core::capture::{AgentEvent, EventKind};
+use backstitch_core::control::{Armed, Control, PauseDecision, PauseFilter, ProcessId};
+use backstitch_core::{Result, Workspace};
+
+use super::gated::{AcpAgent, cancellation, refusal};
+use super::pump::LineSink;
+use super::recording::Places;
+use super::traffic::{Question, Traffic};
+use crate::control::gate::{AtGate, Passed};
+use crate::control::words;
+use crate::host::agent_events::print;
+
+/// Time for which a question is held. The agent waits for the answer as long as it likes.
+const LIMIT: Duration = Duration::from_hours(24);
+
+/// All questions that wait, and the ends of both sides.
+#[derive(Clone, Debug)]
+pub struct Holds {
+    pub places: Places,
+    pub to_client: LineSink,
+    pub to_agent: LineSink,
+    pub traffic: Arc<Mutex<Traffic>>,
+    pub process: ProcessId,
+    held: Arc<Mutex<Vec<Arc<Held>>>>,
+}
+
+/// A question at the gate.
+#[derive(Debug)]
+struct Held {
+    session: String,
+    call: String,
+    workspace: Workspace,
+    /// The client has cancelled the turn.
+    is_cancelled: AtomicBool,
+}
+
+impl Holds {
+    pub fn new(
+        places: Places,
+        (to_client, to_agent): (LineSink, LineSink),
+        traffic: Arc<Mutex<Traffic>>,
+        process: ProcessId,
+    ) -> Self {
+        Self {
+            places,
+            to_client,
+            to_agent,
+            traffic,
+            process,
+            held: Arc::default(),
+        }
+    }
+
+    /// Takes a question with its line. Returns the line if nothing is armed, so that it goes on at once.
+    pub fn ask(&self, question: Box<Question>, line: Vec<u8>) -> Option<Vec<u8>> {
+        let Ok(workspace) = self.places.of(&question.event, &mut None) else {
+            return Some(line);
+        };
+        let armed = match Armed::read(&workspace.store_dir) {
+            Ok(None) => return Some(line),
+            Ok(Some(armed)) => Ok(armed),
+            Err(error) => Err(error),
+        };
+        let held = Arc::new(Held {
+            session: question.event.session.clone(),
+            call: call_id(&question.event).to_owned(),
+            workspace,
+            is_cancelled: AtomicBool::new(false),
+        });
+        self.lock().push(Arc::clone(&held));
+        let all = self.clone();
+        thread::spawn(move || {
+            all.hold(&question, &line, armed, &held);
+            all.lock().retain(|one| !Arc::ptr_eq(one, &held));
+        });
+        None
+    }
+
+    /// Ends the holds of a session: its client has cancelled the turn. None: of all sessions.
+    pub fn give_up(&self, session: Option<&str>) {
+        let held: Vec<Arc<Held>> = self.lock().clone();
+        for one in held {
+            if session.is_some_and(|session| session != one.session) {
+                continue;
+            }
+            one.is_cancelled.store(true, Ordering::Relaxed);
+            thread::spawn(move || one.deny());
+        }
+    }
+
+    /// True if no question waits.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Held>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hold(&self, question: &Question, line: &[u8], armed: Result<Armed>, held: &Held) {
+        let gate = AtGate {
+            workspace: &held.workspace,
+            agent: &AcpAgent::of(&question.event.agent),
+            event: &question.event,
+            payload: &[],
+            limit: Some(LIMIT),
+            started: Instant::now(),
+            process: Some(self.process),
+        };
+        let mut passed = gate.pass(armed);
+        if let Some(warning) = &passed.warning {
+            print(warning);
+        }
+        if !passed.abandoned {
+            self.answer(question, line, &passed, held);
+        }
+        passed.answered(&held.workspace);
+    }
+
+    fn answer(&self, question: &Question, line: &[u8], passed: &Passed, held: &Held) {
+        if !passed.prevented {
+            self.to_client.send(line);
+            return;
+        }
+        let mut traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        traffic.refused(&question.id);
+        drop(traffic);
+        let is_cancelled = held.is_cancelled.load(Ordering::Relaxed);
+        let stops = passed.answer.stop.is_some();
+        let mut text = String::new();
+        if stops && !is_cancelled {
+            text.push_str(&cancellation(&question.event.session));
+        }
+        text.push_str(&refusal(
+            &question.id,
+            &question.options,
+            stops || is_cancelled,
+        ));
+        self.to_agent.send(text.as_bytes());
+    }
+}
+
+impl Held {
+    /// Denies the call of a turn that is cancelled. Its pause may not be there yet.
+    fn deny(&self) {
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            if self.try_deny().unwrap_or(true) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns true once the pause is decided.
+    fn try_deny(&self) -> Result<bool> {
+        let control = Control::open_for_hook(&self.workspace)?;
+        let open = control.pauses(PauseFilter::Open)?.into_iter();
+        let mut is_done = false;
+        for pause in open.filter(|pause| pause.call.call == self.call) {
+            let message = words::refused();
+            let decision = PauseDecision::Deny { message };
+            is_done |= control
+                .decide(pause.id, &decision, None, "cancelled")
+                .is_ok();
+        }
+        Ok(is_done)
+    }
+}
+
+fn call_id(event: &AgentEvent) -> &str {
+    match &event.kind {
+        EventKind::Before(call) => call.id.as_deref().unwrap_or_default(),
+        _ => "",
+    }
+}
