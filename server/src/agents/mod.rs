@@ -55,12 +55,26 @@ pub fn found() -> Vec<(&'static str, String)> {
     AGENTS.iter().filter_map(found).collect()
 }
 
-/// Parses any bytes as a payload of each agent. Checks that the result is an event or a one-line error.
+/// Parses any bytes as a payload of each agent. Checks that the result is an event or a one-line error, and that whatever is
+/// asked of it next has an answer.
 #[cfg(any(test, fuzzing))]
 pub fn exercise(payload: &[u8]) {
+    use backstitch_core::capture::EventKind;
+
     for agent in AGENTS {
+        let _ = agent.error_text(payload);
+        let _ = agent.with_input(payload, &serde_json::Value::Null);
         match agent.parse(payload) {
-            Ok(event) => assert!(!event.session.is_empty(), "{payload:?}"),
+            Ok(event) => {
+                assert!(!event.session.is_empty(), "{payload:?}");
+                if let EventKind::Before(call) | EventKind::After { call, .. } = &event.kind {
+                    let input = serde_json::from_slice(&call.input).unwrap_or_default();
+                    let _ = agent.command(&call.tool, &input);
+                }
+                let _ = (agent.longest_hold(&event), agent.waits(&event));
+                let silent = agent.answer(&event, &Answer::default());
+                assert_eq!(silent, Ok(HookOutput::default()));
+            }
             Err(error) => {
                 let text = error.to_string();
                 assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
@@ -84,6 +98,70 @@ mod tests {
         for file in std::fs::read_dir(folder).unwrap() {
             super::exercise(&std::fs::read(file.unwrap().path()).unwrap());
         }
+    }
+
+    /// Payloads of all agents with a value replaced, removed or moved, and with bytes changed, cut and doubled.
+    #[test]
+    fn mutated_payloads_never_break() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/agents/payloads");
+        let mut random: u64 = 26;
+        let mut next = |below: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            usize::try_from(random >> 1).unwrap() % below.max(1)
+        };
+        let odd = [
+            "null",
+            "7",
+            "-1e400",
+            "\"\"",
+            "[]",
+            "{}",
+            "[[{}]]",
+            "true",
+            "\"\\ud800\"",
+        ];
+        let mut count = 0;
+        for agent in std::fs::read_dir(folder).unwrap().flatten() {
+            let Ok(files) = std::fs::read_dir(agent.path()) else {
+                continue;
+            };
+            for file in files {
+                let whole = std::fs::read(file.unwrap().path()).unwrap();
+                for _ in 0..60 {
+                    let mut payload = whole.clone();
+                    for _ in 0..=next(3) {
+                        let at = next(payload.len());
+                        let end = at + next(payload.len() - at);
+                        match next(5) {
+                            0 => payload.truncate(at),
+                            1 => drop(payload.drain(at..end)),
+                            2 => payload[at] = u8::try_from(next(256)).unwrap(),
+                            3 => {
+                                let part = payload[at..end].to_vec();
+                                payload.splice(at..at, part);
+                            }
+                            // another value after a colon
+                            _ => {
+                                let colon = payload[at..].iter().position(|byte| *byte == b':');
+                                let from = at + colon.unwrap_or_default();
+                                let to = payload[from..].iter().position(|b| b",}\n".contains(b));
+                                let to = from + to.unwrap_or_default();
+                                let value = format!(": {}", odd[next(odd.len())]);
+                                payload.splice(from..to, value.into_bytes());
+                            }
+                        }
+                        if payload.is_empty() {
+                            break;
+                        }
+                    }
+                    super::exercise(&payload);
+                    count += 1;
+                }
+            }
+        }
+        assert!(count > 6_000, "{count}");
     }
 
     /// VS Code runs the hooks of Claude Code with payloads of its own: the events are Copilot's, whoever is asked.
