@@ -28,17 +28,7 @@ pub trait Agent: Sync {
 
     /// Returns the output that tells the agent this answer. An answer without parts is no output.
     fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
-        let parts = answer.parts();
-        let taken = self.abilities().taken_at(&event.name);
-        match parts.iter().find(|part| !taken.contains(part)) {
-            None if parts.is_empty() => Ok(HookOutput::default()),
-            None => Ok(self.encode(event, answer)),
-            Some(part) => Err(NotTaken {
-                agent: self.name(),
-                event: event.name.clone(),
-                part: *part,
-            }),
-        }
+        taken(self, event, answer)
     }
 
     /// True if the agent waits for the hook of this event. A call cannot be held at another.
@@ -127,6 +117,25 @@ pub trait Agent: Sync {
 
     /// Reads the hooks in a settings file. A file that does not exist has none.
     fn examine(&self, settings: &Path) -> Result<Hooks>;
+}
+
+/// Encodes an answer, if the agent takes all of its parts. One without parts is no output.
+pub fn taken<A: Agent + ?Sized>(
+    agent: &A,
+    event: &AgentEvent,
+    answer: &Answer,
+) -> Result<HookOutput, NotTaken> {
+    let parts = answer.parts();
+    let taken = agent.abilities().taken_at(&event.name);
+    match parts.iter().find(|part| !taken.contains(part)) {
+        None if parts.is_empty() => Ok(HookOutput::default()),
+        None => Ok(agent.encode(event, answer)),
+        Some(part) => Err(NotTaken {
+            agent: agent.name(),
+            event: event.name.clone(),
+            part: *part,
+        }),
+    }
 }
 
 /// An agent whose calls wait at the gate: one with hooks, or one inside an editor.

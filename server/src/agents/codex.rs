@@ -182,12 +182,17 @@ impl Agent for Codex {
     }
 
     fn untrusted(&self, dir: &Path) -> Option<Result<Vec<String>>> {
-        Some(trust::untrusted(&self.program()?, dir))
+        let files = self.hook_files(dir);
+        if files.is_empty() {
+            return Some(Ok(Vec::new()));
+        }
+        let program = self.program().context("codex is not on the search path");
+        Some(program.and_then(|program| trust::untrusted(&program, dir, &files)))
     }
 
     fn trust(&self, dir: &Path) -> Result<usize> {
         let program = self.program().context("codex is not on the search path")?;
-        trust::trust(&program, dir)
+        trust::trust(&program, dir, &self.hook_files(dir))
     }
 
     fn events(&self) -> &'static [&'static str] {
@@ -211,6 +216,21 @@ impl Agent for Codex {
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
         TABLE.examine(settings, |_| None)
+    }
+}
+
+impl Codex {
+    /// Returns the files of the user and of a project that have hooks of ours.
+    fn hook_files(&self, dir: &Path) -> trust::HookFiles {
+        let all = [None, Some(dir)].into_iter();
+        let all = all.flat_map(|project| self.settings(project));
+        let all = all.filter_map(|path| {
+            let entries = self.examine(&path).ok()?.entries;
+            let events = entries.into_iter().map(|(event, _)| event).collect();
+            Some((path, events))
+        });
+        all.filter(|(_, events): &(PathBuf, Vec<String>)| !events.is_empty())
+            .collect()
     }
 }
 

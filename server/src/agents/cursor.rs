@@ -7,8 +7,8 @@ use anyhow::Result;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
 use serde_json::{Value, json};
 
-use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
-use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
+use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError, taken};
+use super::answer::{Answer, AnswerPart, HookOutput, NotTaken, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
@@ -98,6 +98,17 @@ impl Agent for Cursor {
             event.cwd = roots.into_iter().next();
         }
         Ok(event)
+    }
+
+    fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
+        taken(self, event, answer).map(|output| match output {
+            // its documents show a document on every path
+            silent if silent == HookOutput::default() => HookOutput {
+                stdout: b"{}\n".to_vec(),
+                ..silent
+            },
+            output => output,
+        })
     }
 
     fn waits(&self, event: &AgentEvent) -> bool {

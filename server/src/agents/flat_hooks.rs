@@ -152,9 +152,10 @@ impl FlatHooks {
     }
 }
 
-/// Returns the settings without the version, which `add` adds where it is missing.
+/// Returns the settings without the version, which `add` adds where it is missing, and without empty lists, which have no
+/// effect.
 fn without_version(settings: &Value) -> Value {
-    let mut settings = settings.clone();
+    let mut settings = hook_table::without_empties(settings);
     if let Some(object) = settings.as_object_mut() {
         object.shift_remove("version");
     }

@@ -283,7 +283,7 @@ pub fn bare(command: &str) -> &str {
 }
 
 /// Returns the settings without empty lists of hooks, which have no effect.
-fn without_empties(settings: &Value) -> Value {
+pub fn without_empties(settings: &Value) -> Value {
     let mut settings = settings.clone();
     if let Some(object) = settings.as_object_mut()
         && let Some(hooks) = object.get_mut("hooks").and_then(Value::as_object_mut)

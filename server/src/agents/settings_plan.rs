@@ -34,13 +34,13 @@ pub struct OwnFile {
 }
 
 impl OwnFile {
-    /// Plans a file of ours. Fails if there is one without our mark, which is not ours.
+    /// Plans a file of ours. Fails if there is one without our mark in its first two lines, which is not ours.
     pub fn new(path: &Path, wanted: Option<String>, mark: &str) -> Result<Self> {
         let file = SettingsFile::read(path)?;
         let is_other = file
             .text
             .as_deref()
-            .is_some_and(|text| !text.contains(mark));
+            .is_some_and(|text| !is_marked(text, mark));
         if is_other && wanted.is_some() {
             bail!(
                 "{} is not a file of Backstitch and was not changed; move it away, and run this again",
@@ -66,7 +66,7 @@ impl OwnFile {
     /// Returns the text of a file of ours. None: there is none, or it is not ours.
     pub fn read(path: &Path, mark: &str) -> Result<Option<String>> {
         let text = SettingsFile::read(path)?.text;
-        Ok(text.filter(|text| text.contains(mark)))
+        Ok(text.filter(|text| is_marked(text, mark)))
     }
 
     fn carry_out(&self) -> Result<()> {
@@ -76,6 +76,11 @@ impl OwnFile {
             None => self.file.remove(),
         }
     }
+}
+
+/// True if one of the first two lines begins with the mark: a program has its interpreter in the first.
+fn is_marked(text: &str, mark: &str) -> bool {
+    text.lines().take(2).any(|line| line.starts_with(mark))
 }
 
 impl SettingsPlan {

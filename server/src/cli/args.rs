@@ -23,7 +23,7 @@ checkpoints back), a tag, a branch, or a label in quotes.";
     about = "Checkpoint everything a coding agent does in a workspace, and rewind any of it",
     after_help = "Start here:\n  \
         backstitch demo                 try it in a scratch directory\n  \
-        backstitch setup claude-code    record what Claude Code does\n  \
+        backstitch setup                record what your agents do\n  \
         backstitch log                  show what happened in this workspace\n  \
         backstitch rewind               undo the agent's last turn\n  \
         backstitch rewind t4            undo the agent's work since before turn 4\n  \
@@ -446,7 +446,7 @@ pub struct DemoArgs {
     reason = "each is an option of the command line"
 )]
 pub struct SetupArgs {
-    /// Agent or editor to set up: claude-code, codex, copilot, gemini, qwen; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
+    /// Agent or editor to set up: claude-code, codex, opencode, copilot, gemini, qwen, cline, cursor, devin; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
     /// Set up all your projects, or only this workspace

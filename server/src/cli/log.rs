@@ -42,7 +42,7 @@ const STATES: &str = "t4: the state before that turn; c12: the state after that 
 const EMPTY: &str = "\
 Nothing has been recorded in this workspace yet.
 
-  backstitch setup claude-code    record what Claude Code does
+  backstitch setup                record what your agents do
   backstitch checkpoint           record the current state
   backstitch demo                 try it in a scratch directory
 ";

@@ -67,19 +67,25 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         )));
     }
     let mut all = Vec::new();
+    let mut failed: Vec<(String, CliError)> = Vec::new();
+    let count = agents.len();
     for (name, found) in agents {
-        let done = setup::run(&name, found, request).map_err(|error| {
-            let by_hand = setup::is_invalid_json(&error) && !options.uninstall;
-            let error = CliError::from(error);
-            if by_hand {
-                error.hint(format!(
-                    "JSON has no comments; `backstitch setup {name} --print` shows what to add by hand"
-                ))
-            } else {
-                error
+        match setup::run(&name, found, request) {
+            Ok(done) => all.push(done),
+            Err(error) => {
+                let by_hand = setup::is_invalid_json(&error) && !options.uninstall;
+                let mut error = CliError::from(error);
+                if by_hand {
+                    error = error.hint(format!(
+                        "JSON has no comments; `backstitch setup {name} --print` shows what to add by hand"
+                    ));
+                }
+                failed.push((name, error));
             }
-        })?;
-        all.push(done);
+        }
+    }
+    if let (1, Some((_, error))) = (count, failed.pop_if(|_| count == 1)) {
+        return Err(error);
     }
     let is_set_up = |done: &&SetupResult| !done.outcome.is_printed() && !done.is_editor();
     let mut recorded = 0;
@@ -88,16 +94,44 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
             recorded += usize::from(trust(done.agent, options.trust, global, out)?);
         }
     }
-    if out.json {
-        let facts: Vec<Value> = all.iter().map(setup::facts).collect();
-        return out::answer(json!({ "uninstall": options.uninstall, "agents": facts }));
+    let facts: Vec<Value> = all.iter().map(setup::facts).collect();
+    let whole = json!({ "uninstall": options.uninstall, "agents": facts });
+    if out.json && failed.is_empty() {
+        return out::answer(whole);
     }
-    all.iter()
-        .try_for_each(|done| print(done, options.uninstall, out))?;
-    if recorded > 0 {
-        out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
+    if !out.json {
+        all.iter()
+            .try_for_each(|done| print(done, options.uninstall, out))?;
+        if recorded > 0 {
+            out.remark(
+                "Sessions started from now on are recorded; `backstitch log` shows them.\n",
+            )?;
+        }
     }
-    Ok(())
+    left_out(&failed, whole, out)
+}
+
+/// Fails if an agent could not be set up, after all others were. `whole`: the document of those.
+fn left_out(failed: &[(String, CliError)], mut whole: Value, out: &Out) -> CliResult<()> {
+    if failed.is_empty() {
+        return Ok(());
+    }
+    for (name, error) in failed {
+        out.note(
+            "warning",
+            &format!("{name} was left out: {}", error.message),
+        );
+        if let Some(hint) = &error.hint {
+            out.note("hint", hint);
+        }
+    }
+    let told = failed.iter().map(
+        |(name, error)| json!({ "agent": name, "message": error.message, "hint": error.hint }),
+    );
+    whole["failed"] = told.collect();
+    let names: Vec<&str> = failed.iter().map(|(name, _)| name.as_str()).collect();
+    let error = CliError::failed(format!("{} was not set up", names.join(", ")));
+    Err(if out.json { error.answer(whole) } else { error })
 }
 
 fn can_block(name: &str) -> bool {
@@ -117,6 +151,7 @@ fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult
         None => return Ok(true),
         Some(Ok(skipped)) if skipped.is_empty() => return Ok(true),
         Some(Ok(skipped)) => skipped.len(),
+        Some(Err(error)) if is_told => return Err(CliError::from(error)),
         Some(Err(error)) => {
             out.note(
                 "warning",
@@ -152,6 +187,10 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     let mut all = setup::recordings(project.as_deref());
     if !options.agents.is_empty() {
         all.retain(|recording| options.agents.iter().any(|name| name == recording.agent));
+    }
+    let root = project.or_else(|| context::current_dir().ok());
+    if let Some(root) = root {
+        all.iter_mut().for_each(|one| one.ask_for_trust(&root));
     }
     if out.json {
         let facts: Vec<Value> = all.iter().map(setup::recording_facts).collect();

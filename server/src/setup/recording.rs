@@ -47,6 +47,27 @@ pub enum Repair {
     Ask,
 }
 
+impl AgentRecording {
+    /// Takes into account if the agent runs the hooks at all, where it asks its user for trust. Starts a program of the agent.
+    pub fn ask_for_trust(&mut self, dir: &Path) {
+        let agent = agents::agent(self.agent).filter(|_| self.on);
+        let Some(skipped) = agent.and_then(|agent| agent.untrusted(dir)) else {
+            return;
+        };
+        let name = self.agent;
+        let why = match skipped {
+            Ok(skipped) if skipped.is_empty() => return,
+            Ok(_) => "it skips the hooks, which its user has not trusted".to_owned(),
+            Err(error) => format!("nobody knows if it runs the hooks: {error:#}"),
+        };
+        self.on = false;
+        self.reason = Some(why);
+        self.fix = Some(format!(
+            "`backstitch setup {name} --trust` has it trust them"
+        ));
+    }
+}
+
 /// Each agent that is found on this machine, or has hooks of ours, with the project's settings beside the user's.
 pub fn recordings(project: Option<&Path>) -> Vec<AgentRecording> {
     let all = agents::AGENTS

@@ -268,7 +268,8 @@ fn three_turns_are_recorded_and_rewound(agent: &Real) {
     assert_eq!(blame["lines"][1]["by"], "user", "{blame:#}");
     let blame = world.json(["blame", "src/main.rs"]);
     assert_eq!(blame["lines"][1]["by"], "agent", "{blame:#}");
-    world.ok(["rewind", "t2", "--yes"]);
+    let rewound = world.ok(["rewind", "t2", "--yes"]);
+    assert!(!rewound.stderr.contains("has not ended"), "{rewound}");
     assert_eq!(world.read("src/main.rs"), ONE.replace("one", "two"));
     assert!(!world.exists("src/added.rs") && world.exists("src/old.rs"));
     assert_eq!(
@@ -426,6 +427,11 @@ fn codex_is_trusted_when_its_user_says_so() {
     );
     assert!(!set_up.stdout.contains("are recorded;"), "{set_up}");
     // nothing is asked on a pipe, and a document says nothing of trust
+    let status = run(&["setup", "--status"]);
+    assert!(
+        status.stdout.contains("codex: recording is off"),
+        "{status}"
+    );
     let again = run(&["setup", "codex", "--json"]).expect_code(0);
     assert!(again.stderr.contains("skips the hooks"), "{again}");
     let examined = run(&["doctor"]);
@@ -450,6 +456,70 @@ fn codex_is_trusted_when_its_user_says_so() {
     );
     run(&["setup", "codex", "--uninstall"]).expect_code(0);
     assert!(!world.home.join(".codex/hooks.json").exists());
+}
+
+/// Codex loads the hooks of a project only once the project is trusted: nothing says that they are.
+#[test]
+fn codex_loads_no_hooks_of_an_untrusted_project() {
+    let test = "codex_loads_no_hooks_of_an_untrusted_project";
+    let Some(agents) = agents(test, "codex") else {
+        return;
+    };
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let run = |args: &[&str], with_codex: bool| {
+        let path = std::env::var("PATH").expect("a path");
+        let path = format!("{}:{path}", agents.join("bin").display());
+        let mut command = world.backstitch();
+        command.args(args);
+        if with_codex {
+            command.env("PATH", path);
+        }
+        finish(&mut command, b"")
+    };
+    let set_up = run(&["setup", "codex", "--scope", "project", "--trust"], true).expect_code(1);
+    assert!(
+        set_up.stderr.contains("until you trust the project"),
+        "{set_up}"
+    );
+    assert!(!set_up.stdout.contains("are recorded;"), "{set_up}");
+    let examined = run(&["doctor"], true);
+    assert!(
+        examined.stdout.contains("codex: it skips 9 hooks"),
+        "{examined}"
+    );
+    let status = run(&["setup", "--status"], true);
+    assert!(
+        status.stdout.contains("codex: recording is off"),
+        "{status}"
+    );
+    // without the program nobody can ask
+    let unknown = run(&["setup", "codex", "--scope", "project", "--trust"], false).expect_code(1);
+    assert!(
+        unknown.stderr.contains("codex is not on the search path"),
+        "{unknown}"
+    );
+}
+
+/// Trouble with one agent does not keep the others from being set up.
+#[test]
+fn setup_goes_on_after_trouble() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    for folder in [".claude", ".cline/hooks", ".cursor"] {
+        fs::create_dir_all(world.home.join(folder)).expect("made");
+    }
+    fs::write(
+        world.home.join(".cline/hooks/TaskComplete.bash"),
+        "theirs\n",
+    )
+    .expect("written");
+    let set_up = world.run(["setup"]).expect_code(1);
+    assert!(set_up.stderr.contains("cline was left out"), "{set_up}");
+    for file in [".claude/settings.json", ".cursor/hooks.json"] {
+        assert!(world.home.join(file).exists(), "{file}: {set_up}");
+    }
+    assert!(set_up.stdout.contains("cursor"), "{set_up}");
+    let told = world.run(["setup", "--json"]).expect_code(1);
+    assert_eq!(told.json()["failed"][0]["agent"], "cline", "{told}");
 }
 
 /// `BACKSTITCH_HOOK=off` ends each hook at once: nothing is recorded, held or said.
@@ -515,6 +585,16 @@ fn setup_is_undone_byte_for_byte() {
         world.ok(["setup", agent, "--uninstall"]);
         assert!(!path.exists(), "{agent}");
 
+        for theirs in [
+            "{\"version\":1,\"hooks\":{}}",
+            "{ \"hooks\": {\"stop\":[]}, \"x\": 1}",
+        ] {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(&path, theirs).expect("written");
+            world.ok(["setup", agent]);
+            world.ok(["setup", agent, "--uninstall"]);
+            assert_eq!(fs::read_to_string(&path).expect("there"), theirs, "{agent}");
+        }
         let theirs = "{\n   \"mine\": [1,2],  \"hooks\": { \"Own\": [ {\"x\": 1} ] }\n}\n";
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
         fs::write(&path, theirs).expect("written");
@@ -563,14 +643,20 @@ fn setup_keeps_its_own_files() {
         world.ok(["setup", agent, "--uninstall"]);
         assert!(!path.exists(), "{agent}");
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        fs::write(&path, "theirs\n").expect("written");
-        let refused = world.run(["setup", agent]).expect_code(1);
-        assert!(
-            refused.stderr.contains("not a file of Backstitch"),
-            "{refused}"
-        );
-        world.ok(["setup", agent, "--uninstall"]);
-        assert_eq!(fs::read_to_string(&path).expect("there"), "theirs\n");
+        // one that speaks of ours is the user's all the same
+        for theirs in [
+            "theirs\n",
+            "#!/bin/sh\nmine # Backstitch for Cline // Backstitch for opencode\n",
+        ] {
+            fs::write(&path, theirs).expect("written");
+            let refused = world.run(["setup", agent]).expect_code(1);
+            assert!(
+                refused.stderr.contains("not a file of Backstitch"),
+                "{refused}"
+            );
+            world.ok(["setup", agent, "--uninstall"]);
+            assert_eq!(fs::read_to_string(&path).expect("there"), theirs);
+        }
     }
 }
 

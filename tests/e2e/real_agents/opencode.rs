@@ -26,10 +26,10 @@ fn requests(report: &Value) -> Vec<String> {
 }
 
 /// Runs the agent, while `person` decides on its held calls.
-fn run(session: &Session, part: Value, person: impl FnOnce(&World, &mut Watcher)) -> Value {
+fn run(session: &Session, part: &Value, person: impl FnOnce(&World, &mut Watcher)) -> Value {
     thread::scope(|scope| {
         let mut watcher = Watcher::start(&session.world);
-        let playing = scope.spawn(|| session.play_part(&part, None));
+        let playing = scope.spawn(|| session.play_part(part, None));
         person(&session.world, &mut watcher);
         playing.join().expect("it ends")
     })
@@ -46,7 +46,7 @@ fn a_stopped_turn_is_over() {
     let part =
         json!([bash("echo first > first.txt"), bash("echo second > second.txt"), {"text": "done"}]);
     let mut asked = 0;
-    let report = run(&session, part, |world, watcher| {
+    let report = run(&session, &part, |world, watcher| {
         watcher.until("held");
         asked = requests_so_far(world);
         world.ok(["stop", "-m", "this is enough"]);
@@ -72,7 +72,7 @@ fn the_model_is_told() {
     session.world.ok(["breakpoint", "add", "command", "theirs"]);
     session.world.ok(["breakpoint", "add", "error"]);
     let part = json!([bash("echo theirs > out.txt"), bash("exit 3"), {"text": "done"}]);
-    let report = run(&session, part, |world, watcher| {
+    let report = run(&session, &part, |world, watcher| {
         watcher.until("held");
         let mut input = world.json(["inspect"])["pause"]["input"].clone();
         input["command"] = json!("echo mine > out.txt");
@@ -94,6 +94,29 @@ fn the_model_is_told() {
     told(first + 1, "look at the exit code");
 }
 
+/// A text stays until a call has an output that can carry it: one that fails has none.
+#[test]
+fn a_text_waits_for_an_output() {
+    let test = "opencode::a_text_waits_for_an_output";
+    let Some(session) = Session::new(test, opencode()) else {
+        return;
+    };
+    session.world.ok(["breakpoint", "add", "tool", "read"]);
+    let nowhere = session.world.path("nowhere.rs");
+    let part =
+        json!([{"tool": "read", "args": {"filePath": nowhere}}, bash("true"), {"text": "done"}]);
+    let report = run(&session, &part, |world, watcher| {
+        watcher.until("held");
+        world.ok(["inject", "mind the gap"]);
+        world.ok(["resume"]);
+    });
+    let told = requests(&report);
+    assert!(
+        told.last().is_some_and(|one| one.contains("mind the gap")),
+        "{told:?}"
+    );
+}
+
 /// A call whose hook is killed does not run, and one that fails is recorded as failed.
 #[test]
 fn killed_hooks_and_failed_calls() {
@@ -106,7 +129,7 @@ fn killed_hooks_and_failed_calls() {
     let wrong = json!({"filePath": main, "oldString": "no such text", "newString": "x"});
     let part = json!([bash("echo theirs > out.txt"), {"tool": "read", "args": {"filePath": main}},
         {"tool": "edit", "args": wrong}, {"text": "done"}]);
-    let report = run(&session, part, |world, watcher| {
+    let report = run(&session, &part, |world, watcher| {
         watcher.until("held");
         kill_hook(world);
     });

@@ -2,7 +2,7 @@
 //! with their hashes, and stores the trust.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -13,24 +13,54 @@ use serde_json::{Map, Value, json};
 /// Maximum time for an answer of its server.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A hook of ours that is not trusted.
+/// A hook of ours that it lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Untrusted {
+struct Listed {
     key: String,
     hash: String,
     event: String,
+    /// The file that has it.
+    source: PathBuf,
+    is_trusted: bool,
 }
 
-/// Returns the events of our hooks that it skips.
-pub fn untrusted(program: &Path, dir: &Path) -> Result<Vec<String>> {
-    let found = Server::start(program)?.untrusted(dir)?;
-    Ok(found.into_iter().map(|hook| hook.event).collect())
+/// Files that have hooks of ours, each with the events.
+pub type HookFiles = Vec<(PathBuf, Vec<String>)>;
+
+/// Returns the events of our hooks that it skips: it does not trust them, or does not load their file.
+pub fn untrusted(program: &Path, dir: &Path, files: &HookFiles) -> Result<Vec<String>> {
+    let listed = Server::start(program)?.listed(dir)?;
+    let mut skipped: Vec<String> = not_loaded(&listed, files)
+        .flat_map(|(_, events)| events.clone())
+        .collect();
+    let untrusted = listed.into_iter().filter(|hook| !hook.is_trusted);
+    skipped.extend(untrusted.map(|hook| hook.event));
+    Ok(skipped)
+}
+
+/// The files of which it lists no hook: those of a project that it does not trust as a whole.
+fn not_loaded<'a>(
+    listed: &'a [Listed],
+    files: &'a HookFiles,
+) -> impl Iterator<Item = &'a (PathBuf, Vec<String>)> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    files
+        .iter()
+        .filter(move |(path, _)| listed.iter().all(|hook| real(&hook.source) != real(path)))
 }
 
 /// Has it trust our hooks. Returns the number of those that it did not trust before.
-pub fn trust(program: &Path, dir: &Path) -> Result<usize> {
+pub fn trust(program: &Path, dir: &Path, files: &HookFiles) -> Result<usize> {
     let mut server = Server::start(program)?;
-    let found = server.untrusted(dir)?;
+    let listed = server.listed(dir)?;
+    if let Some((path, _)) = not_loaded(&listed, files).next() {
+        bail!(
+            "it does not load {} until you trust the project: start `codex` in it and say so, then run this again",
+            path.display()
+        );
+    }
+    let is_left = |hook: &Listed| !hook.is_trusted;
+    let found: Vec<Listed> = listed.into_iter().filter(is_left).collect();
     if found.is_empty() {
         return Ok(0);
     }
@@ -40,12 +70,13 @@ pub fn trust(program: &Path, dir: &Path) -> Result<usize> {
     let states: Map<String, Value> = states.collect();
     let edit = json!({ "keyPath": "hooks.state", "value": states, "mergeStrategy": "upsert" });
     server.ask("config/batchWrite", &json!({ "edits": [edit] }))?;
-    let left = server.untrusted(dir)?;
-    if !left.is_empty() {
-        bail!(
-            "it stored the trust, and does not trust {} of them all the same",
-            left.len()
-        );
+    let left = server
+        .listed(dir)?
+        .iter()
+        .filter(|hook| is_left(hook))
+        .count();
+    if left > 0 {
+        bail!("it stored the trust, and does not trust {left} of them all the same");
     }
     Ok(found.len())
 }
@@ -120,7 +151,8 @@ impl Server {
         }
     }
 
-    fn untrusted(&mut self, dir: &Path) -> Result<Vec<Untrusted>> {
+    /// Returns the hooks of ours that it loads in a directory.
+    fn listed(&mut self, dir: &Path) -> Result<Vec<Listed>> {
         let listed = self.ask("hooks/list", &json!({ "cwds": [dir] }))?;
         let places = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
         let hooks = places.iter().flat_map(|place| {
@@ -130,12 +162,14 @@ impl Server {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let ours = hooks.filter(|hook| {
             let command = hook["command"].as_str().unwrap_or_default();
-            super::TABLE.is_our_command(command) && hook["trustStatus"] != "trusted"
+            super::TABLE.is_our_command(command)
         });
-        let ours = ours.map(|hook| Untrusted {
+        let ours = ours.map(|hook| Listed {
             key: text(&hook["key"]),
             hash: text(&hook["currentHash"]),
             event: text(&hook["eventName"]),
+            source: PathBuf::from(text(&hook["sourcePath"])),
+            is_trusted: hook["trustStatus"] == "trusted",
         });
         Ok(ours.collect())
     }

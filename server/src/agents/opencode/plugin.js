@@ -5,6 +5,12 @@ import { spawn, spawnSync } from "node:child_process"
 const PROGRAM = "backstitch"
 const ARGUMENTS = ["hook", "opencode", "--limit", "86400"]
 
+/** Milliseconds after the end of a hook in which its output may still come. */
+const GRACE = 200
+/** Milliseconds at most that opencode waits for the hook at the end of a turn, and for the parent of a session. */
+const END = 3000
+const LOOK = 1000
+
 /**
  * Has the hook handle an event. Its answer may have `deny` (a reason), `input` (the call's new one), `note` (a text for the
  * model) and `stop` (the reason why the turn ends). A hook that fails lets the call through; one that is killed does not.
@@ -23,18 +29,30 @@ function hook(payload, { held, log }) {
       log(String(error))
       resolve({})
     })
-    child.on("close", (code, signal) => {
+    const end = (signal) => {
       held?.delete(child)
       if (stderr) log(stderr.trim())
-      if (signal) return resolve({ deny: "backstitch: its hook was killed while it held this call" })
-      try {
-        resolve(stdout ? JSON.parse(stdout) : {})
-      } catch {
-        resolve({})
-      }
-    })
+      resolve(signal ? { deny: "backstitch: its hook was killed while it held this call" } : read(stdout))
+    }
+    child.on("close", (_, signal) => end(signal))
+    // a process of its own that is left may keep the pipes open
+    child.on("exit", (_, signal) => setTimeout(end, GRACE, signal))
     child.stdin.end(JSON.stringify(payload))
   })
+}
+
+/** Reads an answer. What cannot be read lets the call through. */
+function read(text) {
+  try {
+    return JSON.parse(text || "{}") ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** Resolves to this, or after a time to nothing. */
+function within(milliseconds, promise) {
+  return Promise.race([promise, new Promise((resolve) => setTimeout(resolve, milliseconds).unref?.())])
 }
 
 export const Backstitch = async ({ client, directory }) => {
@@ -43,9 +61,11 @@ export const Backstitch = async ({ client, directory }) => {
   const roots = new Map()
   /** Id of the newest message of the user, by root. It names the turn. */
   const turns = new Map()
-  /** Calls that have begun, by id, with their arguments, and texts for the model that go with their output. */
-  const calls = new Map()
-  /** Hooks that hold a call, by root. */
+  /** Calls that have begun, by id. */
+  const calls = new Set()
+  /** Texts for the model that go with the output of the next call, by session. */
+  const notes = new Map()
+  /** Hooks that hold a call, by session. */
   const held = new Map()
 
   const log = (message) => {
@@ -55,11 +75,13 @@ export const Backstitch = async ({ client, directory }) => {
 
   const find = async (session) => {
     try {
-      const { data } = await client.session.get({ path: { id: session } })
-      if (data?.parentID) return await root(data.parentID)
+      const told = await within(LOOK, client.session.get({ path: { id: session } }))
+      if (told?.data?.parentID) return await root(told.data.parentID)
+      if (told?.data) return session
     } catch {
-      // it is taken for a session of its own
+      // it is asked again at the next event
     }
+    roots.delete(session)
     return session
   }
 
@@ -80,20 +102,33 @@ export const Backstitch = async ({ client, directory }) => {
     }
   }
 
-  const holding = async (session) => {
-    const top = await root(session)
-    if (!held.has(top)) held.set(top, new Set())
-    return held.get(top)
+  const holding = (session) => {
+    if (!held.has(session)) held.set(session, new Set())
+    return held.get(session)
   }
 
   const tell = async (event, session, fields) => hook(await payload(event, session, fields), { log })
 
   const ask = async (event, session, fields) =>
-    hook(await payload(event, session, fields), { held: await holding(session), log })
+    hook(await payload(event, session, fields), { held: holding(session), log })
 
-  /** The turn ends: nobody waits for its held calls any more. */
-  const release = async (session) => {
-    for (const child of await holding(session)) child.kill()
+  /** The session ends its work: nobody waits for its held calls any more. */
+  const release = (session) => {
+    for (const child of held.get(session) ?? []) child.kill()
+    held.delete(session)
+  }
+
+  const keep = (session, note) => {
+    if (note !== undefined) notes.set(session, [...(notes.get(session) ?? []), note])
+  }
+
+  /** Runs what is ours, and logs its failure: opencode goes on. */
+  const safely = async (act) => {
+    try {
+      return await act()
+    } catch (error) {
+      log(`a hook failed: ${error}`)
+    }
   }
 
   const stop = (session) => client.session.abort({ path: { id: session } }).catch(() => {})
@@ -105,15 +140,15 @@ export const Backstitch = async ({ client, directory }) => {
     },
     "session.idle": async ({ sessionID }) => {
       const told = await payload("session.idle", sessionID, {})
-      if (told.agent_id === undefined) await release(sessionID)
+      release(sessionID)
       // opencode may end before a hook has, and does not wait for this one
-      spawnSync(PROGRAM, ARGUMENTS, { input: JSON.stringify(told), stdio: ["pipe", "ignore", "ignore"] })
+      const input = JSON.stringify(told)
+      spawnSync(PROGRAM, ARGUMENTS, { input, stdio: ["pipe", "ignore", "ignore"], timeout: END })
     },
-    "session.error": async ({ sessionID }) => {
-      if (sessionID) await release(sessionID)
-    },
+    "session.error": ({ sessionID }) => release(sessionID),
     "session.deleted": async ({ info }) => {
       if ((await root(info.id)) === info.id) await tell("session.deleted", info.id, {})
+      for (const map of [roots, turns, notes, held]) map.delete(info.id)
     },
     "message.part.updated": async ({ part }) => {
       // a call that fails has no hook after it
@@ -129,60 +164,67 @@ export const Backstitch = async ({ client, directory }) => {
   }
 
   return {
-    event: async ({ event }) => {
-      await onEvent[event.type]?.(event.properties)
-    },
+    event: ({ event }) => safely(() => onEvent[event.type]?.(event.properties)),
 
-    "chat.message": async ({ sessionID }, { message, parts }) => {
-      // the words for a subagent are no prompt of the user
-      if ((await root(sessionID)) !== sessionID) return
-      turns.set(sessionID, message.id)
-      const texts = parts.flatMap((part) => {
-        if (part.type === "text" && !part.synthetic) return [part.text]
-        return part.type === "file" && part.filename ? [`@${part.filename}`] : []
-      })
-      await tell("chat.message", sessionID, { prompt: texts.join("\n") })
-    },
+    "chat.message": ({ sessionID }, { message, parts }) =>
+      safely(async () => {
+        // the words for a subagent are no prompt of the user
+        if ((await root(sessionID)) !== sessionID) return
+        turns.set(sessionID, message.id)
+        const texts = (parts ?? []).flatMap((part) => {
+          if (part.type === "text" && !part.synthetic) return [part.text]
+          return part.type === "file" && part.filename ? [`@${part.filename}`] : []
+        })
+        await tell("chat.message", sessionID, { prompt: texts.join("\n") })
+      }),
 
     "tool.execute.before": async ({ tool, sessionID, callID }, output) => {
-      const call = { note: undefined }
-      calls.set(callID, call)
-      const answer = await ask("tool.execute.before", sessionID, {
-        tool_name: tool,
-        tool_use_id: callID,
-        tool_input: output.args,
+      const denied = await safely(async () => {
+        calls.add(callID)
+        const { deny, input, note, stop: end } = await ask("tool.execute.before", sessionID, {
+          tool_name: tool,
+          tool_use_id: callID,
+          tool_input: output.args,
+        })
+        keep(sessionID, note)
+        if (end !== undefined) stop(sessionID)
+        if (deny !== undefined) {
+          calls.delete(callID)
+          return deny
+        }
+        return input && change(output, input)
       })
-      if (answer.input) {
-        // in place: opencode keeps its own reference
-        for (const name of Object.keys(output.args)) delete output.args[name]
-        Object.assign(output.args, answer.input)
-      }
-      call.note = answer.note
-      if (answer.stop !== undefined) stop(sessionID)
-      if (answer.deny !== undefined) {
+      if (denied !== undefined) throw new Error(denied)
+    },
+
+    "tool.execute.after": ({ tool, sessionID, callID, args }, output) =>
+      safely(async () => {
         calls.delete(callID)
-        throw new Error(answer.deny)
-      }
-    },
+        const { title, metadata } = output
+        const { note, stop: end } = await ask("tool.execute.after", sessionID, {
+          tool_name: tool,
+          tool_use_id: callID,
+          tool_input: args,
+          tool_response: { title, output: output.output, metadata },
+        })
+        keep(sessionID, note)
+        const texts = notes.get(sessionID) ?? []
+        notes.delete(sessionID)
+        for (const text of texts) output.output = `${output.output}\n\n${text}`
+        if (end !== undefined) stop(sessionID)
+      }),
 
-    "tool.execute.after": async ({ tool, sessionID, callID, args }, output) => {
-      const note = calls.get(callID)?.note
-      calls.delete(callID)
-      const { title, metadata } = output
-      const answer = await ask("tool.execute.after", sessionID, {
-        tool_name: tool,
-        tool_use_id: callID,
-        tool_input: args,
-        tool_response: { title, output: output.output, metadata },
-      })
-      for (const text of [note, answer.note]) {
-        if (text !== undefined) output.output = `${output.output}\n\n${text}`
-      }
-      if (answer.stop !== undefined) stop(sessionID)
-    },
+    "experimental.session.compacting": ({ sessionID }) =>
+      safely(() => tell("experimental.session.compacting", sessionID, {})),
+  }
+}
 
-    "experimental.session.compacting": async ({ sessionID }) => {
-      await tell("experimental.session.compacting", sessionID, {})
-    },
+/** Changes the arguments of a call in place: opencode keeps its own reference. Returns the reason why it cannot. */
+function change(output, input) {
+  try {
+    for (const name of Object.keys(output.args)) delete output.args[name]
+    Object.assign(output.args, input)
+  } catch (error) {
+    return `backstitch: its input could not be changed (${error}); it did not run`
   }
 }

@@ -47,16 +47,13 @@ pub(crate) fn row(conn: &Connection, id: SessionId) -> Result<Session> {
         .in_row(conn, || format!("row {} of table session", id.0))
 }
 
-/// True if a session of this root with an event after `seen` is in a turn: its newest event, those of subagents aside, does not
-/// end one.
+/// True if a session of this root with an event after `seen` is in a turn that has not ended.
 pub(crate) fn any_in_turn(conn: &Connection, root: RootId, seen: i64) -> Result<bool> {
     Ok(conn
         .prepare_cached(
             "SELECT 1 FROM session s WHERE s.root = ?1 AND s.seen > ?2
-               AND EXISTS (SELECT 1 FROM turn WHERE session = s.id)
-               AND (SELECT name FROM event WHERE session = s.id AND subagent IS NULL
-                    ORDER BY seq DESC LIMIT 1)
-                   NOT IN ('Stop', 'StopFailure', 'SessionStart', 'SessionEnd', 'turnEnd')",
+               AND s.working IS NOT NULL
+               AND EXISTS (SELECT 1 FROM turn WHERE session = s.id)",
         )?
         .exists(params![root, seen])?)
 }
