@@ -1,7 +1,7 @@
 //! The write transaction of a root in which capture records, and what all recorders need of it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
@@ -45,6 +45,8 @@ pub(crate) struct ScanContext {
     pub coverage: Coverage,
     /// Leave paths that an open edit call has reserved to that call.
     pub reserved_stay: bool,
+    /// Paths that the same transaction records itself.
+    pub left_out: BTreeSet<RelPath>,
 }
 
 impl ScanContext {
@@ -54,6 +56,7 @@ impl ScanContext {
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
             reserved_stay: true,
+            left_out: BTreeSet::new(),
         }
     }
 }
