@@ -5,6 +5,7 @@
 // a story is told in one function
 #![allow(clippy::too_many_lines)]
 
+mod aider;
 mod attribution;
 mod blame;
 mod branch_graph;

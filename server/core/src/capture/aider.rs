@@ -3,8 +3,8 @@
 //!
 //! - A session is named by the time in its heading, a prompt begins a turn, and a file that aider reports as edited is the
 //!   turn's step. Changes that it does not report are attributed as in any other scan.
-//! - Where aider has committed the edit, the commit has the exact texts before and after it (`committed_texts.rs`), so other
-//!   changes of the file are told apart from it. Otherwise the whole difference is the step's.
+//! - Where aider has committed the edit, the commit has the exact texts before and after it (`committed_texts.rs`). Other changes
+//!   of the file are then no part of the step. Otherwise the whole difference is the step's.
 //! - A history that exists when a root is scanned first is not replayed, and neither is one that was written anew: of it only
 //!   sessions count that are newer than the newest one that was read.
 
@@ -29,7 +29,7 @@ use crate::store::tables::meta::{self, MetaKey};
 use crate::store::tables::root::scan;
 use crate::worktree::disk::Stat;
 use batch::{Act, acts};
-use history::{Entry, Reader};
+use history::{HistoryEntry, Reader};
 use record::Batch;
 
 /// Name of the agent in the history.
@@ -38,6 +38,8 @@ const AGENT: &str = "aider";
 pub(crate) const CHAT_HISTORY: &str = ".aider.chat.history.md";
 /// Appended text above this size is read from its end.
 const MAX_TEXT: u64 = 8 << 20;
+/// Largest difference between the clock and the times of files, in microseconds.
+const CLOCK_LAG: i64 = 1_000_000;
 /// Number of bytes before a position by which its file is recognized.
 const CHECKED: u64 = 1024;
 
@@ -57,8 +59,8 @@ struct Position {
 }
 
 /// Text of a history that was not read before.
-struct NewText {
-    entries: Vec<Entry>,
+struct AppendedText {
+    entries: Vec<HistoryEntry>,
     /// The session that goes on at the beginning of the text.
     session: Option<String>,
     position: Position,
@@ -157,7 +159,7 @@ impl Capture<&mut Engine> {
     }
 
     /// Reads the text after a position. None: the file cannot be read.
-    fn new_text(&self, stat: Stat, known: Option<Position>) -> Result<Option<NewText>> {
+    fn new_text(&self, stat: Stat, known: Option<Position>) -> Result<Option<AppendedText>> {
         let Some(path) = RelPath::new(CHAT_HISTORY) else {
             return Ok(None);
         };
@@ -207,7 +209,7 @@ impl Capture<&mut Engine> {
             reader,
             uncommitted: Vec::new(),
         };
-        Ok(Some(NewText {
+        Ok(Some(AppendedText {
             entries,
             session,
             position,
@@ -223,7 +225,8 @@ impl Capture<&mut Engine> {
         } else {
             stat.mtime
         };
-        Ok(last.is_some_and(|last| made / 1000 > last))
+        // the clock of a file system is a little behind
+        Ok(last.is_some_and(|last| made / 1000 + CLOCK_LAG > last))
     }
 }
 
@@ -243,7 +246,7 @@ fn check(file: &mut std::fs::File, offset: u64) -> std::io::Result<String> {
     Ok(ContentId::of(&bytes).to_string())
 }
 
-/// Returns the complete lines between two offsets, and the end of the last one. Of a long text only the end is read.
+/// Returns the complete lines between two offsets, and the end of the last one. A long text is read from its end only.
 fn text_between(file: &mut std::fs::File, start: u64, end: u64) -> std::io::Result<(String, u64)> {
     let from = start.max(end.saturating_sub(MAX_TEXT));
     file.seek(SeekFrom::Start(from))?;
@@ -266,9 +269,8 @@ fn text_between(file: &mut std::fs::File, start: u64, end: u64) -> std::io::Resu
 }
 
 /// Keeps the entries from the first session that is newer than `newest`.
-fn keep_newer(entries: &mut Vec<Entry>, newest: Option<&str>) {
-    let is_newer =
-        |entry: &Entry| matches!(entry, Entry::Session(time) if Some(time.as_str()) > newest);
+fn keep_newer(entries: &mut Vec<HistoryEntry>, newest: Option<&str>) {
+    let is_newer = |entry: &HistoryEntry| matches!(entry, HistoryEntry::Session(time) if Some(time.as_str()) > newest);
     let first = entries.iter().position(is_newer);
     entries.drain(..first.unwrap_or(entries.len()));
 }
@@ -329,8 +331,13 @@ mod tests {
 
     #[test]
     fn of_a_history_that_was_written_anew_newer_sessions_count() {
-        let session = |time: &str| Entry::Session(time.into());
-        let all = [session("1"), Entry::Answered, session("2"), session("3")];
+        let session = |time: &str| HistoryEntry::Session(time.into());
+        let all = [
+            session("1"),
+            HistoryEntry::Answered,
+            session("2"),
+            session("3"),
+        ];
         for (newest, kept) in [(None, 4), (Some("1"), 2), (Some("2"), 1), (Some("3"), 0)] {
             let mut entries = all.to_vec();
             keep_newer(&mut entries, newest);

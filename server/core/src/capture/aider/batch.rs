@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::history::Entry;
+use super::history::HistoryEntry;
 
 /// Commands of aider that ask the model. Their prompts are turns; other commands are not.
 const ASKING: [&str; 6] = ["/ask", "/code", "/architect", "/context", "/lint", "/test"];
@@ -40,7 +40,7 @@ pub(super) enum Act {
 
 /// Returns the acts of new entries. `session` is the one that goes on; `is_uncommitted`: the newest step has no commit yet.
 pub(super) fn acts(
-    entries: &[Entry],
+    entries: &[HistoryEntry],
     session: Option<String>,
     mut is_uncommitted: bool,
 ) -> Vec<Act> {
@@ -51,8 +51,8 @@ pub(super) fn acts(
     };
     for entry in entries {
         match entry {
-            Entry::Applied(path) => batch.paths.push(PathBuf::from(path)),
-            Entry::Commit { hash, subject } => {
+            HistoryEntry::Applied(path) => batch.paths.push(PathBuf::from(path)),
+            HistoryEntry::Commit { hash, subject } => {
                 let commit = Commit {
                     hash: hash.clone(),
                     subject: subject.clone(),
@@ -65,7 +65,7 @@ pub(super) fn acts(
                     batch.after_commit = true;
                 }
             }
-            Entry::Session(time) => {
+            HistoryEntry::Session(time) => {
                 acts.extend(batch.step(None));
                 is_uncommitted = false;
                 batch = Grouping {
@@ -74,7 +74,7 @@ pub(super) fn acts(
                     ..Grouping::default()
                 };
             }
-            Entry::Prompt(text) => {
+            HistoryEntry::Prompt(text) => {
                 acts.extend(batch.step(None));
                 is_uncommitted = false;
                 batch.is_with_prompt = true;
@@ -87,7 +87,7 @@ pub(super) fn acts(
                     Act::Answered(session)
                 });
             }
-            Entry::Answered => {
+            HistoryEntry::Answered => {
                 acts.extend(batch.step(None));
                 acts.push(Act::Answered(batch.session.clone()));
             }
@@ -143,15 +143,15 @@ mod tests {
         }
     }
 
-    fn committed(hash: &str) -> Entry {
-        Entry::Commit {
+    fn committed(hash: &str) -> HistoryEntry {
+        HistoryEntry::Commit {
             hash: hash.into(),
             subject: "s".into(),
         }
     }
 
-    fn applied(path: &str) -> Entry {
-        Entry::Applied(path.into())
+    fn applied(path: &str) -> HistoryEntry {
+        HistoryEntry::Applied(path.into())
     }
 
     fn step(paths: &[&str], hash: Option<&str>) -> Step {
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(acts(&entries, None, true), [Act::Label(commit("1"))]);
         assert_eq!(acts(&entries, None, false), []);
         // a prompt comes between
-        let entries = [Entry::Prompt("/commit".into()), committed("1")];
+        let entries = [HistoryEntry::Prompt("/commit".into()), committed("1")];
         assert_eq!(acts(&entries, None, true), [Act::Answered(None)]);
     }
 
@@ -188,8 +188,8 @@ mod tests {
     fn a_commit_before_an_edit_is_the_users() {
         let session = || Some("2".to_owned());
         let entries = [
-            Entry::Session("2".into()),
-            Entry::Prompt("go".into()),
+            HistoryEntry::Session("2".into()),
+            HistoryEntry::Prompt("go".into()),
             committed("1"),
             applied("a"),
             committed("2"),

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::batch::Step;
 use crate::content::MAX_MERGE_BYTES;
-use crate::error::Result;
 use crate::git::objects::Repository;
 use crate::model::RelPath;
 
@@ -29,7 +28,7 @@ pub(super) struct Commits {
 
 impl Commits {
     /// Reads the texts of all edits whose commit is known. Without git there are none.
-    pub(super) fn read<'s>(root: &Path, steps: impl Iterator<Item = &'s Step>) -> Result<Self> {
+    pub(super) fn read<'s>(root: &Path, steps: impl Iterator<Item = &'s Step>) -> Self {
         let mut commits = Self::default();
         let mut named = Vec::new();
         for step in steps {
@@ -48,14 +47,14 @@ impl Commits {
             }
         }
         let Some(repository) = Repository::of(root).filter(|_| !named.is_empty()) else {
-            return Ok(commits);
+            return commits;
         };
         let names = named.iter().flat_map(|(hash, path)| {
             let at = |revision: String| [revision.as_bytes(), b":", path.bytes()].concat();
             [at(format!("{hash}^")), at(hash.clone())]
         });
         let Ok(texts) = repository.texts(&names.collect::<Vec<_>>(), MAX_MERGE_BYTES) else {
-            return Ok(commits);
+            return commits;
         };
         let mut texts = texts.into_iter();
         for key in named {
@@ -67,7 +66,7 @@ impl Commits {
             }
         }
         commits.converts = converts(root, &repository.common);
-        Ok(commits)
+        commits
     }
 
     /// Returns the texts of a step's commit at a path, if they are those that were on the disk. `now`: the bytes there.

@@ -13,7 +13,7 @@ const HARD_BREAK: &str = "  ";
 
 /// An entry of the history that matters here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum HistoryEntry {
     /// A session has begun. The time in its heading is its name.
     Session(String),
     Prompt(String),
@@ -48,37 +48,38 @@ enum After {
 
 impl Reader {
     /// Reads complete lines.
-    pub(super) fn read(&mut self, text: &str) -> Vec<Entry> {
+    pub(super) fn read(&mut self, text: &str) -> Vec<HistoryEntry> {
         let mut entries = Vec::new();
         for line in text.lines() {
             let line = line.strip_suffix('\r').unwrap_or(line);
             self.line(line, &mut entries);
         }
-        let has_text = |entry: &Entry| !matches!(entry, Entry::Prompt(text) if text.is_empty());
+        let has_text =
+            |entry: &HistoryEntry| !matches!(entry, HistoryEntry::Prompt(text) if text.is_empty());
         entries.retain(has_text);
         entries
     }
 
-    fn line(&mut self, line: &str, entries: &mut Vec<Entry>) {
+    fn line(&mut self, line: &str, entries: &mut Vec<HistoryEntry>) {
         let after = std::mem::replace(&mut self.after, After::Text);
         if line.is_empty() {
             self.after = After::Blank;
         } else if let Some(session) = self.heading(line, after) {
             self.fence = None;
             self.session = Some(session.clone());
-            entries.push(Entry::Session(session));
+            entries.push(HistoryEntry::Session(session));
         } else if let Some(text) = own_line(line, "> ") {
             self.message(text, entries);
         } else if let Some(text) = self.prompt_line(line, after) {
             self.after = After::Prompt;
             match (after, entries.last_mut()) {
-                (After::Prompt, Some(Entry::Prompt(prompt))) => {
+                (After::Prompt, Some(HistoryEntry::Prompt(prompt))) => {
                     prompt.push('\n');
                     prompt.push_str(text);
                 }
                 // the beginning of the prompt was read before
                 (After::Prompt, _) => {}
-                _ => entries.push(Entry::Prompt(text.to_owned())),
+                _ => entries.push(HistoryEntry::Prompt(text.to_owned())),
             }
         } else {
             self.answer_line(line);
@@ -107,17 +108,17 @@ impl Reader {
         }
     }
 
-    fn message(&mut self, text: &str, entries: &mut Vec<Entry>) {
+    fn message(&mut self, text: &str, entries: &mut Vec<HistoryEntry>) {
         let is_report = text.starts_with("Tokens: ") && text.contains(" sent");
         // aider writes them after an answer, even if that has left a code block open
         if is_report || text.starts_with("^C ") {
             self.fence = None;
-            entries.push(Entry::Answered);
+            entries.push(HistoryEntry::Answered);
         } else if self.fence.is_some() {
         } else if let Some(path) = text.strip_prefix("Applied edit to ") {
-            entries.push(Entry::Applied(path.to_owned()));
+            entries.push(HistoryEntry::Applied(path.to_owned()));
         } else if let Some((hash, subject)) = commit(text) {
-            entries.push(Entry::Commit {
+            entries.push(HistoryEntry::Commit {
                 hash: hash.to_owned(),
                 subject: subject.to_owned(),
             });
@@ -174,24 +175,24 @@ mod tests {
 
     const START: &str = "\n# aider chat started at 2026-11-26 03:21:07\n\n> Aider v0.86.2  \n> Model: openai/mock with diff edit format  \n\n";
 
-    fn read(text: &str) -> Vec<Entry> {
+    fn read(text: &str) -> Vec<HistoryEntry> {
         Reader::default().read(text)
     }
 
-    fn session(time: &str) -> Entry {
-        Entry::Session(time.into())
+    fn session(time: &str) -> HistoryEntry {
+        HistoryEntry::Session(time.into())
     }
 
-    fn prompt(text: &str) -> Entry {
-        Entry::Prompt(text.into())
+    fn prompt(text: &str) -> HistoryEntry {
+        HistoryEntry::Prompt(text.into())
     }
 
-    fn applied(path: &str) -> Entry {
-        Entry::Applied(path.into())
+    fn applied(path: &str) -> HistoryEntry {
+        HistoryEntry::Applied(path.into())
     }
 
-    fn committed(hash: &str, subject: &str) -> Entry {
-        Entry::Commit {
+    fn committed(hash: &str, subject: &str) -> HistoryEntry {
+        HistoryEntry::Commit {
             hash: hash.into(),
             subject: subject.into(),
         }
@@ -200,7 +201,7 @@ mod tests {
     fn prompts(text: &str) -> Vec<String> {
         let entries = read(text).into_iter();
         let text = entries.filter_map(|entry| match entry {
-            Entry::Prompt(text) => Some(text),
+            HistoryEntry::Prompt(text) => Some(text),
             _ => None,
         });
         text.collect()
@@ -214,12 +215,12 @@ mod tests {
         let expected = [
             session("2026-11-26 03:21:07"),
             prompt("change one to two\nand more"),
-            Entry::Answered,
+            HistoryEntry::Answered,
             applied("src/main.rs"),
             applied("docs/a b.md"),
             committed("6703fb2", "feat: change one to two"),
             prompt("thanks"),
-            Entry::Answered,
+            HistoryEntry::Answered,
         ];
         assert_eq!(read(&text), expected);
     }
@@ -288,7 +289,7 @@ mod tests {
         let expected = [
             session("2026-11-26 03:21:07"),
             prompt("ask"),
-            Entry::Answered,
+            HistoryEntry::Answered,
         ];
         assert_eq!(read(&text), expected);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::calls::{self, Attribution, Observation, ToolOutcome, Writer, Writers};
 use super::super::event::{AgentEvent, Effect, EventKind, ToolCall};
-use super::super::named_paths::refresh_entry;
+use super::super::named_paths::{NamedPath, named, refresh_entry};
 use super::super::named_record::{adopt, out_of_sight, readable_image, record_between, transition};
 use super::super::reported_edit::{mode_of, row_at_start, store_text};
 use super::super::snapshot::Scanned;
@@ -54,7 +54,7 @@ impl Batch {
         uncommitted: Vec<NodeId>,
         written: i64,
     ) -> Result<Self> {
-        let commits = Commits::read(&capture.engine.root.path, steps(&acts))?;
+        let commits = Commits::read(&capture.engine.root.path, steps(&acts));
         let mut left: BTreeMap<RelPath, usize> = BTreeMap::new();
         let mut entries = BTreeMap::new();
         for step in steps(&acts) {
@@ -156,10 +156,9 @@ impl Batch {
 
     /// Returns the files of a step. A file that an open call of another agent names is left to that call.
     fn paths_of(&self, txn: &WriteTxn<'_>, step: &Step) -> Vec<RelPath> {
-        let named = step.paths.iter();
-        let places = named.flat_map(|path| {
-            let all = super::super::named_paths::named(&txn.root.path, None, path);
-            all.into_iter().filter_map(|named| named.inside())
+        let places = step.paths.iter().flat_map(|path| {
+            let all = named(&txn.root.path, None, path);
+            all.into_iter().filter_map(NamedPath::inside)
         });
         let unique: BTreeSet<RelPath> = places.collect();
         let is_free = |path: &RelPath| {
