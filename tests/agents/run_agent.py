@@ -242,12 +242,12 @@ class Qwen:
 
 
 class Aider:
-    """It has no hooks, and each turn is a session of its own: a run takes one message."""
+    """It has no hooks. Each turn is a session of its own, since a run takes one message."""
     model = "openai/mock"
 
     def setup(self, r):
-        # the name in its commits; it asks git for it
-        write(os.path.join(r.home, ".gitconfig"), "[user]\n\tname = dev\n\temail = dev@example.com\n")
+        if not os.path.exists(os.path.join(r.home, ".gitconfig")):      # the name in its commits
+            write(os.path.join(r.home, ".gitconfig"), "[user]\n\tname = dev\n\temail = dev@example.com\n")
         return {"OPENAI_API_KEY": "dummy", "AIDER_ANALYTICS": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
     def command(self, r, prompt, session):
@@ -256,7 +256,7 @@ class Aider:
                 "--map-tokens", "0", "--message", prompt]
 
     def session(self, stdout):
-        return None
+        return "none"
 
 
 class Copilot:
