@@ -345,6 +345,10 @@ fn begin_turn(txn: &WriteTxn<'_>, session: Option<&str>, prompt: &str) -> Result
 /// Notes that a session does not work any more. Edits that it reports later still belong to its newest turn.
 fn end_work(txn: &WriteTxn<'_>, session: Option<&str>) -> Result<()> {
     let e = event("Stop", session);
+    // a session without a prompt is none
+    if session::id_of(txn.conn, &e.agent, &e.session)?.is_none() {
+        return Ok(());
+    }
     let session = calls::session(txn.conn, txn.here.root, &e)?;
     let turn = calls::turn(txn.conn, session, None)?;
     calls::record_event(txn.conn, &e, session, turn, None)?;
