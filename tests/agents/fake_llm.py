@@ -21,7 +21,8 @@ message, which the agent may run side by side.
 No state is kept: the turn is the count of user texts in the request, and the step follows from the tool results after
 the last of them, so a run can be resumed, repeated or forked at will. What agents themselves put into user messages
 (blocks such as <environment_context>…</environment_context>) is no user text. Requests that offer no tools (titles,
-summaries, routers) get a plain text and do not count.
+summaries, routers) get a plain text and do not count. A part with "toolless": true is one of an agent without tools (aider):
+each streamed request for a chat completion plays the first step of the "if" that its newest user text contains.
 """
 import argparse
 import json
@@ -50,6 +51,16 @@ class Script:
         if isinstance(part, dict):
             part = part.get(self.agent) or part
         return {"steps": part} if isinstance(part, list) else part
+
+    def newest(self, history):
+        """(place, step) by the newest user text that contains the text of a branch, for an agent whose requests also hold
+        examples and conversations of others: its turns cannot be counted."""
+        part = self.part()
+        for role, text in reversed(history):
+            for n, branch in enumerate(part.get("if", [])):
+                if role == "user" and branch["contains"] in text:
+                    return {"turn": n + 1, "step": 0, "branch": n}, branch["steps"][0]
+        return {"turn": 0, "step": 0, "branch": None}, part["steps"][0]
 
     def next(self, history):
         """(place, step) for a history of ("user", text) | ("assistant", …) | ("result", …) entries."""
@@ -116,6 +127,9 @@ def chat(http, body, script):
     role = {"user": "user", "tool": "result", "assistant": "assistant"}
     history = [(role[m["role"]], text_of(m.get("content"))) for m in messages if m.get("role") in role]
     place, step = script.next(history) if tools else (None, {"text": "title"})
+    # its requests for the subjects of commits are not streamed
+    if script.part().get("toolless") and body.get("stream"):
+        place, step = script.newest(history)
 
     head = {"id": f"chatcmpl-{time.time_ns():x}", "created": int(time.time()), "model": body.get("model")}
     usage = {"prompt_tokens": USAGE_IN, "completion_tokens": USAGE_OUT, "total_tokens": USAGE_IN + USAGE_OUT}

@@ -5,7 +5,7 @@
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
 
-AGENT is claude, cline, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+AGENT is aider, claude, cline, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
 The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
@@ -241,6 +241,24 @@ class Qwen:
         return found(stdout, "session_id")
 
 
+class Aider:
+    """It has no hooks. Each turn is a session of its own, since a run takes one message."""
+    model = "openai/mock"
+
+    def setup(self, r):
+        if not os.path.exists(os.path.join(r.home, ".gitconfig")):      # the name in its commits
+            write(os.path.join(r.home, ".gitconfig"), "[user]\n\tname = dev\n\temail = dev@example.com\n")
+        return {"OPENAI_API_KEY": "dummy", "AIDER_ANALYTICS": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+    def command(self, r, prompt, session):
+        return ["--model", r.model, "--openai-api-base", r.url + "/v1", "--edit-format", "diff", "--yes-always",
+                "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--no-auto-lint",
+                "--map-tokens", "0", "--message", prompt]
+
+    def session(self, stdout):
+        return "none"
+
+
 class Copilot:
     model = "mock"
 
@@ -261,7 +279,7 @@ class Copilot:
         return m and m.group(1)
 
 
-AGENTS = {"claude": Claude(), "cline": Cline(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "opencode": OpenCode(), "qwen": Qwen()}
+AGENTS = {"aider": Aider(), "claude": Claude(), "cline": Cline(), "copilot": Copilot(), "codex": Codex(), "gemini": Gemini(), "opencode": OpenCode(), "qwen": Qwen()}
 
 
 def found(output, key):

@@ -6,6 +6,7 @@
 #![allow(clippy::too_many_lines)]
 
 mod acp;
+mod aider;
 mod attribution;
 mod blame;
 mod branch_graph;

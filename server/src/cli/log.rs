@@ -558,6 +558,9 @@ impl Timeline {
                 if let Some(command) = &entry.command {
                     let words = to_protocol::command_line(command);
                     line = line.plain(render::cut(&words, COMMAND_COLUMNS));
+                } else if !label.is_empty() {
+                    let label = render::cut(&label, COMMAND_COLUMNS);
+                    line = line.plain(format!("“{label}”"));
                 }
                 if let Some(turn) = &entry.turn
                     && !self.turns.contains(&turn.id)

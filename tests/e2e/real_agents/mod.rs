@@ -3,6 +3,7 @@
 //!
 //! Where one is not installed, a test says so and passes; with `CI=true` it fails.
 
+mod aider;
 mod code_mode;
 mod opencode;
 mod side_by_side;

@@ -89,9 +89,9 @@ pub(super) struct Authors<'a> {
 }
 
 impl Authors<'_> {
-    /// True if the change is left to the call that has reserved the path.
-    pub(super) fn leaves_to_call(&self, reserved: Option<Writer>) -> bool {
-        reserved.is_some() && self.context.reserved_stay
+    /// True if the change is left to the call that has reserved the path, or is recorded apart from the scan.
+    pub(super) fn leaves(&self, path: &RelPath, reserved: Option<Writer>) -> bool {
+        reserved.is_some() && self.context.reserved_stay || self.context.left_out.contains(path)
     }
 
     /// Returns the author of a facts.
@@ -154,7 +154,7 @@ pub(super) fn is_rule_file(path: &RelPath) -> bool {
 
 /// Decides on a facts.
 pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Observed) -> Decision {
-    let leave = authors.leaves_to_call(facts.reserved);
+    let leave = authors.leaves(&facts.path, facts.reserved);
     if leave || !facts.stored {
         // a rule file left to a call is not recorded yet, but this scan applied its rules
         let has_applied_rules = leave && facts.stored && is_rule_file(&facts.path);

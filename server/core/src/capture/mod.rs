@@ -1,6 +1,7 @@
 //! Capture: turns agent events and disk scans into nodes of the history. Owns when to scan and how
 //! changes are attributed; never changes a file of the workspace.
 
+pub(crate) mod aider;
 pub(crate) mod calls;
 pub use calls::AtWork;
 pub(crate) use calls::inactive_before;

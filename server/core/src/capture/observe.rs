@@ -31,6 +31,7 @@ impl Capture<&mut Engine> {
     /// Continues a scan that ran out of time until it is done. Does nothing if another process is
     /// already continuing it.
     pub fn continue_scan(&mut self) -> Result<()> {
+        self.read_chat_history_locked()?;
         for _ in 0..2 {
             {
                 let Some(_alone) = self.engine.store.scan_lock()? else {
@@ -47,6 +48,14 @@ impl Capture<&mut Engine> {
             }
         }
         Ok(())
+    }
+
+    fn read_chat_history_locked(&mut self) -> Result<()> {
+        if !self.has_unread_history()? {
+            return Ok(());
+        }
+        let _lock = self.capture_lock()?;
+        self.read_chat_history(None)
     }
 
     fn finish_scan(&mut self) -> Result<()> {
@@ -91,6 +100,7 @@ impl Capture<&mut Engine> {
                 self.continue_scan()?;
             }
         } else if record && !calls::any_writes(conn, self.engine.here.root)? {
+            self.read_chat_history_locked()?;
             let only = self.paths_to_scan(extent)?;
             self.scan_without_lock(only.as_ref(), |txn, scanned| {
                 if !calls::any_writes(txn.conn, txn.here.root)? {
@@ -177,9 +187,15 @@ impl Capture<&mut Engine> {
             })
     }
 
+    /// Scans the disk, after everything that an agent without hooks has noted is recorded.
+    pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
+        self.read_chat_history(deadline)?;
+        self.scan_disk(deadline)
+    }
+
     /// Scans the whole tree, or only the touched paths if a recorder proves that the rest is
     /// unchanged.
-    pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
+    pub(super) fn scan_disk(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let started = Instant::now();
         let touched = cookie::ask(
             &self.engine.store.dir,
@@ -342,6 +358,7 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
         Ok(!self.scan_is_pending()?
             && !calls::any_at_work(conn, root)?
+            && !self.has_unread_history()?
             && store::gaps::peek(&self.engine.store.dir).is_empty())
     }
 

@@ -100,7 +100,7 @@ impl<'a> Reconciliation<'a> {
             return Ok(None);
         }
         let reserved = self.reserved(&found.path)?;
-        let leave = self.authors.leaves_to_call(reserved);
+        let leave = self.authors.leaves(&found.path, reserved);
         let stored =
             (!leave || is_rule_file(&found.path)) && self.txn.store_found(&found, &before)?;
         let mut facts = PathFacts {

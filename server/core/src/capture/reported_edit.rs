@@ -331,7 +331,7 @@ impl ReportedEdit<'_> {
 }
 
 /// Returns the row from which a call started, with pending saves at the path resolved.
-fn row_at_start(
+pub(super) fn row_at_start(
     txn: &WriteTxn<'_>,
     path: &RelPath,
     entry: &DiskEntry,
@@ -348,7 +348,7 @@ fn row_at_start(
 }
 
 /// Returns the permission bits of the first of two images that is a file.
-fn mode_of(first: Image, second: Image) -> u32 {
+pub(super) fn mode_of(first: Image, second: Image) -> u32 {
     match (first, second) {
         (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
         _ => 0o644,
@@ -356,7 +356,7 @@ fn mode_of(first: Image, second: Image) -> u32 {
 }
 
 /// Stores a text that was on disk for a while. Returns its entry, which no stat proves.
-fn store_text(
+pub(super) fn store_text(
     txn: &WriteTxn<'_>,
     text: &[u8],
     mode: u32,

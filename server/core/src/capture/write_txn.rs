@@ -1,7 +1,7 @@
 //! The write transaction of a root in which capture records, and what all recorders need of it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
@@ -47,6 +47,8 @@ pub(crate) struct ScanContext {
     pub idle_until: Option<(CallId, i64)>,
     /// Leave paths that an open edit call has reserved to that call.
     pub reserved_stay: bool,
+    /// Paths that the same transaction records itself.
+    pub left_out: BTreeSet<RelPath>,
 }
 
 impl ScanContext {
@@ -57,6 +59,7 @@ impl ScanContext {
             coverage: Coverage::default(),
             idle_until: None,
             reserved_stay: true,
+            left_out: BTreeSet::new(),
         }
     }
 }

@@ -142,6 +142,24 @@ impl Repository {
         Ok(())
     }
 
+    /// Reads blobs by names such as `HEAD:a.txt`, which have no line ends. None: there is none, or it is larger than
+    /// `limit`.
+    pub(crate) fn texts(&self, names: &[Vec<u8>], limit: u64) -> Result<Vec<Option<Vec<u8>>>> {
+        let input = [names.join(&b'\n'), b"\n".to_vec()].concat();
+        let (texts, _) = self.run(&["cat-file", "--batch", "--buffer"], input, |out| {
+            let mut texts = Vec::with_capacity(names.len());
+            for _ in names {
+                texts.push(match next_blob(out)? {
+                    BatchReply::Blob(bytes) => Some(bytes).filter(|b| b.len() as u64 <= limit),
+                    BatchReply::Missing => None,
+                    BatchReply::End => break,
+                });
+            }
+            Ok(texts)
+        })?;
+        Ok(texts)
+    }
+
     /// Returns git's output for these arguments and true if it succeeded.
     pub(crate) fn output(&self, args: &[&str], input: Vec<u8>) -> Result<(Vec<u8>, bool)> {
         self.run(args, input, |out| {

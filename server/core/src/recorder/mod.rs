@@ -95,6 +95,8 @@ struct RecorderState {
     unvisited: BTreeSet<RelPath>,
     /// Times of the oldest and the newest touch that is not yet scanned.
     since: Option<(Instant, Instant)>,
+    /// True if an agent without hooks has written its chat history since the last scan.
+    chat_history: bool,
     /// True if the watches are set, so that clean paths stay clean.
     watches_set: bool,
     /// State of the full scan since the watches were set.
@@ -125,6 +127,7 @@ impl RecorderState {
             unwatched: BTreeSet::new(),
             unvisited: BTreeSet::new(),
             since: None,
+            chat_history: false,
             watches_set: false,
             full_scan: FullScan::Recorded,
             walked: Instant::now(),
@@ -388,6 +391,10 @@ fn watch_events(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> 
                     shared.state().dirty.path(path);
                     touched = true;
                 }
+                Event::ChatHistory => {
+                    shared.state().chat_history = true;
+                    touched = true;
+                }
                 Event::Tree(dir) => {
                     let mut state = shared.state();
                     state.dirty.tree(dir);
@@ -427,6 +434,7 @@ fn scan_changes(
         extent,
         directories,
         at_once,
+        chat_history,
     }) = next(shared, recording.quiet, &pace)
     {
         // before the first scan has finished, nothing can be answered
@@ -464,7 +472,8 @@ fn scan_changes(
                     continue;
                 }
                 engine.tidy();
-                if recording.records && engine.history().head().ok() != head {
+                // an agent's steps are no continuous writes
+                if recording.records && !chat_history && engine.history().head().ok() != head {
                     pace.recorded(scan_began);
                 }
                 let now = RecorderStatus::Watching { directories };
@@ -498,6 +507,8 @@ struct PendingScan {
     directories: usize,
     /// True if there is no quiet yet: nothing is recorded, but queries need no walk.
     at_once: bool,
+    /// True if an agent's chat history has grown.
+    chat_history: bool,
 }
 
 impl PendingScan {
@@ -511,6 +522,7 @@ impl PendingScan {
             extent,
             directories: state.directories,
             at_once: false,
+            chat_history: std::mem::take(&mut state.chat_history),
         }
     }
 }
@@ -529,10 +541,18 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<PendingScan> {
                 extent: Extent::All,
                 directories: state.directories,
                 at_once: true,
+                chat_history: false,
             });
         }
         let due = match state.since {
-            Some((first, newest)) => Some(pace.not_before((newest + quiet).min(first + MAX_DELAY))),
+            Some((first, newest)) => {
+                let due = (newest + quiet).min(first + MAX_DELAY);
+                Some(if state.chat_history {
+                    due
+                } else {
+                    pace.not_before(due)
+                })
+            }
             None if state.dirty.is_clean() && state.full_scan == FullScan::Recorded => None,
             None => Some(Instant::now() + RETRY_DELAY),
         };

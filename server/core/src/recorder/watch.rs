@@ -17,6 +17,7 @@ use rustix::fs::FileType;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
+use crate::capture::aider::CHAT_HISTORY;
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path, is_vcs};
@@ -43,6 +44,8 @@ const MASK: WatchFlags = WatchFlags::CREATE
 pub(super) enum Event {
     /// A file was created, removed or written.
     Path(RelPath),
+    /// The chat history of an agent without hooks was written. It may be an ignored file.
+    ChatHistory,
     /// A directory was created or removed, with everything below it.
     Tree(RelPath),
     /// The rules changed, or the kernel lost events.
@@ -316,8 +319,13 @@ impl Watch {
             if name == ignore_rules::FILE || rel.bytes() == MARK.as_bytes() {
                 self.stale = true;
                 events.push(Event::Everything);
-            } else if !rules.hides(&path) {
-                events.push(Event::Path(rel));
+            } else {
+                if path == CHAT_HISTORY.as_bytes() {
+                    events.push(Event::ChatHistory);
+                }
+                if !rules.hides(&path) {
+                    events.push(Event::Path(rel));
+                }
             }
             return Ok(());
         }

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::damage::InRow;
 use crate::error::Result;
+use crate::model::RootId;
 
 /// Name of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(crate) enum MetaKey {
     GapsTaken,
     /// Root of a fork that is committed and not yet in its place. The text tells forks apart.
     Fork(String),
+    /// Position up to which aider's chat history in this root was read, as JSON.
+    ChatHistory(RootId),
 }
 
 impl MetaKey {
@@ -26,6 +29,7 @@ impl MetaKey {
             Self::Gc => "gc".to_owned(),
             Self::GapsTaken => "gaps taken".to_owned(),
             Self::Fork(token) => format!("fork {token}"),
+            Self::ChatHistory(root) => format!("chat history {}", root.0),
         }
     }
 }

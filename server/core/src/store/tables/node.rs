@@ -69,6 +69,12 @@ pub(crate) fn set_description(conn: &Connection, id: NodeId, description: &str) 
     Ok(())
 }
 
+pub(crate) fn set_label(conn: &Connection, id: NodeId, label: &str) -> Result<()> {
+    let sql = "UPDATE node SET label = ?2 WHERE id = ?1";
+    execute(conn, sql, params![id, label])?;
+    Ok(())
+}
+
 pub(crate) fn set_turn(conn: &Connection, id: NodeId, turn: TurnId) -> Result<()> {
     let sql = "UPDATE node SET turn = ?1 WHERE id = ?2";
     execute(conn, sql, params![turn, id])?;
