@@ -28,7 +28,7 @@ use holds::Holds;
 use message::AcpMessage;
 use pump::{LineSink, PeerLine, forward};
 use recording::{EventQueue, Places};
-use traffic::{Act, Traffic, read_text};
+use traffic::{ProxyAct, Traffic, read_text};
 
 /// Interval at which the agent's process is looked at.
 const TICK: Duration = Duration::from_millis(20);
@@ -138,13 +138,13 @@ impl Proxy {
         let mut asks = None;
         for act in self.acts(side, &line) {
             match act {
-                Act::Record(told) => self.recorder.record(told),
-                Act::RecordSoon(told) => self.recorder.record_soon(told),
-                Act::Withdraw(call) => self.recorder.withdraw(call),
-                Act::RecordFirst(told) => self.recorder.record_first(told),
-                Act::Say(text) => print(&text),
-                Act::Cancel(session) => self.holds.give_up(Some(&session)),
-                Act::Ask(question) => asks = Some(question),
+                ProxyAct::Record(told) => self.recorder.record(told),
+                ProxyAct::RecordSoon(told) => self.recorder.record_soon(told),
+                ProxyAct::Withdraw(call) => self.recorder.withdraw(call),
+                ProxyAct::RecordFirst(told) => self.recorder.record_first(told),
+                ProxyAct::Say(text) => print(&text),
+                ProxyAct::Cancel(session) => self.holds.give_up(Some(&session)),
+                ProxyAct::Ask(question) => asks = Some(question),
             }
         }
         match asks {
@@ -154,7 +154,7 @@ impl Proxy {
     }
 
     /// Returns the consequences of a line. None may break the traffic.
-    fn acts(&self, side: Peer, line: &[u8]) -> Vec<Act> {
+    fn acts(&self, side: Peer, line: &[u8]) -> Vec<ProxyAct> {
         let Some(message) = AcpMessage::read(line) else {
             return Vec::new();
         };

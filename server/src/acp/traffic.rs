@@ -43,7 +43,7 @@ pub struct Question {
 
 /// Consequence of a message.
 #[derive(Debug)]
-pub enum Act {
+pub enum ProxyAct {
     /// The event is recorded. The line does not wait.
     Record(Told),
     /// As `Record`, unless a question about the call comes right after it: then it does not run yet.
@@ -129,7 +129,11 @@ impl Traffic {
     }
 
     /// Takes a line of the client.
-    pub fn take_of_client(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
+    pub fn take_of_client(
+        &mut self,
+        message: &AcpMessage<'_>,
+        read: ReadFileText<'_>,
+    ) -> Vec<ProxyAct> {
         let Some(method) = message.method() else {
             return self.client_answers(message, read);
         };
@@ -154,7 +158,7 @@ impl Traffic {
             }
             ("session/close", Some(session)) => Some(ClientRequest::Close(session)),
             ("session/cancel", Some(session)) => {
-                acts.push(Act::Cancel(session));
+                acts.push(ProxyAct::Cancel(session));
                 None
             }
             _ => None,
@@ -167,7 +171,11 @@ impl Traffic {
     }
 
     /// Takes a line of the agent.
-    pub fn take_of_agent(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
+    pub fn take_of_agent(
+        &mut self,
+        message: &AcpMessage<'_>,
+        read: ReadFileText<'_>,
+    ) -> Vec<ProxyAct> {
         let Some(method) = message.method() else {
             return self.agent_answers(message);
         };
@@ -262,7 +270,7 @@ impl Traffic {
         }
     }
 
-    fn prompt(&mut self, session: &str, text: String) -> Vec<Act> {
+    fn prompt(&mut self, session: &str, text: String) -> Vec<ProxyAct> {
         let at = self.session(session);
         at.is_loading = false;
         let kind = EventKind::Prompt {
@@ -270,16 +278,20 @@ impl Traffic {
             synthetic: false,
         };
         let prompt = self.told(session, "session/prompt", kind);
-        let mut acts = vec![Act::RecordFirst(prompt)];
+        let mut acts = vec![ProxyAct::RecordFirst(prompt)];
         if self.is_foreign {
             // its calls are not understood: changes until the next prompt are the session's, and uncertain
             let runs_on = EventKind::Stop { background: true };
-            acts.push(Act::RecordFirst(self.told(session, "Stop", runs_on)));
+            acts.push(ProxyAct::RecordFirst(self.told(session, "Stop", runs_on)));
         }
         acts
     }
 
-    fn client_answers(&mut self, message: &AcpMessage<'_>, read: ReadFileText<'_>) -> Vec<Act> {
+    fn client_answers(
+        &mut self,
+        message: &AcpMessage<'_>,
+        read: ReadFileText<'_>,
+    ) -> Vec<ProxyAct> {
         let Some(request) = message.id().and_then(|id| self.agent_requests.remove(id)) else {
             return Vec::new();
         };
@@ -314,7 +326,7 @@ impl Traffic {
                     return Vec::new();
                 }
                 call.open(read, true);
-                vec![Act::RecordFirst(self.starts(&key, QUESTION, None))]
+                vec![ProxyAct::RecordFirst(self.starts(&key, QUESTION, None))]
             }
             AgentRequest::Terminal(key) => {
                 let terminal = message.result().and_then(ResultFields::terminal);
@@ -338,7 +350,7 @@ impl Traffic {
         }
     }
 
-    fn agent_answers(&mut self, message: &AcpMessage<'_>) -> Vec<Act> {
+    fn agent_answers(&mut self, message: &AcpMessage<'_>) -> Vec<ProxyAct> {
         let Some(request) = message.id().and_then(|id| self.client_requests.remove(id)) else {
             return Vec::new();
         };
@@ -368,7 +380,7 @@ impl Traffic {
                     at.newest.clear();
                 }
                 let stop = EventKind::Stop { background: false };
-                vec![Act::Record(self.told(&session, "Stop", stop))]
+                vec![ProxyAct::Record(self.told(&session, "Stop", stop))]
             }
             ClientRequest::Close(session) => {
                 if message.is_error() {
@@ -376,12 +388,12 @@ impl Traffic {
                 }
                 let told = self.told(&session, "SessionEnd", EventKind::SessionEnd);
                 self.sessions.remove(&session);
-                vec![Act::Record(told)]
+                vec![ProxyAct::Record(told)]
             }
         }
     }
 
-    fn initialized(&mut self, result: &ResultFields<'_>) -> Vec<Act> {
+    fn initialized(&mut self, result: &ResultFields<'_>) -> Vec<ProxyAct> {
         if let Some(name) = result.agent_name() {
             self.agent = names::agent(&name);
         }
@@ -389,7 +401,7 @@ impl Traffic {
             Some(VERSION) | None => Vec::new(),
             Some(version) => {
                 self.is_foreign = true;
-                vec![Act::Say(format!(
+                vec![ProxyAct::Say(format!(
                     "acp: client and agent speak version {version}, and only version {VERSION} is understood: turns are \
                      recorded by scans, calls are not"
                 ))]
@@ -397,11 +409,11 @@ impl Traffic {
         }
     }
 
-    fn session_starts(&self, session: &str, source: &str) -> Act {
+    fn session_starts(&self, session: &str, source: &str) -> ProxyAct {
         let kind = EventKind::SessionStart {
             source: source.to_owned(),
         };
-        Act::Record(self.told(session, "SessionStart", kind))
+        ProxyAct::Record(self.told(session, "SessionStart", kind))
     }
 
     /// Takes a message about a tool call.
@@ -410,7 +422,7 @@ impl Traffic {
         session: &str,
         update: &ToolUpdate<'_>,
         read: ReadFileText<'_>,
-    ) -> Vec<Act> {
+    ) -> Vec<ProxyAct> {
         let Some(id) = update.id().filter(|_| update.is_of_call()) else {
             return Vec::new();
         };
@@ -439,9 +451,9 @@ impl Traffic {
             let is_pending = call.is_scanned() && progress == Some(CallProgress::Pending);
             let told = self.told(session, "tool_call", announced);
             return vec![if is_pending {
-                Act::RecordSoon(told)
+                ProxyAct::RecordSoon(told)
             } else {
-                Act::Record(told)
+                ProxyAct::Record(told)
             }];
         }
         Vec::new()
@@ -454,7 +466,7 @@ impl Traffic {
         id: &str,
         params: &Params<'_>,
         read: ReadFileText<'_>,
-    ) -> Vec<Act> {
+    ) -> Vec<ProxyAct> {
         let Some((update, call_id)) = params
             .tool_call()
             .and_then(|update| Some((update, update.id()?)))
@@ -487,12 +499,12 @@ impl Traffic {
             return Vec::new();
         };
         let told = self.told(session, QUESTION, EventKind::Before(held));
-        let ask = Act::Ask(Box::new(Question {
+        let ask = ProxyAct::Ask(Box::new(Question {
             id: id.to_owned(),
             event: told.event,
             options,
         }));
-        let withdraw = is_early.then_some(Act::Withdraw(key));
+        let withdraw = is_early.then_some(ProxyAct::Withdraw(key));
         withdraw.into_iter().chain([ask]).collect()
     }
 
@@ -504,7 +516,7 @@ impl Traffic {
         id: &str,
         params: &Params<'_>,
         read: ReadFileText<'_>,
-    ) -> Vec<Act> {
+    ) -> Vec<ProxyAct> {
         let Some(path) = params.path().filter(|path| path.is_absolute()) else {
             return Vec::new();
         };
@@ -527,7 +539,7 @@ impl Traffic {
         {
             call.open(read, false);
             let starts = self.starts(&key, "fs/write_text_file", Some(&path));
-            acts.push(Act::RecordFirst(starts));
+            acts.push(ProxyAct::RecordFirst(starts));
         }
         let write = AgentRequest::Write {
             call: key,
@@ -545,7 +557,7 @@ impl Traffic {
         id: &str,
         params: &Params<'_>,
         read: ReadFileText<'_>,
-    ) -> Vec<Act> {
+    ) -> Vec<ProxyAct> {
         let at = self.session(&session);
         if at.find(OpenCall::is_edit).is_some() {
             return Vec::new();
@@ -558,7 +570,7 @@ impl Traffic {
         let key = CallKey { session, call };
         let starts = self.starts(&key, "terminal/create", None);
         self.wait(id, AgentRequest::Terminal(key));
-        vec![Act::RecordFirst(starts)]
+        vec![ProxyAct::RecordFirst(starts)]
     }
 
     /// Returns the event that a call starts to write. `path`: this file alone.
@@ -578,7 +590,7 @@ impl Traffic {
         id: &str,
         failed: bool,
         read: ReadFileText<'_>,
-    ) -> Option<Act> {
+    ) -> Option<ProxyAct> {
         let at = self.sessions.get_mut(session)?;
         let call = at.calls.remove(id)?;
         at.newest.retain(|one| one != id);
@@ -601,7 +613,7 @@ impl Traffic {
             failed,
         };
         let told = self.told(session, "tool_call_update", kind);
-        Some(Act::Record(Told {
+        Some(ProxyAct::Record(Told {
             unasked: !call.asked,
             ..told
         }))

@@ -221,7 +221,7 @@ impl Agent for Codex {
 
 impl Codex {
     /// Returns the files of the user and of a project that have hooks of ours.
-    fn hook_files(&self, dir: &Path) -> trust::HookFiles {
+    fn hook_files(self, dir: &Path) -> trust::HookFiles {
         let all = [None, Some(dir)].into_iter();
         let all = all.flat_map(|project| self.settings(project));
         let all = all.filter_map(|path| {

@@ -44,6 +44,14 @@ pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)
 }
 
+/// True if an agent takes this part of an answer at any of its events. One that is not known may.
+pub fn takes(name: &str, part: AnswerPart) -> bool {
+    agent(name).is_none_or(|agent| {
+        let mut taken = agent.abilities().taken.iter();
+        taken.any(|(_, parts)| parts.contains(&part))
+    })
+}
+
 /// Returns the names of the usual tools of all agents.
 pub fn tool_names() -> Vec<&'static str> {
     AGENTS.iter().flat_map(|agent| agent.tools()).collect()

@@ -74,6 +74,25 @@ impl<'a> ControlContext<'a> {
         Ok(found)
     }
 
+    /// Returns the agent of a session, if something of it is recorded or held.
+    pub fn agent_of(&self, session: Option<&str>) -> CliResult<Option<String>> {
+        let Some(session) = session else {
+            return Ok(None);
+        };
+        if let Some(control) = self.existing()? {
+            let held = control.pauses(PauseFilter::Open)?.into_iter();
+            let mut held = held.filter(|pause| pause.call.session == session);
+            if let Some(pause) = held.next() {
+                return Ok(Some(pause.call.agent));
+            }
+        }
+        match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
+            Ok(engine) => Ok(engine.history().agent_of(session)?),
+            Err(Error::NoStore(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Returns the agent's own id of a session that was typed. A session of which nothing is recorded is named by its id.
     pub fn session(&self, typed: Option<&str>) -> CliResult<Option<String>> {
         let Some(typed) = typed else {

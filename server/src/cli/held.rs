@@ -24,6 +24,7 @@ use super::held_text::{self, HeldExtent};
 use super::line::TextLine;
 use super::out::{self, Out};
 use super::repl;
+use crate::agents::{self, AnswerPart};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view, words};
@@ -247,13 +248,15 @@ fn say(
             "outcome": decision.outcome().name(),
         }));
     }
+    let ends_turns = agents::takes(&pause.call.agent, AnswerPart::Stop);
     let what = match decision {
         PauseDecision::Continue => "goes on",
         PauseDecision::Change { .. } => "goes on with the changed input",
         PauseDecision::Deny { .. } => "was denied",
         PauseDecision::Skip => "was skipped",
         PauseDecision::Replace { .. } => "returns this value",
-        PauseDecision::Stop { .. } => "was stopped, and its turn ends",
+        PauseDecision::Stop { .. } if ends_turns => "was stopped, and its turn ends",
+        PauseDecision::Stop { .. } => "was denied, and its agent is asked to end the turn",
         PauseDecision::Back { .. } => "was sent back",
         PauseDecision::Ask => "is left to the agent's own question",
     };
@@ -380,6 +383,14 @@ fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
     }
     let control = context.create()?;
     let session = context.known_session(options.session.as_deref())?;
+    if let Some(agent) = context.agent_of(session.as_deref())?
+        && !agents::takes(&agent, AnswerPart::Note)
+    {
+        return Err(
+            CliError::refused(format!("{agent} takes no text for its model"))
+                .hint("`backstitch deny -m TEXT` has one for the model of a held call"),
+        );
+    }
     let text = options.text.as_deref().unwrap_or_default();
     let number = control.inject(None, session.as_deref(), text, FACE)?;
     if context.out.json {

@@ -190,7 +190,9 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     }
     let root = project.or_else(|| context::current_dir().ok());
     if let Some(root) = root {
-        all.iter_mut().for_each(|one| one.ask_for_trust(&root));
+        for one in &mut all {
+            one.ask_for_trust(&root);
+        }
     }
     if out.json {
         let facts: Vec<Value> = all.iter().map(setup::recording_facts).collect();

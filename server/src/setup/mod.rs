@@ -115,10 +115,14 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     };
     let is_there = !request.uninstall && !outcome.is_printed();
     let strict = is_there && agent.examine(&settings)?.blocks_if_killed;
-    let is_removed = request.uninstall && outcome == SetupOutcome::Written && !settings.exists();
-    if let (true, Some(_), Some(dir)) = (is_removed, request.project, settings.parent()) {
-        // Setup created the directory for its file. It stays if it has anything else in it.
-        let _ = std::fs::remove_dir(dir);
+    if request.uninstall && outcome == SetupOutcome::Written && !settings.is_file() {
+        // Setup created these directories for its files. One stays that has anything else in it.
+        for dir in settings.ancestors().take(3) {
+            let is_above = request.project.is_some_and(|root| root.starts_with(dir));
+            if is_above || std::fs::remove_dir(dir).is_err() && dir != settings {
+                break;
+            }
+        }
     }
     Ok(SetupResult {
         agent: agent.name(),

@@ -585,6 +585,8 @@ fn setup_is_undone_byte_for_byte() {
         assert_eq!(fs::read_to_string(&path).expect("there"), once);
         world.ok(["setup", agent, "--uninstall"]);
         assert!(!path.exists(), "{agent}");
+        // and not by an empty directory is it found
+        assert!(!path.parent().expect("a folder").exists(), "{agent}");
 
         for theirs in [
             "{\"version\":1,\"hooks\":{}}",

@@ -76,6 +76,11 @@ impl History<'_> {
         })
     }
 
+    /// Returns the agent of the newest session with this id of its own.
+    pub fn agent_of(&self, native: &str) -> Result<Option<String>> {
+        session::agent_of(&self.store.conn, native)
+    }
+
     fn session_turn(
         &self,
         session: SessionId,

@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A hook of ours that it lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Listed {
+struct ListedHook {
     key: String,
     hash: String,
     event: String,
@@ -40,7 +40,7 @@ pub fn untrusted(program: &Path, dir: &Path, files: &HookFiles) -> Result<Vec<St
 
 /// The files of which it lists no hook: those of a project that it does not trust as a whole.
 fn not_loaded<'a>(
-    listed: &'a [Listed],
+    listed: &'a [ListedHook],
     files: &'a HookFiles,
 ) -> impl Iterator<Item = &'a (PathBuf, Vec<String>)> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -59,8 +59,8 @@ pub fn trust(program: &Path, dir: &Path, files: &HookFiles) -> Result<usize> {
             path.display()
         );
     }
-    let is_left = |hook: &Listed| !hook.is_trusted;
-    let found: Vec<Listed> = listed.into_iter().filter(is_left).collect();
+    let is_left = |hook: &ListedHook| !hook.is_trusted;
+    let found: Vec<ListedHook> = listed.into_iter().filter(is_left).collect();
     if found.is_empty() {
         return Ok(0);
     }
@@ -152,7 +152,7 @@ impl Server {
     }
 
     /// Returns the hooks of ours that it loads in a directory.
-    fn listed(&mut self, dir: &Path) -> Result<Vec<Listed>> {
+    fn listed(&mut self, dir: &Path) -> Result<Vec<ListedHook>> {
         let listed = self.ask("hooks/list", &json!({ "cwds": [dir] }))?;
         let places = listed["data"].as_array().map_or(&[][..], Vec::as_slice);
         let hooks = places.iter().flat_map(|place| {
@@ -164,7 +164,7 @@ impl Server {
             let command = hook["command"].as_str().unwrap_or_default();
             super::TABLE.is_our_command(command)
         });
-        let ours = ours.map(|hook| Listed {
+        let ours = ours.map(|hook| ListedHook {
             key: text(&hook["key"]),
             hash: text(&hook["currentHash"]),
             event: text(&hook["eventName"]),

@@ -41,7 +41,7 @@ function hook(payload, { held, log }) {
   })
 }
 
-/** Reads an answer. What cannot be read lets the call through. */
+/** Reads an answer. One that cannot be read lets the call through. */
 function read(text) {
   try {
     return JSON.parse(text || "{}") ?? {}

@@ -83,6 +83,14 @@ pub(crate) fn named(conn: &Connection, name: &str) -> Result<Vec<(SessionId, Str
     Ok(found)
 }
 
+/// Returns the agent of the newest session with this id of its own.
+pub(crate) fn agent_of(conn: &Connection, native: &str) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("SELECT agent FROM session WHERE native = ?1 ORDER BY id DESC LIMIT 1")?
+        .query_row([native], |r| r.get(0))
+        .optional()?)
+}
+
 pub(crate) fn of_agent(conn: &Connection, agent: &str) -> Result<Vec<SessionId>> {
     let mut select = conn.prepare_cached("SELECT id FROM session WHERE agent = ?1")?;
     let rows = select.query([agent])?;
