@@ -19,7 +19,7 @@ const VERSION: u64 = 1;
 const MAX_OPEN: usize = 10_000;
 /// Time by which an agent may announce a call after it has begun, in microseconds: opencode tells a short command once it is
 /// done.
-const LATE_NEWS: i64 = 250_000;
+const LATE_NEWS: i64 = 1_000_000;
 /// Name of the agent's question.
 pub const QUESTION: &str = "session/request_permission";
 

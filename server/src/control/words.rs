@@ -6,6 +6,7 @@ use backstitch_core::control::{BreakpointId, Pause, PauseState};
 use serde_json::Value;
 
 use super::proposal::Proposal;
+use crate::agents;
 use crate::render;
 
 /// Stands in place of the front end that decided, where an agent withdraws its proposal.
@@ -93,11 +94,15 @@ pub fn summary(pause: &Pause) -> String {
     let input = super::input::read(call.input.as_bytes()).ok();
     let command = input
         .as_ref()
-        .and_then(|input| input.get("command"))
-        .and_then(Value::as_str);
+        .and_then(|input| match agents::agent(&call.agent) {
+            Some(agent) => agent.command(&call.tool, input),
+            None => input.get("command")?.as_str().map(str::to_owned),
+        });
     let tool = render::clean(&call.tool);
     match (call.files.first(), command) {
-        (_, Some(command)) => format!("{tool} {}{}", render::clean(command), more_lines(command)),
+        (_, Some(command)) => {
+            format!("{tool} {}{}", render::clean(&command), more_lines(&command))
+        }
         (Some(file), None) => format!("{tool} {}", render::clean(file)),
         (None, None) => tool,
     }

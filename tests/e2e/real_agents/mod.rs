@@ -99,6 +99,11 @@ mod each {
                 }
 
                 #[test]
+                fn breakpoints() {
+                    all::breakpoints_hold_each_kind(all::real(stringify!($agent)));
+                }
+
+                #[test]
                 fn subagent() {
                     all::a_subagent_belongs_to_its_turn(all::real(stringify!($agent)));
                 }
@@ -403,6 +408,112 @@ fn calls_are_held(agent: &Real) {
         "theirs\n"
     };
     assert_eq!(world.read("out.txt"), text, "{}", agent.name);
+}
+
+/// One turn with an edit, a new file and two commands, by the agent's own tools.
+fn work(agent: &Real) -> Value {
+    let main = "{{workspace}}/src/main.rs";
+    let added = "{{workspace}}/src/added.rs";
+    let (old, new, text) = ("\"one\"", "\"two\"", "pub fn added() {}\n");
+    let patch = |body: &str| json!({"tool": "apply_patch", "freeform": format!("*** Begin Patch\n{body}*** End Patch\n")});
+    let edits = match agent.name {
+        "codex" => vec![
+            patch(
+                "*** Update File: src/main.rs\n@@\n-    println!(\"one\");\n+    println!(\"two\");\n",
+            ),
+            patch("*** Add File: src/added.rs\n+pub fn added() {}\n"),
+        ],
+        "copilot" => vec![
+            json!({"tool": "view", "args": {"path": main}}),
+            json!({"tool": "edit", "args": {"path": main, "old_str": old, "new_str": new}}),
+            json!({"tool": "create", "args": {"path": added, "file_text": text}}),
+        ],
+        "opencode" => vec![
+            json!({"tool": "read", "args": {"filePath": main}}),
+            json!({"tool": "edit", "args": {"filePath": main, "oldString": old, "newString": new}}),
+            json!({"tool": "write", "args": {"filePath": added, "content": text}}),
+        ],
+        "cline" => vec![
+            json!({"tool": "editor", "args": {"path": main, "old_text": old, "new_text": new}}),
+            json!({"tool": "editor", "args": {"path": added, "new_text": text}}),
+        ],
+        name => vec![
+            json!({"tool": "read_file", "args": {"file_path": main}}),
+            json!({"tool": if name == "gemini" { "replace" } else { "edit" }, "args": {
+                "file_path": main, "old_string": old, "new_string": new, "instruction": "change the text"}}),
+            json!({"tool": "write_file", "args": {"file_path": added, "content": text}}),
+        ],
+    };
+    let commands = ["echo first > first.txt", "echo late > late.txt"];
+    let commands = commands.map(|command| shell(agent, command)[0].clone());
+    let end = [json!({"text": "done"})];
+    edits.into_iter().chain(commands).chain(end).collect()
+}
+
+/// Breakpoints at a path, a tool and a command each hold the call of a real agent before a file changes; an edit is changed where
+/// the agent takes that; a hold that nobody answers ends as it is configured, and the model is told.
+fn breakpoints_hold_each_kind(agent: &Real) {
+    let Some(session) = Session::new("breakpoints_hold_each_kind", agent) else {
+        return;
+    };
+    let (world, name) = (&session.world, agent.name);
+    world.ok(["breakpoint", "add", "path", "src/main.rs"]);
+    world.ok(["breakpoint", "add", "command", "echo"]);
+    world.ok(["breakpoint", "add", "tool", agent.write]);
+    let report = thread::scope(|scope| {
+        let mut watcher = Watcher::start(world);
+        let playing = scope.spawn(|| session.play_part(&work(agent), None));
+        // reading the file may be held, too
+        let mut pause = watcher.until("held");
+        while pause["tool"] != agent.edit {
+            world.ok(["resume"]);
+            pause = watcher.until("held");
+        }
+        assert!(world.read("src/main.rs").contains("\"one\""), "{name}");
+        if agent.takes_input {
+            let input = world.json(["inspect"])["pause"]["input"].clone();
+            world.write("../input.json", input.to_string().replace("two", "deux"));
+            world.ok(["resume", "--input", "../input.json"]);
+        } else {
+            world.ok(["resume"]);
+        }
+        let pause = watcher.until("held");
+        assert_eq!(pause["tool"], agent.write, "{pause:#}");
+        assert!(!world.exists("src/added.rs"), "{name}");
+        world.ok(["resume"]);
+        let pause = watcher.until("held");
+        assert!(
+            pause["summary"].to_string().contains("first"),
+            "{name}: {pause:#}"
+        );
+        assert!(!world.exists("first.txt"), "{name}");
+        world.configure("[pause]\ntimeout = 1\n");
+        world.ok(["resume"]);
+        // nobody answers this one
+        watcher.until("held");
+        playing.join().expect("it ends")
+    });
+    let last = world.json(["pauses", "--all"])["pauses"].clone();
+    let last = last
+        .as_array()
+        .and_then(|all| all.last())
+        .expect("a pause")
+        .clone();
+    // the end of the session may have ended it since
+    let state = last["state"].as_str().expect("a state");
+    assert!(["parked", "expired"].contains(&state), "{name}: {last:#}");
+    let wanted = if agent.takes_input { "deux" } else { "two" };
+    assert!(world.read("src/main.rs").contains(wanted), "{name}");
+    assert!(
+        world.exists("src/added.rs") && world.exists("first.txt"),
+        "{name}"
+    );
+    assert!(!world.exists("late.txt"), "{name}");
+    if name != "cline" {
+        let log = report["logs"]["requests.jsonl"].as_str().expect("a log");
+        let told = fs::read_to_string(log).expect("the model's log");
+        assert!(told.contains("try the same call again"), "{name}");
+    }
 }
 
 /// Without trust Codex skips the hooks without a word: setup and doctor say so, nothing is trusted unasked, and what the user

@@ -281,8 +281,9 @@ impl ReportedEdit<'_> {
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
             (None, _) if self.call.opened_now => return Ok(Some(found.clone())),
-            // a file of the user that no scan has seen, in a call that was only announced
-            (None, _) if self.is_reserved_absent() && !found.is_empty() => {
+            // a file of the user that no scan has seen, and that came since the beginning of the call, or before its
+            // announcement; one that is not there now proves nothing
+            (None, now) if self.is_reserved_absent() && !found.is_empty() && !now.is_absent() => {
                 return Ok(Some(found.clone()));
             }
             _ => return Ok(None),

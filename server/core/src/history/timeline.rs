@@ -41,13 +41,19 @@ pub struct ShellCommand {
 }
 
 impl ShellCommand {
-    /// Reads the input of a tool call. Agents send the command as a text, or as a list of arguments whose last one is it.
+    /// Reads the input of a tool call. Agents send the command as a text, as a list of arguments whose last one is it, or as a
+    /// list of several commands.
     pub(crate) fn read(input: &[u8]) -> Option<Self> {
         let fields: Value = serde_json::from_slice(input).ok()?;
         let filled = |text: &str| Some(text.to_owned()).filter(|text| !text.trim().is_empty());
-        let text = match fields.get("command")? {
-            Value::String(text) => filled(text),
-            Value::Array(words) => filled(words.last()?.as_str()?),
+        let one = fields.get("command").or_else(|| fields.get("command_line"));
+        let text = match (one, fields.get("commands")) {
+            (Some(Value::String(text)), _) => filled(text),
+            (Some(Value::Array(words)), _) => filled(words.last()?.as_str()?),
+            (None, Some(Value::Array(all))) => {
+                let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+                filled(&texts.join("\n"))
+            }
             _ => None,
         };
         let description = fields.get("description").and_then(Value::as_str);
@@ -81,6 +87,11 @@ mod tests {
             read(r#"{"command":["bash","-lc","make"],"description":" "}"#),
             make()
         );
+        assert_eq!(read(r#"{"command_line":"make"}"#), make());
+        assert_eq!(
+            read(r#"{"commands":["make","make test"]}"#),
+            Some(("make\nmake test".to_owned(), None))
+        );
         let described = read(r#"{"command":"make","description":"Build it"}"#);
         assert_eq!(
             described,
@@ -89,6 +100,8 @@ mod tests {
         for none in [
             r#"{"command":""}"#,
             r#"{"command":[]}"#,
+            r#"{"commands":[7]}"#,
+            r#"{"commands":"make"}"#,
             r#"{"path":"a"}"#,
             "make",
             "[1]",
