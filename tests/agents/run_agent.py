@@ -384,8 +384,8 @@ class Terminal:
             os.write(self.fd, answer * data.count(asked))
         return bool(data)
 
-    def until(self, done, limit):
-        """Reads until `done` says so and nothing more comes for a moment. False: its time was up."""
+    def until(self, done, limit, silence=0.5):
+        """Reads until `done` says so and nothing more comes for some seconds. False: its time was up."""
         end, quiet = time.time() + limit, time.time()
         while time.time() < end:
             before = len(self.seen)
@@ -393,7 +393,7 @@ class Terminal:
                 return done()
             if len(self.seen) > before:
                 quiet = time.time()
-            elif time.time() - quiet > 0.5 and done():
+            elif time.time() - quiet > silence and done():
                 return True
         return done()
 
@@ -422,7 +422,8 @@ def type_turns(agent, binary, r, env, prompts, log, between):
         terminal.type(prompt)
         terminal.until(lambda: True, 1)
         terminal.type("\r")
-        done = terminal.until(lambda: is_over(number), r.timeout)
+        # its hook at the end of a turn runs on by itself: a user does not type the next prompt at once
+        done = terminal.until(lambda: is_over(number), r.timeout, silence=2)
         turns.append({"prompt": prompt, "exit": 0 if done else None, "seconds": round(time.time() - at, 2), "session": None})
         if not done:
             break

@@ -105,6 +105,11 @@ pub trait Agent: Sync {
         Ok(0)
     }
 
+    /// Has the agent forget its user's trust in the hooks of a settings file, which are about to go.
+    fn forget_trust(&self, _settings: &Path) -> Result<()> {
+        Ok(())
+    }
+
     /// Events that get a hook, by the agent's own names.
     fn events(&self) -> &'static [&'static str];
 

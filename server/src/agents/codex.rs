@@ -195,6 +195,19 @@ impl Agent for Codex {
         trust::trust(&program, dir, &self.hook_files(dir))
     }
 
+    fn forget_trust(&self, settings: &Path) -> Result<()> {
+        let (Some(own), true) = (
+            settings.parent(),
+            !self.examine(settings)?.entries.is_empty(),
+        ) else {
+            return Ok(());
+        };
+        let program = self.program().context("codex is not on the search path")?;
+        let dir = own.parent().unwrap_or(own);
+        let config = user_directory().map(|dir| dir.join("config.toml"));
+        trust::forget(&program, dir, settings, config.as_deref())
+    }
+
     fn events(&self) -> &'static [&'static str] {
         TABLE.events
     }

@@ -46,6 +46,9 @@ pub struct SetupResult {
 /// Advice on hooks that are strict.
 const STRICT: &str = "Its hooks are strict: a tool call whose hook fails in any way is blocked. To end that: `backstitch setup --uninstall`, then `backstitch setup`.";
 
+/// Advice on a trust that could not be taken back.
+const TRUST: &str = "It did not answer, and may still trust the hooks that are gone.";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupOutcome {
     Written,
@@ -96,6 +99,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         None => (agent.plan(&settings, HookEdit::Uninstall)?, false),
         Some(program) => install(agent, &settings, program, request)?,
     };
+    let mut trust_stays = false;
     let (outcome, backup) = if request.print {
         let outcome = if is_invalid {
             SetupOutcome::PrintedEntries
@@ -108,6 +112,8 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
             program::prepared()?;
         }
         if plan.is_change() {
+            let forgotten = request.uninstall.then(|| agent.forget_trust(&settings));
+            trust_stays = forgotten.is_some_and(|forgotten| forgotten.is_err());
             (SetupOutcome::Written, plan.carry_out()?)
         } else {
             (SetupOutcome::Unchanged, None)
@@ -132,7 +138,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         events: agent.events(),
         backup,
         text: plan.text(),
-        note: strict.then_some(STRICT),
+        note: strict.then_some(STRICT).or(trust_stays.then_some(TRUST)),
         program,
     })
 }

@@ -283,6 +283,8 @@ fn prompts_and_calls_that_hooks_tell_too_are_counted_once() {
         )
     };
     let mut steps = vec![
+        // the hook of the start is late
+        hook("SessionStart", json!({"source": "startup"})),
         hook(
             "UserPromptSubmit",
             json!({"prompt": "change it", "submitted_prompt": "change it"}),

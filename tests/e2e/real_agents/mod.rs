@@ -206,9 +206,14 @@ impl Session {
 
     /// The command that runs a script with this home.
     fn command(&self, script: &Path, home: &Path) -> Command {
+        self.command_of(self.name, script, home)
+    }
+
+    /// The same with another agent.
+    fn command_of(&self, name: &str, script: &Path, home: &Path) -> Command {
         let world = &self.world;
         let mut command = world.command("python3");
-        command.arg(rig().join("run_agent.py")).arg(self.name);
+        command.arg(rig().join("run_agent.py")).arg(name);
         for (option, value) in [
             ("--dest", self.agents.as_path()),
             ("--script", script),
@@ -224,7 +229,7 @@ impl Session {
                     .arg(format!("{name}={}", value.display()));
             }
         }
-        if let Some(model) = self.model {
+        if let Some(model) = self.model.filter(|_| name == self.name) {
             command.args(["--model", model]);
         }
         command
@@ -568,6 +573,14 @@ fn codex_is_trusted_when_its_user_says_so() {
     );
     run(&["setup", "codex", "--uninstall"]).expect_code(0);
     assert!(!world.home.join(".codex/hooks.json").exists());
+    // its trust is gone with them
+    let config = fs::read_to_string(world.home.join(".codex/config.toml")).unwrap_or_default();
+    assert!(!config.contains("hooks.state"), "{config}");
+    let anew = run(&["setup", "codex"]).expect_code(0);
+    assert!(
+        anew.stderr.contains("nothing it does is recorded"),
+        "{anew}"
+    );
 }
 
 /// Codex loads the hooks of a project only once the project is trusted: nothing says that they are.

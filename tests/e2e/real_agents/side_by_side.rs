@@ -108,3 +108,76 @@ fn two_sessions_of_codex() {
     assert!(world.read("src/main.rs").contains("\"one\""));
     assert_eq!(world.read("notes.txt"), "second note\n");
 }
+
+/// Codex and Qwen Code at work at the same time: each edit is its agent's, and a rewind of one keeps the other's work.
+#[test]
+fn two_agents_at_once() {
+    let test = "side_by_side::two_agents_at_once";
+    let Some(first) = Session::new(test, real("codex")) else {
+        return;
+    };
+    if super::agents(test, "qwen").is_none() {
+        return;
+    }
+    let world = &first.world;
+    world.ok(["setup", "qwen"]);
+    let home: PathBuf = world.home.join("other");
+    fs::create_dir_all(home.join(".qwen")).expect("made");
+    let settings = ".qwen/settings.json";
+    fs::copy(world.home.join(settings), home.join(settings)).expect("copied");
+    let whole = |name: &str, steps: Vec<Value>| json!({ "prompts": ["go on"], "workspace": {}, "expect": {}, name: steps });
+    let codex = whole(
+        "codex",
+        vec![
+            meet("one.txt", "two.txt"),
+            edit(
+                "src/main.rs",
+                "    println!(\"one\");",
+                "    println!(\"codex\");",
+            ),
+            json!({"text": "done"}),
+        ],
+    );
+    let notes = world.path("notes.txt");
+    let both = "echo two.txt > two.txt; while [ ! -e one.txt ]; do sleep 0.02; done";
+    let qwen = whole(
+        "qwen",
+        vec![
+            json!({"tool": "run_shell_command", "args": {"command": both, "description": "wait", "is_background": false}}),
+            json!({"tool": "read_file", "args": {"file_path": notes}}),
+            json!({"tool": "edit", "args": {"file_path": notes, "old_string": "first", "new_string": "second"}}),
+            json!({"text": "done"}),
+        ],
+    );
+    let run = |name: &str, home: &PathBuf, script: &Value| {
+        let path = home.join("script.json");
+        fs::write(&path, script.to_string()).expect("written");
+        finish(&mut first.command_of(name, &path, home), b"").expect_code(0)
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| run("qwen", &home, &qwen));
+        run("codex", &world.home, &codex);
+        other.join().expect("it ends");
+    });
+    let turn_of = |path: &str, line: usize, agent: &str| {
+        let line = world.json(["blame", path])["lines"][line].clone();
+        assert_eq!(line["by"], "agent", "{path}: {line:#}");
+        let turn = line["turn"].as_str().expect("a turn").to_owned();
+        let shown = world.json(["show", &turn]);
+        assert!(
+            shown
+                .to_string()
+                .contains(&format!("\"agent\":\"{agent}\"")),
+            "{shown:#}"
+        );
+        turn
+    };
+    let of_codex = turn_of("src/main.rs", 1, "codex");
+    turn_of("notes.txt", 0, "qwen");
+    let session = world.json(["show", &of_codex]).to_string();
+    assert!(!session.contains("\"agent\":\"qwen\""), "{session}");
+    // of the last turn or before it, the other agent's work stays
+    world.ok(["rewind", &of_codex, "--yes"]);
+    assert!(world.read("src/main.rs").contains("\"one\""));
+    assert_eq!(world.read("notes.txt"), "second note\n");
+}

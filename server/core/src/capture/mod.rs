@@ -113,7 +113,7 @@ impl Capture<&mut Engine> {
             EventKind::Other => self.note(e),
             EventKind::SessionStart { source } => {
                 // a compaction restarts the session in the middle of its work
-                if source == "compact" {
+                if source == "compact" || self.is_late_start(e, source)? {
                     self.note(e)
                 } else {
                     self.thread_ended(e, Threads::All, true, deadline, |conn, session| {
@@ -180,6 +180,18 @@ impl Capture<&mut Engine> {
             Effect::Names(paths) => self.open_naming(e, (call, opening), paths, deadline),
             Effect::Any { .. } => self.open_writing(e, (call, opening), deadline),
         }
+    }
+
+    /// True if the first start of a session is told when its work has begun: the hook of a start runs beside the prompt that a
+    /// proxy tells.
+    fn is_late_start(&self, e: &AgentEvent, source: &str) -> Result<bool> {
+        let conn = &self.engine.store.conn;
+        let is_first = ["startup", "new"].contains(&source);
+        let known = is_first.then(|| session::id_of(conn, &e.agent, &e.session));
+        Ok(match known.transpose()?.flatten() {
+            Some(id) => session::is_working(conn, id)? && turn::newest_of(conn, id)?.is_some(),
+            None => false,
+        })
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {

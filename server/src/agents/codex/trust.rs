@@ -81,6 +81,30 @@ pub fn trust(program: &Path, dir: &Path, files: &HookFiles) -> Result<usize> {
     Ok(found.len())
 }
 
+/// Has it forget its user's trust in our hooks of this file. `config`: the file with its settings.
+pub fn forget(program: &Path, dir: &Path, file: &Path, config: Option<&Path>) -> Result<()> {
+    let mut server = Server::start(program)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let listed = server.listed(dir)?.into_iter();
+    let ours = listed.filter(|hook| hook.is_trusted && real(&hook.source) == real(file));
+    let remove =
+        |path: String| json!({ "keyPath": path, "value": null, "mergeStrategy": "replace" });
+    let edits: Vec<Value> = ours
+        .map(|hook| remove(format!("hooks.state.{}", Value::from(hook.key))))
+        .collect();
+    if edits.is_empty() {
+        return Ok(());
+    }
+    server.ask("config/batchWrite", &json!({ "edits": edits }))?;
+    let left = config.and_then(|path| std::fs::read_to_string(path).ok());
+    let is_last = left.is_some_and(|text| !text.contains("[hooks.state."));
+    if is_last {
+        let edits = [remove("hooks.state".to_owned())];
+        server.ask("config/batchWrite", &json!({ "edits": edits }))?;
+    }
+    Ok(())
+}
+
 /// `codex app-server`: JSON-RPC, a message a line.
 struct Server {
     child: Child,
