@@ -176,7 +176,7 @@ fn two_agents_at_once() {
     turn_of("notes.txt", 0, "qwen");
     let session = world.json(["show", &of_codex]).to_string();
     assert!(!session.contains("\"agent\":\"qwen\""), "{session}");
-    // of the last turn or before it, the other agent's work stays
+    // the other agent's work stays, whichever turn came first
     world.ok(["rewind", &of_codex, "--yes"]);
     assert!(world.read("src/main.rs").contains("\"one\""));
     assert_eq!(world.read("notes.txt"), "second note\n");
