@@ -459,14 +459,18 @@ def descendants():
 
 def end_descendants():
     """Ends what this run has started and left behind: hooks that agents put in sessions of their own, daemons."""
-    for sign, wait in ((signal.SIGTERM, 3), (signal.SIGKILL, 3)):
-        for pid in descendants():
-            try:
-                os.kill(pid, sign)
-            except ProcessLookupError:
-                pass
+    for sign, wait in ((signal.SIGTERM, 3), (signal.SIGKILL, 5)):
         until = time.time() + wait
-        while descendants() and time.time() < until:
+        told = set()
+        while (left := descendants()) and time.time() < until:
+            for pid in left:
+                # one that is told to end may start another first
+                if pid not in told or sign == signal.SIGKILL:
+                    told.add(pid)
+                    try:
+                        os.kill(pid, sign)
+                    except ProcessLookupError:
+                        pass
             time.sleep(0.02)
 
 
