@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::hook_table;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
@@ -377,20 +377,13 @@ fn kind(name: &str, is_thread: bool, fields: &Fields<'_>) -> EventKind {
             let output: Value = result.get("output").unwrap_or_default();
             let success: Option<bool> = fields.nested("postToolUse").get("success");
             let failed = error || failure(&output).is_some() || success == Some(false);
-            let paths = match &call.effect {
-                Effect::Names(paths) if !failed => paths.clone(),
-                _ => Vec::new(),
+            let paths = if failed {
+                Vec::new()
+            } else {
+                fields::named_reports(&call.effect)
             };
-            let reported = paths.into_iter().map(|path| PathReport {
-                path,
-                found: None,
-                wrote: None,
-            });
             EventKind::After {
-                report: ToolReport {
-                    paths: reported.collect(),
-                    exit: None,
-                },
+                report: ToolReport { paths, exit: None },
                 call,
                 failed,
             }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
@@ -270,18 +270,10 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
             let response: String = fields.get("tool_response").unwrap_or_default();
             let exit = exit_status(&response);
             let call = call(fields);
-            let paths = match &call.effect {
-                Effect::Names(paths) => paths.clone(),
-                Effect::Reads | Effect::Any { .. } => Vec::new(),
-            };
-            let reported = paths.into_iter().map(|path| PathReport {
-                path,
-                found: None,
-                wrote: None,
-            });
+            let paths = fields::named_reports(&call.effect);
             EventKind::After {
                 report: ToolReport {
-                    paths: reported.collect(),
+                    paths,
                     exit: exit.filter(|_| call.tool == "Bash"),
                 },
                 call,
@@ -321,16 +313,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
         tool if is_reader(tool) => Effect::Reads,
         _ => Effect::Any { background: false },
     };
-    ToolCall {
-        id: fields.text("tool_use_id"),
-        tool,
-        input: fields
-            .raw("tool_input")
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec(),
-        effect,
-    }
+    fields::tool_call(fields, fields.text("tool_use_id"), tool, effect)
 }
 
 /// Reads the first line of a response: `Exit code: 2`.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
@@ -270,19 +270,11 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
             let kind = result.text("result_type");
             let failed = name != "PostToolUse" || kind.is_some_and(|kind| kind != "success");
             let call = call(fields);
-            let paths = match &call.effect {
-                Effect::Names(paths) => paths.clone(),
-                Effect::Reads | Effect::Any { .. } => Vec::new(),
-            };
-            let reported = paths.into_iter().map(|path| PathReport {
-                path,
-                found: None,
-                wrote: None,
-            });
+            let paths = fields::named_reports(&call.effect);
             let told = result.text("text_result_for_llm").unwrap_or_default();
             EventKind::After {
                 report: ToolReport {
-                    paths: reported.collect(),
+                    paths,
                     exit: exit_status(&told).filter(|_| call.tool == "Bash"),
                 },
                 call,
@@ -328,16 +320,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
             background: input.get("isBackground").unwrap_or(false),
         },
     };
-    ToolCall {
-        id: fields.text("tool_use_id"),
-        tool,
-        input: fields
-            .raw("tool_input")
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec(),
-        effect,
-    }
+    fields::tool_call(fields, fields.text("tool_use_id"), tool, effect)
 }
 
 /// Reads the end of a shell's result: `<shellId: 0 completed with exit code 0>`.

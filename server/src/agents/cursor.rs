@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError, taken};
@@ -224,20 +224,13 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
         "postToolUse" | "postToolUseFailure" => {
             let call = call(fields);
             let failed = name == "postToolUseFailure";
-            let paths = match &call.effect {
-                Effect::Names(paths) if !failed => paths.clone(),
-                _ => Vec::new(),
+            let paths = if failed {
+                Vec::new()
+            } else {
+                fields::named_reports(&call.effect)
             };
-            let reported = paths.into_iter().map(|path| PathReport {
-                path,
-                found: None,
-                wrote: None,
-            });
             EventKind::After {
-                report: ToolReport {
-                    paths: reported.collect(),
-                    exit: None,
-                },
+                report: ToolReport { paths, exit: None },
                 call,
                 failed,
             }
@@ -262,14 +255,5 @@ fn call(fields: &Fields<'_>) -> ToolCall {
         None if READ_ONLY_TOOLS.contains(&tool.as_str()) || is_own(&tool) => Effect::Reads,
         None => Effect::Any { background: false },
     };
-    ToolCall {
-        id: fields.text("tool_use_id"),
-        tool,
-        input: fields
-            .raw("tool_input")
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec(),
-        effect,
-    }
+    fields::tool_call(fields, fields.text("tool_use_id"), tool, effect)
 }

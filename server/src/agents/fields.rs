@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use backstitch_core::capture::{AgentEvent, EventKind};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, PathReport, ToolCall};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -47,6 +47,35 @@ impl<'a> Fields<'a> {
             .and_then(|text| Fields::read(text).ok())
             .unwrap_or_default()
     }
+}
+
+/// Returns the call of a payload in the form that most agents share: its input is `tool_input`.
+pub fn tool_call(
+    fields: &Fields<'_>,
+    id: Option<String>,
+    tool: String,
+    effect: Effect,
+) -> ToolCall {
+    let input = fields.raw("tool_input").unwrap_or_default();
+    ToolCall {
+        id,
+        tool,
+        input: input.as_bytes().to_vec(),
+        effect,
+    }
+}
+
+/// Returns reports without texts on the paths that a call names.
+pub fn named_reports(effect: &Effect) -> Vec<PathReport> {
+    let Effect::Names(paths) = effect else {
+        return Vec::new();
+    };
+    let report = |path: &PathBuf| PathReport {
+        path: path.clone(),
+        found: None,
+        wrote: None,
+    };
+    paths.iter().map(report).collect()
 }
 
 /// Names of the fields that every payload of an agent has.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstitch_core::capture::{Effect, PathReport, ToolCall, ToolReport, Wrote};
 use serde_json::Value;
 
-use super::fields::Fields;
+use super::fields::{self, Fields};
 use super::machine::home;
 use super::own_tools::is_own;
 
@@ -65,16 +65,7 @@ pub fn call(fields: &Fields<'_>, id: Option<String>) -> ToolCall {
     let effect = effect.unwrap_or(Effect::Any {
         background: input.get("is_background").unwrap_or(false),
     });
-    ToolCall {
-        id,
-        tool,
-        input: fields
-            .raw("tool_input")
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec(),
-        effect,
-    }
+    fields::tool_call(fields, id, tool, effect)
 }
 
 /// Returns an edit tool's report of its own work: its display has the file before and after.

@@ -310,16 +310,7 @@ fn call(fields: &Fields<'_>) -> ToolCall {
         None if READ_ONLY_TOOLS.contains(&tool.as_str()) || is_own(&tool) => Effect::Reads,
         None => Effect::Any { background: false },
     };
-    ToolCall {
-        id: fields.text("tool_use_id"),
-        tool,
-        input: fields
-            .raw("tool_input")
-            .unwrap_or_default()
-            .as_bytes()
-            .to_vec(),
-        effect,
-    }
+    fields::tool_call(fields, fields.text("tool_use_id"), tool, effect)
 }
 
 /// Returns an edit tool's report of its own work: the text that it wrote, where the input has all of it.

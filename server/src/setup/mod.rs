@@ -124,7 +124,9 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     if request.uninstall && outcome == SetupOutcome::Written && !settings.is_file() {
         // Setup created these directories for its files. One stays that has anything else in it.
         for dir in settings.ancestors().take(3) {
-            let is_above = request.project.is_some_and(|root| root.starts_with(dir));
+            let home = agents::home();
+            let is_above = request.project.is_some_and(|root| root.starts_with(dir))
+                || home.is_some_and(|home| home.starts_with(dir));
             if is_above || std::fs::remove_dir(dir).is_err() && dir != settings {
                 break;
             }

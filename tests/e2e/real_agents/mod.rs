@@ -735,6 +735,26 @@ fn setup_is_undone_byte_for_byte() {
     }
 }
 
+/// Uninstall leaves nothing that setup made, and never removes the home directory, even if it is empty then.
+#[test]
+fn an_empty_home_stays() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    for agent in ["claude-code", "cline", "copilot", "devin"] {
+        let home = world.home.join(format!("bare-{agent}"));
+        fs::create_dir(&home).expect("made");
+        for args in [&["setup", agent][..], &["setup", agent, "--uninstall"]] {
+            let mut command = world.backstitch();
+            command.args(args).env("HOME", &home);
+            finish(&mut command, b"").expect_code(0);
+        }
+        assert_eq!(
+            fs::read_dir(&home).expect("a directory").count(),
+            0,
+            "{agent}"
+        );
+    }
+}
+
 /// The files that are Backstitch's own: written, brought up to date, removed; a file of the user with the same name stays.
 #[test]
 fn setup_keeps_its_own_files() {

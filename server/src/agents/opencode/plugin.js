@@ -29,14 +29,17 @@ function hook(payload, { held, log }) {
       log(String(error))
       resolve({})
     })
+    let isOver = false
     const end = (signal) => {
+      if (isOver) return
+      isOver = true
       held?.delete(child)
       if (stderr) log(stderr.trim())
       resolve(signal ? { deny: "backstitch: its hook was killed while it held this call" } : read(stdout))
     }
     child.on("close", (_, signal) => end(signal))
     // a process of its own that is left may keep the pipes open
-    child.on("exit", (_, signal) => setTimeout(end, GRACE, signal))
+    child.on("exit", (_, signal) => setTimeout(end, GRACE, signal).unref?.())
     child.stdin.end(JSON.stringify(payload))
   })
 }
