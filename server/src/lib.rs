@@ -13,6 +13,7 @@ mod file_changes;
 mod hook;
 mod host;
 mod json_text;
+mod launch;
 mod lsp;
 mod mcp;
 mod query;
@@ -22,6 +23,7 @@ mod restore_words;
 mod run;
 mod settings_file;
 mod setup;
+mod terminal;
 mod to_protocol;
 mod transport;
 

@@ -1,8 +1,8 @@
-//! Reading single files, and telling directories apart, without a root.
+//! Reading single files, telling directories apart, and finding programs, without a root.
 
 use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::io::{Error, ErrorKind, Read as _, Result};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags};
 
@@ -62,4 +62,69 @@ pub(crate) fn read_up_to(path: &Path, follow: bool, max_size: u64) -> Option<Vec
     let mut bytes = Vec::new();
     file.take(max_size).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// Reads a text of a version control system whole, as [`read_small`] does. None as well where it is not UTF-8.
+pub(crate) fn read_text(path: &Path) -> Option<String> {
+    String::from_utf8(read_up_to(path, true, MAX_TEXT)?).ok()
+}
+
+/// Maximum size of a text of a version control system, such as a list of packed references.
+const MAX_TEXT: u64 = 1 << 30;
+
+/// Maximum size of a settings file.
+const MAX_SETTINGS: u64 = 64 << 20;
+
+/// Reads a settings file, which a stranger may have made: links are followed, and anything but a regular file is an error, such
+/// as a fifo that would never end.
+pub fn read_settings(path: &Path) -> Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    if meta.len() > MAX_SETTINGS {
+        return Err(Error::new(ErrorKind::FileTooLarge, "it is above 64 MiB"));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_SETTINGS).read_to_end(&mut bytes)?;
+    let text = String::from_utf8(bytes);
+    text.map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// Returns the path of a program on the search path. Relative directories of the search path are skipped: a stranger's
+/// workspace may be the current directory.
+pub fn program_on_path(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(&name))
+        .find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let meta = std::fs::metadata(file);
+    meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifo_is_an_error_and_never_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let fifo = dir.path().join("settings.json");
+        let mode = Mode::RUSR | Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, mode).unwrap();
+        let error = read_settings(&fifo).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert_eq!(read_text(&fifo), None);
+        assert!(read_settings(dir.path()).is_err());
+        let gone = read_settings(&dir.path().join("gone")).unwrap_err();
+        assert_eq!(gone.kind(), ErrorKind::NotFound);
+    }
 }

@@ -15,7 +15,7 @@ mod traffic;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Child, ExitCode, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use backstitch_core::control::ProcessId;
 
 use crate::host::agent_events::print;
+use crate::launch;
 use holds::Holds;
 use message::AcpMessage;
 use pump::{LineSink, PeerLine, forward};
@@ -71,9 +72,10 @@ pub fn run(options: AcpOptions) -> ExitCode {
         print("acp: no agent is named: `backstitch acp -- AGENT ARGS…`");
         return ExitCode::from(2);
     };
-    let mut command = Command::new(program);
-    command.args(args);
-    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let started = launch::program(&program.to_string_lossy()).and_then(|mut command| {
+        command.args(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+    });
     let mut child = match started {
         Ok(child) => child,
         Err(error) => {

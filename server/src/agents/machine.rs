@@ -1,17 +1,18 @@
-//! Places on this machine: the home directory, and programs on the path.
+//! Places on this machine: the home directory, and programs on the search path.
 
 use std::path::PathBuf;
+
+pub use crate::launch::on_path;
+
+/// Directory in which a program of an agent is started for a question of ours: programs load files of the current directory
+/// that can have code, such as `bunfig.toml` and `.env`, and the current one may be a stranger's.
+pub fn neutral_dir() -> PathBuf {
+    home()
+        .filter(|home| home.is_dir())
+        .unwrap_or_else(|| PathBuf::from("/"))
+}
 
 /// Returns the user's home directory.
 pub fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|dir| dir.is_absolute())
-}
-
-/// Returns the path of a program.
-pub fn on_path(program: &str) -> Option<PathBuf> {
-    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|dir| dir.join(&name))
-        .find(|file| file.is_file())
 }

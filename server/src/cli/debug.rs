@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, IsTerminal as _};
-use std::process::Command;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use super::held_text::{self, HeldExtent};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{acts, view, words};
+use crate::launch;
 use crate::render::{self, DIM};
 
 /// Interval at which it looks for held calls.
@@ -159,7 +159,7 @@ impl Debugger<'_> {
     /// Writes a JSON document in a line.
     fn answer(&self, mut document: Value) -> CliResult<()> {
         document["schema"] = 1.into();
-        self.context.out.bytes(format!("{document}\n").as_bytes())
+        self.context.out.json_line(&document)
     }
 
     fn tell_decided(&self, id: PauseId) -> CliResult<()> {
@@ -353,8 +353,8 @@ impl Debugger<'_> {
         let editor = std::env::var("VISUAL")
             .or_else(|_| std::env::var("EDITOR"))
             .unwrap_or_else(|_| "vi".to_owned());
-        let status = Command::new("sh")
-            .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        let status = launch::shell(&format!("{editor} \"$1\""))
+            .arg("sh")
             .arg(file.path())
             .status()
             .map_err(|error| failed(&editor, &error))?;

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::launch;
 use crate::render;
 
 /// True while a pager owns the screen.
@@ -152,22 +153,34 @@ fn choose(
     (command != "cat" && found).then(|| command.to_owned())
 }
 
-/// git's own setting, as its configuration names it.
+/// The user's setting of git, as its configuration names it.
 const CORE_PAGER: &str = "core.pager";
 
-/// Returns a variable of the environment, or git's setting.
+/// Returns a variable of the environment, or the user's setting of git. That of a repository counts for nothing: it may be a
+/// stranger's.
 fn setting(name: &str) -> Option<String> {
     if name != CORE_PAGER {
         return std::env::var(name).ok();
     }
-    let found = Command::new("git")
-        .args(["config", "--get", name])
+    let mut git = launch::git_of_user(std::env::home_dir()).ok()?;
+    let found = git
+        .args(["config", "--null", "--show-scope", "--get-all", name])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    let value = String::from_utf8(found.stdout).ok()?;
-    (found.status.success()).then(|| value.trim_end().to_owned())
+    users_value(&found.stdout)
+}
+
+/// Returns the value that counts in git's list of `SCOPE NUL VALUE NUL`, without those of a repository.
+fn users_value(listed: &[u8]) -> Option<String> {
+    let listed = std::str::from_utf8(listed).ok()?;
+    let parts: Vec<&str> = listed.split('\0').collect();
+    let (pairs, _) = parts.as_chunks::<2>();
+    let is_users = |scope: &str| ["system", "global", "command"].contains(&scope);
+    let mut own = pairs.iter().filter(|[scope, _]| is_users(scope));
+    own.next_back()
+        .map(|[_, value]| value.trim_end().to_owned())
 }
 
 /// True if the shell would find this program.
@@ -175,21 +188,15 @@ fn is_program(name: &str) -> bool {
     if Path::new(name).components().count() > 1 {
         return Path::new(name).is_file();
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| {
-        let at = dir.join(name);
-        at.is_file() || (cfg!(windows) && at.with_extension("exe").is_file())
-    })
+    launch::on_path(name).is_some()
 }
 
 fn start(command: &str) -> std::io::Result<Child> {
     let mut words = command.split_whitespace();
     let mut process = if command.contains(SHELL) {
-        let mut shell = Command::new("sh");
-        shell.arg("-c").arg(command);
-        shell
+        launch::shell(command)
     } else {
-        let mut program = Command::new(words.next().unwrap_or_default());
+        let mut program = launch::program(words.next().unwrap_or_default())?;
         program.args(words);
         program
     };
@@ -240,6 +247,18 @@ mod tests {
         assert_eq!(of(&[("TERM", "dumb")], all), None);
         let shell = "sed 's/a/b/' | less";
         assert_eq!(of(&[("PAGER", shell)], &[]).as_deref(), Some(shell));
+    }
+
+    #[test]
+    fn a_repository_names_no_pager() {
+        let of = |listed: &str| users_value(listed.as_bytes());
+        assert_eq!(
+            of("global\0less -S\0local\0evil\0").as_deref(),
+            Some("less -S")
+        );
+        assert_eq!(of("system\0more\0global\0bat\0").as_deref(), Some("bat"));
+        assert_eq!(of("local\0evil\0worktree\0evil\0"), None);
+        assert_eq!(of(""), None);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::condition;
 use super::details::{self, Around};
 use super::mask::{mask, secret_values};
 use super::predict::read_disk;
+use crate::launch;
 use crate::to_protocol;
 
 /// The argument of `backstitch hook` that starts the child.
@@ -511,7 +512,7 @@ fn run_in_shell(
 ) -> std::io::Result<(String, Option<std::process::ExitStatus>)> {
     let until = Instant::now() + limit;
     let (mut reader, writer) = std::io::pipe()?;
-    let mut started = Command::new(shell)
+    let mut started = launch::program(shell)?
         .args(["-c", command])
         .current_dir(cwd)
         .stdin(Stdio::null())

@@ -8,6 +8,10 @@ use serde_json::Value;
 /// Returns the output tokens of a turn, and the input tokens that were not cached. None: the transcript is not there, or
 /// has no such turn.
 pub fn of_turn(transcript: &Path, prompt_id: Option<&str>) -> Option<u64> {
+    // a fifo would never end
+    if !transcript.metadata().ok()?.is_file() {
+        return None;
+    }
     let file = std::fs::File::open(transcript).ok()?;
     let mut is_in_turn = prompt_id.is_none();
     let mut total = 0;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::scratch::Scratch;
+use crate::launch;
 
 /// Time in seconds for which a call is held.
 const HOLD: &str = "120";
@@ -66,10 +67,7 @@ impl<'a> DemoAgent<'a> {
     pub fn bash(&mut self, command: &str) -> Result<()> {
         let root = self.root.clone();
         self.call("Bash", &json!({ "command": command }), || {
-            let output = Command::new("sh")
-                .args(["-c", command])
-                .current_dir(root)
-                .output();
+            let output = launch::shell(command).current_dir(root).output();
             let output = output.context("the demo needs `sh`")?;
             let stderr = String::from_utf8_lossy(&output.stderr);
             ensure!(output.status.success(), "`{command}`: {stderr}");

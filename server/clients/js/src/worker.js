@@ -2,6 +2,8 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const fs = require("node:fs");
+const path = require("node:path");
 const { workerData } = require("node:worker_threads");
 
 /** Attempts to start another bridge. */
@@ -25,8 +27,17 @@ function post(message) {
   Atomics.notify(ready, 0);
 }
 
+/** A program by its path, or its name on the search path without relative directories: the current one may be a stranger's. */
+function named(program) {
+  if (program !== path.basename(program)) return program;
+  const dirs = (process.env.PATH ?? "").split(path.delimiter).filter((dir) => path.isAbsolute(dir));
+  const names = process.platform === "win32" ? [`${program}.exe`, program] : [program];
+  const all = dirs.flatMap((dir) => names.map((name) => path.join(dir, name)));
+  return all.find((file) => fs.existsSync(file)) ?? path.join(path.sep, "not-on-the-search-path", program);
+}
+
 function start() {
-  child = spawn(binary, ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true });
+  child = spawn(named(binary), ["bridge"], { stdio: ["pipe", "pipe", "ignore"], detached: true });
   child.unref();
   let rest = "";
   child.stdin.on("error", () => undefined);

@@ -6,6 +6,7 @@ pub(crate) mod objects;
 use std::path::{Path, PathBuf};
 
 use crate::model::GitHead;
+use crate::system::read_text;
 
 /// Returns the repository directory whose work tree is `root` (`.git`, or the target of a `.git` file).
 fn dir(root: &Path) -> Option<PathBuf> {
@@ -13,16 +14,16 @@ fn dir(root: &Path) -> Option<PathBuf> {
     if dot.is_dir() {
         return Some(dot);
     }
-    let text = std::fs::read_to_string(&dot).ok()?;
+    let text = read_text(&dot)?;
     Some(root.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
 /// Returns the directory that linked work trees share.
 pub(crate) fn common_dir(root: &Path) -> Option<PathBuf> {
     let dir = dir(root)?;
-    match std::fs::read_to_string(dir.join("commondir")) {
-        Ok(common) => Some(dir.join(common.trim())),
-        Err(_) => Some(dir),
+    match read_text(&dir.join("commondir")) {
+        Some(common) => Some(dir.join(common.trim())),
+        None => Some(dir),
     }
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn head(root: &Path) -> GitHead {
     let Some(dir) = dir(root) else {
         return GitHead::default();
     };
-    let Ok(head) = std::fs::read_to_string(dir.join("HEAD")) else {
+    let Some(head) = read_text(&dir.join("HEAD")) else {
         return GitHead::default();
     };
     let Some(name) = head.trim().strip_prefix("ref:").map(str::trim) else {
@@ -41,13 +42,9 @@ pub(crate) fn head(root: &Path) -> GitHead {
         };
     };
     let common = common_dir(root).unwrap_or_else(|| dir.clone());
-    let loose = |d: &Path| {
-        std::fs::read_to_string(d.join(name))
-            .ok()
-            .map(|s| s.trim().to_owned())
-    };
+    let loose = |d: &Path| read_text(&d.join(name)).map(|s| s.trim().to_owned());
     let packed = || {
-        let refs = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+        let refs = read_text(&common.join("packed-refs"))?;
         let line = refs
             .lines()
             .find(|l| l.strip_suffix(name).is_some_and(|l| l.ends_with(' ')))?;

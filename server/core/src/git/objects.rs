@@ -9,10 +9,10 @@ use gix_hash::{Kind, ObjectId};
 
 use crate::content::blob_id;
 use crate::error::{Error, Result};
+use crate::system::{program_on_path, read_small};
 
-/// Places of git, tried in order. Editors are often started without a `PATH` that has git.
-const GIT_PATHS: [&str; 4] = [
-    "git",
+/// Places of git after the search path. Editors are often started without a `PATH` that has git.
+const GIT_PATHS: [&str; 3] = [
     "/usr/bin/git",
     "/usr/local/bin/git",
     "/opt/homebrew/bin/git",
@@ -46,7 +46,7 @@ impl Repository {
     }
 
     fn config(&self) -> String {
-        let text = std::fs::read(self.common.join("config")).unwrap_or_default();
+        let text = read_small(&self.common.join("config"), true).unwrap_or_default();
         String::from_utf8_lossy(&text).to_lowercase()
     }
 
@@ -177,9 +177,14 @@ impl Repository {
         input: Vec<u8>,
         read: impl FnOnce(&mut BufReader<ChildStdout>) -> std::io::Result<T>,
     ) -> Result<(T, bool)> {
+        if let Some(odd) = self.odd_file() {
+            let error = format!("{} is not a file", odd.display());
+            return Err(cannot_run(std::io::Error::other(error)));
+        }
         let mut spawned = Err(ErrorKind::NotFound.into());
-        for path in GIT_PATHS {
-            spawned = self.command(path).args(args).spawn();
+        let others = GIT_PATHS.iter().map(PathBuf::from);
+        for path in program_on_path("git").into_iter().chain(others) {
+            spawned = self.command(&path).args(args).spawn();
             if !matches!(&spawned, Err(e) if e.kind() == ErrorKind::NotFound) {
                 break;
             }
@@ -199,7 +204,28 @@ impl Repository {
         Ok((result.map_err(cannot_run)?, succeeded))
     }
 
-    fn command(&self, git: &str) -> Command {
+    /// Returns a file of the repository that git would wait for without end, such as a fifo.
+    fn odd_file(&self) -> Option<PathBuf> {
+        const SHARED: [&str; 5] = [
+            "config",
+            "packed-refs",
+            "info/attributes",
+            "objects/info/alternates",
+            "commondir",
+        ];
+        let own = ["HEAD", "index", "config.worktree"].map(|name| self.dir.join(name));
+        let shared = SHARED.map(|name| self.common.join(name));
+        let attributes = self.work.join(".gitattributes");
+        let mut all = own.into_iter().chain(shared).chain([attributes]);
+        all.find(|path| {
+            path.metadata()
+                .is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+        })
+    }
+
+    /// The repository may be a stranger's: nothing that its configuration names is started. These commands run no hook, no
+    /// filter and no pager; without a protocol they fetch nothing either, by whatever program.
+    fn command(&self, git: &Path) -> Command {
         let mut command = Command::new(git);
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"GIT_") {
@@ -211,6 +237,7 @@ impl Repository {
             .env("GIT_WORK_TREE", &self.work)
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("LC_ALL", "C")
             .current_dir(&self.work)

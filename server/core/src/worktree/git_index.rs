@@ -33,6 +33,10 @@ impl Index {
         };
         // taken before the index is read: a newer index then only proves less
         let written = oldest_mtime(repository)?;
+        // a fifo would never end
+        if !path.metadata().ok()?.is_file() {
+            return None;
+        }
         let file = gix_index::File::at(path, repository.kind(), true, options).ok()?;
         Some(Self {
             state: file.into_parts().0,

@@ -53,8 +53,14 @@ class Reply:
         return self.result
 
 
+def on_path(name: str) -> Optional[str]:
+    """A program on the search path, without its relative directories: the current one may be a stranger's."""
+    dirs = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(each)]
+    return shutil.which(name, path=os.pathsep.join(dirs)) if dirs else None
+
+
 def find(binary: Optional[str]) -> str:
-    named = binary or os.environ.get("BACKSTITCH_BIN") or shutil.which("backstitch")
+    named = binary or os.environ.get("BACKSTITCH_BIN") or on_path("backstitch")
     if not named:
         raise BridgeLost("the program backstitch is not on the search path; name it by BACKSTITCH_BIN or on(binary=…)")
     return named

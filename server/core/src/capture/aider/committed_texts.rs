@@ -7,6 +7,7 @@ use super::batch::Step;
 use crate::content::MAX_MERGE_BYTES;
 use crate::git::objects::Repository;
 use crate::model::RelPath;
+use crate::system::read_small;
 
 /// Attributes with which a file's text may differ from that in its commit.
 const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
@@ -90,7 +91,7 @@ fn converts(root: &Path, common: &Path) -> bool {
     [root.join(".gitattributes"), common.join("info/attributes")]
         .iter()
         .any(|path| {
-            let text = std::fs::read(path).unwrap_or_default();
+            let text = read_small(path, true).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             CONVERTING.iter().any(|name| text.contains(name))
         })
