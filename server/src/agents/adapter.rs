@@ -237,11 +237,22 @@ pub enum HookEdit<'a> {
     Uninstall,
 }
 
+/// A hook in a settings file that looks like one of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookEntry {
+    pub event: String,
+    /// Its command without the limit and the guard.
+    pub command: String,
+    /// The whole text that the agent runs.
+    pub text: String,
+    /// The program that it runs, if the text is exactly one that setup writes for any program.
+    pub program: Option<PathBuf>,
+}
+
 /// Hooks of ours in a settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// Event and command of each.
-    pub entries: Vec<(String, String)>,
+    pub entries: Vec<HookEntry>,
     /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
     pub without_limit: Vec<&'static str>,
     /// True if another version of Backstitch wrote them, so that they may do less.
@@ -256,11 +267,38 @@ impl Hooks {
     /// Returns the different commands, in the order of the file.
     pub fn commands(&self) -> Vec<&str> {
         let mut commands: Vec<&str> = Vec::new();
-        for (_, command) in &self.entries {
-            if !commands.contains(&command.as_str()) {
-                commands.push(command);
+        for entry in &self.entries {
+            if !commands.contains(&entry.command.as_str()) {
+                commands.push(&entry.command);
             }
         }
         commands
+    }
+
+    /// Returns the different texts of hooks that are not as setup writes them.
+    pub fn altered(&self) -> Vec<&str> {
+        let mut texts: Vec<&str> = Vec::new();
+        for entry in self.entries.iter().filter(|entry| entry.program.is_none()) {
+            if !texts.contains(&entry.text.as_str()) {
+                texts.push(&entry.text);
+            }
+        }
+        texts
+    }
+
+    /// Returns the different programs of the hooks that are exactly as setup writes them. A settings file of a stranger can
+    /// have such hooks, too.
+    pub fn programs(&self) -> Vec<&Path> {
+        let mut programs: Vec<&Path> = Vec::new();
+        for program in self
+            .entries
+            .iter()
+            .filter_map(|entry| entry.program.as_deref())
+        {
+            if !programs.contains(&program) {
+                programs.push(program);
+            }
+        }
+        programs
     }
 }

@@ -1,15 +1,15 @@
 //! Cline: its events, its answers, and its hooks, which are programs in a folder that are named after their events. Its command
 //! line says nothing of a prompt when a turn begins; the text is in its own record of the session.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
+use backstitch_core::read_settings;
 use serde_json::{Map, Value, json};
 
-use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
+use super::adapter::{Abilities, Agent, HookEdit, HookEntry, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Fields};
 use super::hook_table;
@@ -152,8 +152,8 @@ impl Agent for Cline {
         let record = sessions.join(format!("{session}.messages.json"));
         let end = Instant::now() + PROMPT_TIME;
         loop {
-            let text = fs::read(&record).ok();
-            let found = text.and_then(|text| newest_prompt(&text, since));
+            let text = read_settings(&record).ok();
+            let found = text.and_then(|text| newest_prompt(text.as_bytes(), since));
             if found.is_some() || Instant::now() > end {
                 return found;
             }
@@ -293,10 +293,14 @@ impl Agent for Cline {
                 .lines()
                 .find(|line| line.contains(&format!("hook {NAME}")));
             let command = line.map(hook_table::bare).unwrap_or_default();
-            hooks.outdated |= text != program(event, command);
-            hooks
-                .entries
-                .push(((*event).to_owned(), command.to_owned()));
+            let is_other = text != program(event, command);
+            hooks.outdated |= is_other;
+            hooks.entries.push(HookEntry {
+                event: (*event).to_owned(),
+                command: command.to_owned(),
+                text: line.unwrap_or_default().to_owned(),
+                program: hook_table::written_program(command, NAME).filter(|_| !is_other),
+            });
         }
         Ok(hooks)
     }

@@ -18,6 +18,7 @@ use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
+use crate::settings_file::JsonForm;
 
 const NAME: &str = "codex";
 
@@ -70,6 +71,7 @@ const TABLE: HookTable = HookTable {
     units: 1,
     named: false,
     blocks: false,
+    form: JsonForm::Plain,
 };
 
 const COMMON: Common = Common {
@@ -238,9 +240,9 @@ impl Codex {
         let all = [None, Some(dir)].into_iter();
         let all = all.flat_map(|project| self.settings(project));
         let all = all.filter_map(|path| {
-            let entries = self.examine(&path).ok()?.entries;
-            let events = entries.into_iter().map(|(event, _)| event).collect();
-            Some((path, events))
+            let entries = self.examine(&path).ok()?.entries.into_iter();
+            let ours = entries.filter(|entry| trust::is_this(&entry.text));
+            Some((path, ours.map(|entry| entry.event).collect()))
         });
         all.filter(|(_, events): &(PathBuf, Vec<String>)| !events.is_empty())
             .collect()

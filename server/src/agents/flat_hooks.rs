@@ -6,10 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::adapter::{HookEdit, Hooks};
+use super::adapter::{HookEdit, HookEntry, Hooks};
 use super::hook_table;
 use super::settings_plan::SettingsPlan;
-use crate::settings_file::JsonSettings;
+use crate::settings_file::{JsonForm, JsonSettings};
 
 /// The form of an agent's hooks.
 #[derive(Clone, Copy, Debug)]
@@ -38,14 +38,15 @@ impl FlatHooks {
         let table = *self;
         let add = |command, strict| move |value: &mut Value| table.add(value, command, strict);
         match edit {
-            HookEdit::Install { command, strict } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
-            }
+            HookEdit::Install { command, strict } => SettingsPlan::new(
+                JsonSettings::read(settings, JsonForm::Plain)?,
+                add(command, strict),
+            ),
             HookEdit::Entries { command, strict } => {
                 SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
             }
             HookEdit::Uninstall => SettingsPlan::undo(
-                JsonSettings::read(settings)?,
+                JsonSettings::read(settings, JsonForm::Plain)?,
                 |value| self.remove(value),
                 without_version,
             ),
@@ -57,15 +58,21 @@ impl FlatHooks {
         if !settings.exists() {
             return Ok(Hooks::default());
         }
-        let settings = JsonSettings::read(settings)?.value;
+        let settings = JsonSettings::read(settings, JsonForm::Plain)?.value;
         let hooks = settings["hooks"].as_object();
         let mut entries = Vec::new();
         let mut blocks_if_killed = false;
         for (event, all) in hooks.into_iter().flatten() {
             for entry in all.as_array().into_iter().flatten() {
-                let command = entry[self.command].as_str().map(hook_table::bare);
-                if let Some(command) = command.filter(|_| self.is_ours(entry)) {
-                    entries.push((event.clone(), command.to_owned()));
+                let text = entry[self.command].as_str();
+                if let Some(text) = text.filter(|_| self.is_ours(entry)) {
+                    let command = hook_table::bare(text);
+                    entries.push(HookEntry {
+                        event: event.clone(),
+                        command: command.to_owned(),
+                        text: text.to_owned(),
+                        program: hook_table::written_program(text, self.agent),
+                    });
                     blocks_if_killed |= *entry == self.entry(event, command, true)
                         && *entry != self.entry(event, command, false);
                 }

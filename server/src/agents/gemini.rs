@@ -13,6 +13,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use crate::settings_file::JsonForm;
 
 const NAME: &str = "gemini";
 
@@ -37,6 +38,7 @@ const TABLE: HookTable = HookTable {
     units: 1000,
     named: true,
     blocks: false,
+    form: JsonForm::Commented,
 };
 
 /// Parts of an answer that it takes, by event.

@@ -1,14 +1,15 @@
 //! Hooks in a settings file of the form that Claude Code began and others took over: an object `hooks` with a list of groups
 //! for each event, and the entries that are ours. Pure edits of a JSON value; other entries and the order of keys stay.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use super::adapter::{HookEdit, Hooks};
+use super::adapter::{HookEdit, HookEntry, Hooks};
+use super::program;
 use super::settings_plan::SettingsPlan;
-use crate::settings_file::JsonSettings;
+use crate::settings_file::{JsonForm, JsonSettings};
 
 /// Runs after a hook that may hold a call. One that was killed (137: KILL, 143: TERM) could not say that the call has to
 /// wait, so the call is refused: exit status 2. Any other status stays, such as that of a program which is gone.
@@ -35,6 +36,8 @@ pub struct HookTable {
     pub named: bool,
     /// True if a failed hook can be made to block its call.
     pub blocks: bool,
+    /// The form of JSON that the agent reads.
+    pub form: JsonForm,
 }
 
 impl HookTable {
@@ -45,14 +48,15 @@ impl HookTable {
             move |settings: &mut Value| table.add(settings, command, strict)
         };
         match edit {
-            HookEdit::Install { command, strict } => {
-                SettingsPlan::new(JsonSettings::read(settings)?, add(command, strict))
-            }
+            HookEdit::Install { command, strict } => SettingsPlan::new(
+                JsonSettings::read(settings, self.form)?,
+                add(command, strict),
+            ),
             HookEdit::Entries { command, strict } => {
                 SettingsPlan::new(JsonSettings::blank(settings), add(command, strict))
             }
             HookEdit::Uninstall => SettingsPlan::undo(
-                JsonSettings::read(settings)?,
+                JsonSettings::read(settings, self.form)?,
                 |settings| self.remove(settings),
                 without_empties,
             ),
@@ -68,7 +72,7 @@ impl HookTable {
         if !settings.exists() {
             return Ok(Hooks::default());
         }
-        let settings = JsonSettings::read(settings)?.value;
+        let settings = JsonSettings::read(settings, self.form)?.value;
         Ok(Hooks {
             entries: self.ours(&settings),
             without_limit: self.without_limit(&settings),
@@ -133,15 +137,20 @@ impl HookTable {
         Ok(())
     }
 
-    /// Returns the event and command of each hook of ours, without the limit and the guard.
-    fn ours(&self, settings: &Value) -> Vec<(String, String)> {
+    /// Returns the hooks that look like ours.
+    fn ours(&self, settings: &Value) -> Vec<HookEntry> {
         let mut found = Vec::new();
         let hooks = settings.get("hooks").and_then(Value::as_object);
         for (event, groups) in hooks.into_iter().flatten() {
             let groups = groups.as_array().map_or(&[][..], Vec::as_slice);
             for entry in groups.iter().flat_map(entries).filter(|e| self.is_ours(e)) {
                 if let Some(command) = entry.get("command").and_then(Value::as_str) {
-                    found.push((event.clone(), bare(command).to_owned()));
+                    found.push(HookEntry {
+                        event: event.clone(),
+                        command: bare(command).to_owned(),
+                        text: command.to_owned(),
+                        program: written_program(command, self.agent),
+                    });
                 }
             }
         }
@@ -276,6 +285,24 @@ pub fn held(command: &str, seconds: u32) -> String {
     format!("{command}{LIMIT}{seconds}{GUARD}")
 }
 
+/// Returns the program of a command that is exactly one that setup writes: an absolute path as one word, the words of the hook,
+/// and its limit and guard or neither. Such a command can be carried out without a shell. Any other text can have anything in
+/// it: it is shown, and never run.
+pub fn written_program(command: &str, agent: &str) -> Option<PathBuf> {
+    let own = match command.split_once(LIMIT) {
+        Some((own, rest)) => {
+            let seconds = rest.strip_suffix(GUARD)?;
+            let is_number = !seconds.is_empty() && seconds.bytes().all(|b| b.is_ascii_digit());
+            is_number.then_some(own)?
+        }
+        None => command,
+    };
+    let word = program::first_word(own)?;
+    let path = PathBuf::from(&word);
+    let is_same = own == format!("{} hook {agent}", program::quoted(&word));
+    (is_same && path.is_absolute()).then_some(path)
+}
+
 /// A command of ours without its limit and its guard.
 pub fn bare(command: &str) -> &str {
     let own = command.split("; ").next().unwrap_or(command);
@@ -327,6 +354,7 @@ mod tests {
         units: 1,
         named: false,
         blocks: true,
+        form: JsonForm::Plain,
     };
 
     fn add(settings: &mut Value, command: &str) -> Result<()> {
@@ -459,6 +487,45 @@ mod tests {
         let failure = |event: &str| settings["hooks"][event][0]["hooks"][0]["onFailure"].clone();
         assert_eq!(failure("PreToolUse"), "block");
         assert_eq!(failure("Stop"), Value::Null);
+    }
+
+    #[test]
+    fn only_commands_exactly_as_setup_writes_them_have_a_program() {
+        let program = |command: &str| written_program(command, "claude-code");
+        let held = held("/x/backstitch hook claude-code", 86_400);
+        for (command, path) in [
+            (COMMAND, "/opt/backstitch"),
+            ("'/a b/it'\\''s' hook claude-code", "/a b/it's"),
+            (&held, "/x/backstitch"),
+        ] {
+            assert_eq!(
+                program(command).as_deref(),
+                Some(Path::new(path)),
+                "{command}"
+            );
+        }
+        for other in [
+            "backstitch hook claude-code",
+            "./backstitch hook claude-code",
+            "~/backstitch hook claude-code",
+            "backstitch $(touch x) hook claude-code",
+            "\"/proc/$PPID/cwd/backstitch\" hook claude-code",
+            "\"/x/backstitch\" hook claude-code",
+            "/x/back*stitch hook claude-code",
+            "/x/backstitch  hook claude-code",
+            "/x/backstitch hook claude-code\n",
+            "/x/backstitch hook claude-code; touch x",
+            "/x/backstitch hook claude-code --limit 600; touch x",
+            "/x/backstitch hook claude-code --limit $(id); s=$?",
+            "/x/backstitch --store-dir /s hook claude-code",
+            "A=b /x/backstitch hook claude-code",
+            "/x/backstitch hook codex",
+            "",
+        ] {
+            assert_eq!(program(other), None, "{other}");
+        }
+        let chained = format!("{held} --limit 5{GUARD}");
+        assert_eq!(program(&chained), None, "{chained}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod settings_plan;
 
 pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-pub use machine::home;
+pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
 
 /// All agents. The command line lists them in this order.

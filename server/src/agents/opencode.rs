@@ -9,13 +9,13 @@ use backstitch_core::capture::{
 };
 use serde_json::{Value, json};
 
-use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
+use super::adapter::{Abilities, Agent, HookEdit, HookEntry, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 use super::fields::{self, Common, Fields};
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::settings_plan::{OwnFile, SettingsPlan};
-use super::{patch_headers, program};
+use super::{hook_table, patch_headers, program};
 
 const NAME: &str = "opencode";
 
@@ -218,12 +218,17 @@ impl Agent for OpenCode {
             "{} hook {NAME}",
             program::quoted(&named.unwrap_or_default())
         );
-        let all = EVENTS.iter();
+        let outdated = text != plugin(&command);
+        let program = hook_table::written_program(&command, NAME).filter(|_| !outdated);
+        let entry = |event: &&str| HookEntry {
+            event: (*event).to_owned(),
+            command: command.clone(),
+            text: command.clone(),
+            program: program.clone(),
+        };
         Ok(Hooks {
-            outdated: text != plugin(&command),
-            entries: all
-                .map(|event| ((*event).to_owned(), command.clone()))
-                .collect(),
+            outdated,
+            entries: EVENTS.iter().map(entry).collect(),
             ..Hooks::default()
         })
     }

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use backstitch_core::read_settings;
+
+use crate::settings_file::{remove_unfinished, unfinished};
 
 use super::machine::{home, on_path};
 
@@ -157,6 +160,12 @@ pub fn for_hooks() -> Result<PathBuf> {
         .context("the home directory is unknown; XDG_DATA_HOME can name a place for the program")
 }
 
+/// True for the program that hooks are to run. The paths are compared as they stand: another one may lead here today, and
+/// elsewhere later.
+pub fn is_this(path: &Path) -> bool {
+    for_hooks().is_ok_and(|own| own == path) || this().is_ok_and(|own| own == path)
+}
+
 /// The same, with the copy made or brought up to date.
 pub fn prepared() -> Result<PathBuf> {
     let program = for_hooks()?;
@@ -193,12 +202,13 @@ fn keep(place: &Path) -> Result<()> {
     let doing = || format!("copying this program to {}", place.display());
     let dir = place.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(dir).with_context(doing)?;
+    remove_unfinished(dir);
     let mut from = fs::File::open(&own).with_context(doing)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755));
     let mut file = builder
-        .prefix(".backstitch")
+        .prefix(&unfinished())
         .tempfile_in(dir)
         .with_context(doing)?;
     io::copy(&mut from, &mut file).with_context(doing)?;
@@ -277,9 +287,8 @@ fn is_in_extension(program: &Path) -> bool {
 
 /// True if its manifest is one of an extension of VS Code.
 fn is_extension(folder: &Path) -> bool {
-    let manifest = fs::read(folder.join("package.json")).ok();
-    let manifest =
-        manifest.and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+    let manifest = read_settings(&folder.join("package.json")).ok();
+    let manifest = manifest.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
     manifest.is_some_and(|manifest| manifest["engines"]["vscode"].is_string())
 }
 

@@ -14,6 +14,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use crate::settings_file::JsonForm;
 
 const NAME: &str = "qwen";
 /// Name of a prompt that is told again. Text for the model in the answer to it makes the agent loop for ever.
@@ -43,6 +44,7 @@ const TABLE: HookTable = HookTable {
     units: 1000,
     named: true,
     blocks: false,
+    form: JsonForm::Commented,
 };
 
 const COMMON: Common = Common {

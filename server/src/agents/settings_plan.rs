@@ -109,6 +109,7 @@ impl SettingsPlan {
     ) -> Result<Self> {
         let mut value = settings.value.clone();
         edit(&mut value)
+            .and_then(|()| settings.check(&value))
             .with_context(|| format!("{} was not changed", settings.file.path.display()))?;
         Ok(Self(PlannedEdit::Json {
             settings,

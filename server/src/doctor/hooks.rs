@@ -56,7 +56,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
     let name = agent.name();
     let mut all = Vec::new();
     all.extend(version(agent));
-    let mut commands: Vec<(String, PathBuf)> = Vec::new();
+    let mut is_installed = false;
     for path in &settings(agent, root) {
         let hooks = match agent.examine(path) {
             Ok(hooks) => hooks,
@@ -74,15 +74,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             all.extend(missing(agent, path, &hooks));
             all.extend(without_limit(agent, path, &hooks));
             if hooks.outdated {
-                all.push(Finding::new(
-                    name,
-                    CheckState::Warning,
-                    format!(
-                        "{} was written by another version of Backstitch",
-                        shown(path)
-                    ),
-                    format!("`backstitch setup {name}` brings it up to date"),
-                ));
+                all.push(outdated(agent, path, scope(agent, path, root)));
             }
             if !hooks.blocks_if_killed && agent.can_block() {
                 all.push(Finding::good(
@@ -94,11 +86,8 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
                 ));
             }
         }
-        for command in hooks.commands() {
-            if commands.iter().all(|(known, _)| known != command) {
-                commands.push((command.to_owned(), path.clone()));
-            }
-        }
+        is_installed |= !hooks.entries.is_empty();
+        all.extend(examine_hooks(agent, path, &hooks, scope(agent, path, root)));
         if let Some(setting) = hooks.disabled_by {
             all.push(Finding::new(
                 name,
@@ -108,7 +97,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             ));
         }
     }
-    if commands.is_empty() {
+    if !is_installed {
         let problem = "hooks are not installed, so nothing it does is recorded";
         all.push(Finding::new(
             name,
@@ -117,12 +106,104 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             setup_hint(name),
         ));
     }
-    if !commands.is_empty() {
+    if is_installed {
         all.extend(trust(agent, root));
     }
-    let of_project = agent.settings(Some(root));
-    for (command, path) in commands {
-        all.extend(hook(agent, &command, &path, of_project.contains(&path)));
+    all
+}
+
+/// The owner of a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HookOwner {
+    /// The user wrote it, or had it written.
+    User,
+    /// It comes with the workspace, from whoever made that. Its hooks are compared with what setup writes, and never run.
+    Project,
+}
+
+impl HookOwner {
+    /// The option of setup that names this scope.
+    fn option(self) -> &'static str {
+        match self {
+            Self::User => "",
+            Self::Project => " --scope project",
+        }
+    }
+}
+
+/// A file below the workspace is a project's, whatever names it, such as a variable of the environment. The home directory may
+/// be a workspace itself.
+fn scope(agent: &dyn Agent, path: &Path, root: &Path) -> HookOwner {
+    let is_users = agent.settings(None).iter().any(|own| own == path);
+    let is_below = path.starts_with(root) && agents::home().is_none_or(|home| home != root);
+    if is_users && !is_below {
+        HookOwner::User
+    } else {
+        HookOwner::Project
+    }
+}
+
+fn outdated(agent: &dyn Agent, path: &Path, scope: HookOwner) -> Finding {
+    let name = agent.name();
+    let said = match scope {
+        HookOwner::User => "was written by another version of Backstitch",
+        HookOwner::Project => "is not as this version of Backstitch writes it",
+    };
+    let option = scope.option();
+    let hint = format!("`backstitch setup {name}{option}` brings it up to date");
+    Finding::new(
+        name,
+        CheckState::Warning,
+        format!("{} {said}", shown(path)),
+        hint,
+    )
+}
+
+/// Checks the hooks of a settings file: that they are as setup writes them, and that the user's own fire.
+fn examine_hooks(agent: &dyn Agent, path: &Path, hooks: &Hooks, scope: HookOwner) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    if !hooks.outdated {
+        all.extend(hooks.altered().into_iter().map(|text| {
+            let text = render::cut(&render::one_line(text), 200);
+            let said = format!(
+                "a hook in {} is not one that setup writes, and was not tried: `{text}`",
+                shown(path)
+            );
+            let hint = format!(
+                "look at it; `backstitch setup {name}{}` puts Backstitch's own in its place",
+                scope.option()
+            );
+            Finding::new(name, CheckState::Warning, said, hint)
+        }));
+    }
+    for command in hooks.commands() {
+        all.extend(trouble(agent, command, path, scope));
+    }
+    for program in hooks.programs() {
+        if !program.is_file() {
+            continue;
+        }
+        all.push(match scope {
+            HookOwner::User => tested(agent, program, path),
+            HookOwner::Project if program::is_this(program) => Finding::good(
+                name,
+                format!("the hooks in {} are as setup writes them", shown(path)),
+            ),
+            HookOwner::Project => Finding::new(
+                name,
+                CheckState::Warning,
+                format!(
+                    "the hooks in {} run {}, which is not this program, and were not tried",
+                    shown(path),
+                    shown(program)
+                ),
+                format!(
+                    "look at it; `backstitch setup {name}{}` has them run this one",
+                    scope.option()
+                ),
+            ),
+        });
     }
     all
 }
@@ -153,33 +234,28 @@ fn trust(agent: &dyn Agent, root: &Path) -> Option<Finding> {
     })
 }
 
-/// Checks the program of a hook, and tests the hook.
-fn hook(agent: &dyn Agent, command: &str, path: &Path, of_project: bool) -> Vec<Finding> {
+/// Checks that the program of a hook is there.
+fn trouble(agent: &dyn Agent, command: &str, path: &Path, scope: HookOwner) -> Option<Finding> {
+    let trouble = program::trouble(command)?;
+    let (state, begin) = if trouble.stops() {
+        (CheckState::Wrong, "does not work: ")
+    } else {
+        (CheckState::Warning, "needs a repair: ")
+    };
+    let said = trouble.said().replacen("run ", "it runs ", 1);
+    let said = render::one_line(&said);
+    Some(Finding::new(
+        agent.name(),
+        state,
+        format!("the hook in {} {begin}{said}", shown(path)),
+        program::fix(agent.name(), scope == HookOwner::Project),
+    ))
+}
+
+/// Tests a hook of the user's own.
+fn tested(agent: &dyn Agent, program: &Path, path: &Path) -> Finding {
     let name = agent.name();
-    let mut all = Vec::new();
-    let trouble = program::trouble(command);
-    if let Some(trouble) = &trouble {
-        let (state, begin) = if trouble.stops() {
-            (CheckState::Wrong, "does not work: ")
-        } else {
-            (CheckState::Warning, "needs a repair: ")
-        };
-        let said = trouble.said().replacen("run ", "it runs ", 1);
-        all.push(Finding::new(
-            name,
-            state,
-            format!(
-                "the hook in {} {begin}{}",
-                shown(path),
-                render::clean(&said)
-            ),
-            program::fix(name, of_project),
-        ));
-    }
-    if trouble.is_some_and(|trouble| trouble.stops()) {
-        return all;
-    }
-    all.push(match test_hook(agent, command) {
+    match test_hook(agent, program) {
         Ok(duration) => Finding::good(
             name,
             format!(
@@ -191,11 +267,14 @@ fn hook(agent: &dyn Agent, command: &str, path: &Path, of_project: bool) -> Vec<
         Err(error) => Finding::new(
             name,
             CheckState::Wrong,
-            format!("the hook in {} does not work: {error}", shown(path)),
+            format!(
+                "the hook in {} does not work: {}",
+                shown(path),
+                render::one_line(&error)
+            ),
             setup_hint(name),
         ),
-    });
-    all
+    }
 }
 
 /// Checks the agent's version.
@@ -203,7 +282,7 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
     let name = agent.name();
     let program = agent.program()?;
     let mut command = Command::new(&program);
-    command.arg("--version");
+    command.arg("--version").current_dir(agents::neutral_dir());
     // some warn of something else beside it
     let said = end(&mut command, b"").and_then(|ended| {
         let is_told = ended.success && !ended.stdout.trim().is_empty();
@@ -255,7 +334,7 @@ fn missing(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Finding> {
     let missing: Vec<&str> = agent
         .events()
         .iter()
-        .filter(|event| hooks.entries.iter().all(|(at, _)| at != *event))
+        .filter(|event| hooks.entries.iter().all(|entry| entry.event != **event))
         .copied()
         .collect();
     let name = agent.name();
@@ -286,9 +365,9 @@ fn without_limit(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Findin
     })
 }
 
-/// Runs the hook's command as the agent would, in a scratch workspace with its own store. Returns the duration, or an
-/// error if the event is not recorded there.
-fn test_hook(agent: &dyn Agent, command: &str) -> Result<Duration, String> {
+/// Runs the program of a hook with the words of the hook, without a shell, in a scratch workspace with its own store. Returns
+/// the duration, or an error if the event is not recorded there.
+fn test_hook(agent: &dyn Agent, program: &Path) -> Result<Duration, String> {
     let failed = |error: std::io::Error| error.to_string();
     let scratch = tempfile::tempdir().map_err(failed)?;
     let root = scratch.path().join("work");
@@ -308,7 +387,8 @@ fn test_hook(agent: &dyn Agent, command: &str) -> Result<Duration, String> {
         #[cfg(target_os = "macos")]
         command.env("HOME", scratch.path());
     };
-    let mut hook = shell(command);
+    let mut hook = Command::new(program);
+    hook.args(["hook", agent.name()]);
     isolate(&mut hook);
     let (_, duration) = run(&mut hook, &payload)?;
     let mut log = Command::new(std::env::current_exe().map_err(failed)?);
@@ -322,18 +402,6 @@ fn test_hook(agent: &dyn Agent, command: &str) -> Result<Duration, String> {
     } else {
         Err("it ran, but nothing was recorded".to_owned())
     }
-}
-
-fn shell(command: &str) -> Command {
-    let mut shell;
-    if cfg!(windows) {
-        shell = Command::new("cmd");
-        shell.args(["/C", command]);
-    } else {
-        shell = Command::new("sh");
-        shell.args(["-c", command]);
-    }
-    shell
 }
 
 /// Runs a command and returns its stdout and duration. Fails if it does not start, exits with an error, writes to

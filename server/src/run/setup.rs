@@ -77,7 +77,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
                 let mut error = CliError::from(error);
                 if by_hand {
                     error = error.hint(format!(
-                        "JSON has no comments; `backstitch setup {name} --print` shows what to add by hand"
+                        "{name} reads JSON without comments; `backstitch setup {name} --print` shows what to add by hand"
                     ));
                 }
                 failed.push((name, error));

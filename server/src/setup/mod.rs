@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::agents::{self, Agent, HookEdit, SettingsPlan, program};
+use crate::settings_file::remove_unfinished;
 
 pub use recording::{facts as recording_facts, recordings, repair};
 
@@ -111,6 +112,8 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         if !request.uninstall {
             program::prepared()?;
         }
+        let places = [Some(plan.path()), plan.path().parent()];
+        places.into_iter().flatten().for_each(remove_unfinished);
         if plan.is_change() {
             let forgotten = request.uninstall.then(|| agent.forget_trust(&settings));
             trust_stays = forgotten.is_some_and(|forgotten| forgotten.is_err());

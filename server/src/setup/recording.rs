@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{SetupOutcome, SetupRequest, SetupResult};
 use crate::agents::program::{self, Trouble};
 use crate::agents::{self, Agent, HookEdit, Hooks};
+use crate::render;
 use crate::settings_file::resolve_links;
 
 /// One settings file with hooks of ours in it.
@@ -19,6 +20,16 @@ struct Place {
     of_project: bool,
     command: String,
     trouble: Option<Trouble>,
+    /// A text with this command that is not as setup writes it.
+    altered: Option<String>,
+}
+
+impl Place {
+    /// A project's hooks come from whoever made the project: one that only looks like ours records nothing for certain.
+    fn works(&self) -> bool {
+        let stops = self.trouble.as_ref().is_some_and(Trouble::stops);
+        !stops && !(self.of_project && self.altered.is_some())
+    }
 }
 
 /// How it stands with one agent.
@@ -112,19 +123,15 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         recording.fix = Some(format!("take `{setting}` out of it"));
         return recording;
     }
-    let works = |place: &Place| {
-        place
-            .trouble
-            .as_ref()
-            .is_none_or(|trouble| !trouble.stops())
-    };
-    recording.on = recording.places.iter().any(works);
+    recording.on = recording.places.iter().any(Place::works);
     let bad = recording
         .places
         .iter()
         .filter(|place| place.trouble.is_some());
     // problems that stop the recording come first
-    let bad = bad.min_by_key(|place| works(place)).cloned();
+    let bad = bad.min_by_key(|place| place.works()).cloned();
+    let altered = recording.places.iter().find(|p| p.altered.is_some());
+    let altered = altered.cloned();
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();
         recording.reason = Some(format!("the hooks in {settings} {}", trouble.said()));
@@ -137,6 +144,22 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         } else {
             Repair::Ask
         });
+    } else if let Some((place, text)) = altered.and_then(|p| Some((p.clone(), p.altered?))) {
+        let settings = place.settings.display();
+        let text = render::cut(&render::one_line(&text), 200);
+        recording.reason = Some(format!(
+            "a hook in {settings} is not one that setup writes: `{text}`"
+        ));
+        let scope = if place.of_project {
+            " --scope project"
+        } else {
+            ""
+        };
+        recording.fix = Some(format!(
+            "look at it; `backstitch setup {}{scope}` puts Backstitch's own in its place",
+            agent.name()
+        ));
+        recording.of_project = place.of_project;
     } else if recording.places.is_empty() {
         let unreadable = files.iter().find_map(|(.., hooks)| hooks.as_ref().err());
         recording.reason = Some(match &unreadable {
@@ -153,11 +176,19 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
 
 /// The different commands of our hooks in a settings file.
 fn places(settings: &Path, of_project: bool, hooks: &Hooks) -> Vec<Place> {
-    let place = |command: &str| Place {
-        settings: settings.to_owned(),
-        of_project,
-        trouble: program::trouble(command),
-        command: command.to_owned(),
+    let place = |command: &str| {
+        let its = hooks
+            .entries
+            .iter()
+            .filter(|entry| entry.command == command);
+        let mut altered = its.filter(|entry| entry.program.is_none() && !hooks.outdated);
+        Place {
+            settings: settings.to_owned(),
+            of_project,
+            trouble: program::trouble(command),
+            command: command.to_owned(),
+            altered: altered.next().map(|entry| entry.text.clone()),
+        }
     };
     hooks.commands().into_iter().map(place).collect()
 }

@@ -1,6 +1,7 @@
 //! Hooks in Claude Code's `settings.json`.
 
 use crate::agents::hook_table::HookTable;
+use crate::settings_file::JsonForm;
 
 pub const TABLE: HookTable = HookTable {
     agent: super::payload::NAME,
@@ -13,6 +14,7 @@ pub const TABLE: HookTable = HookTable {
     units: 1,
     named: false,
     blocks: true,
+    form: JsonForm::Marked,
 };
 
 /// Events that get a hook.

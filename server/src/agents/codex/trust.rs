@@ -10,6 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
+use crate::agents::{hook_table, neutral_dir, program};
+
 /// Maximum time for an answer of its server.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -36,6 +38,13 @@ pub fn untrusted(program: &Path, dir: &Path, files: &HookFiles) -> Result<Vec<St
     let untrusted = listed.into_iter().filter(|hook| !hook.is_trusted);
     skipped.extend(untrusted.map(|hook| hook.event));
     Ok(skipped)
+}
+
+/// True for a hook that setup would write now. Trust is for these alone: a hook of a stranger's project can look like ours, or
+/// run a program that the project brings.
+pub fn is_this(command: &str) -> bool {
+    let written = hook_table::written_program(command, super::NAME);
+    written.is_some_and(|path| program::is_this(&path))
 }
 
 /// The files of which it lists no hook: those of a project that it does not trust as a whole.
@@ -96,7 +105,7 @@ pub fn forget(program: &Path, dir: &Path, file: &Path, config: Option<&Path>) ->
         return Ok(());
     }
     server.ask("config/batchWrite", &json!({ "edits": edits }))?;
-    let left = config.and_then(|path| std::fs::read_to_string(path).ok());
+    let left = config.and_then(|path| backstitch_core::read_settings(&path).ok());
     let is_last = left.is_some_and(|text| !text.contains("[hooks.state."));
     if is_last {
         let edits = [remove("hooks.state".to_owned())];
@@ -118,6 +127,7 @@ impl Server {
         let doing = || format!("{} app-server", program.display());
         let mut child = Command::new(program)
             .arg("app-server")
+            .current_dir(neutral_dir())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -184,10 +194,7 @@ impl Server {
             hooks.map_or(&[][..], Vec::as_slice)
         });
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let ours = hooks.filter(|hook| {
-            let command = hook["command"].as_str().unwrap_or_default();
-            super::TABLE.is_our_command(command)
-        });
+        let ours = hooks.filter(|hook| is_this(hook["command"].as_str().unwrap_or_default()));
         let ours = ours.map(|hook| ListedHook {
             key: text(&hook["key"]),
             hash: text(&hook["currentHash"]),
