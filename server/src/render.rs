@@ -4,6 +4,8 @@ use anstyle::{AnsiColor, Style};
 use backstitch_core::model::{Certainty, FileVersion, Image, Opaque, Placed, SessionId};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::terminal;
+
 pub const PLAIN: Style = Style::new();
 pub const BOLD: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
@@ -85,7 +87,7 @@ pub fn session_style(session: SessionId) -> Style {
     PALETTE[index % PALETTE.len()]
 }
 
-/// Returns the first line without control characters, which could move the cursor or change the terminal.
+/// Returns the first line without characters that deceive: they could move the cursor, or change the terminal.
 pub fn clean(text: &str) -> String {
     let line = text
         .trim()
@@ -93,35 +95,23 @@ pub fn clean(text: &str) -> String {
         .map(str::trim)
         .find(|line| !line.is_empty())
         .unwrap_or_default();
-    line.chars()
-        .map(|c| if misleads(c) { ' ' } else { c })
-        .collect()
+    terminal::one_line(line, ' ')
 }
 
-/// True for control characters, and marks that change the direction of text.
-fn misleads(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Returns a text of several lines with `\u{fffd}` in place of control characters and marks of direction. Foreign names and
-/// lines in it may have them.
+/// Returns a text of several lines with `\u{fffd}` in place of characters that deceive. Foreign names and lines in it may have
+/// them.
 pub fn visible(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            c if misleads(c) => '\u{fffd}',
-            c => c,
-        })
-        .collect()
+    terminal::lines(text)
+}
+
+/// Returns a text as one line with `\u{fffd}` in place of characters that deceive, line ends among them.
+pub fn one_line(text: &str) -> String {
+    terminal::one_line(text, '\u{fffd}')
 }
 
 /// Formats a path for people, without characters that could change the terminal.
 pub fn path(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    text.chars()
-        .map(|c| if misleads(c) { '\u{fffd}' } else { c })
-        .collect()
+    one_line(&String::from_utf8_lossy(bytes))
 }
 
 /// Returns a name as one argument of a command line.
@@ -150,6 +140,14 @@ pub fn cut(text: &str, width: usize) -> String {
         start.push('…');
     }
     start
+}
+
+/// Returns the text, or its first characters and `…`, for a text of a program that has any length.
+pub fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// Returns the columns of a text, without its colour codes.

@@ -167,7 +167,7 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
         }
     }
     for (editor, paths) in unsaved {
-        let names = named(paths.iter().map(|path| path.display()).collect());
+        let names = named(paths.iter().map(|path| shown(path)).collect());
         lines.push(format!("Not saved in {}: {names}.", render::clean(editor)));
     }
     lines
@@ -335,17 +335,21 @@ fn other(kind: OpKind, target: &str) -> String {
         .to_owned()
 }
 
+fn shown(path: &RelPath) -> String {
+    render::path(path.bytes())
+}
+
 /// Names the files and directories that a restore is limited to, or counts them where they are many.
 fn places(paths: &[RelPath]) -> String {
     if paths.len() > MAX_NAMED {
         return format!("{} paths", paths.len());
     }
-    named(paths.iter().map(RelPath::display).collect())
+    named(paths.iter().map(shown).collect())
 }
 
 fn in_files(paths: &[RelPath]) -> String {
     match paths {
-        [only] => only.display(),
+        [only] => shown(only),
         several => render::plural(several.len(), "file", "files"),
     }
 }

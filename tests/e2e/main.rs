@@ -35,6 +35,7 @@ mod messages;
 mod moves;
 mod nvim;
 mod oracle;
+mod outside;
 mod paging;
 mod payloads;
 mod real_agents;

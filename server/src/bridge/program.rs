@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::rpc::{self, Message, Refusal};
 use crate::control::condition;
 use crate::json_text;
+use crate::render;
 
 /// Maximum time of a poll.
 const MAX_WAIT: Duration = Duration::from_mins(1);
@@ -108,6 +109,9 @@ fn returned() -> String {
 fn yes() -> bool {
     true
 }
+
+/// Characters of a label that are kept.
+const LONGEST_LABEL: usize = 500;
 
 #[derive(Deserialize)]
 struct PauseOpen {
@@ -404,15 +408,16 @@ impl BridgeShared {
 
     fn pause_open(&self, open: &PauseOpen) -> Outcome {
         let program = self.program()?;
+        let label = render::shortened(&open.label, LONGEST_LABEL);
         let stop = StopPlace {
-            function: &open.label,
+            function: &label,
             moment: CallMoment::Before,
             call: open.call,
             thread: &open.thread,
             args: &open.args,
             stack: &open.stack,
             can: &[Ability::Continue, Ability::Deny],
-            why: Some(format!("pause(\"{}\")", open.label)),
+            why: Some(format!("pause(\"{label}\")")),
             failed: false,
             key: open.key.as_deref(),
         };

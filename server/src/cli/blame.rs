@@ -189,7 +189,7 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()
             let content = text.next().map_or(&b""[..], |(_, content, _)| content);
             let content = content.strip_suffix(b"\n").unwrap_or(content);
             let content = content.strip_suffix(b"\r").unwrap_or(content);
-            out.extend_from_slice(content);
+            out.extend_from_slice(&to.content(content));
             out.push(b'\n');
             if out.len() > CHUNK {
                 to.bytes(&out)?;

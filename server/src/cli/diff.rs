@@ -25,7 +25,7 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
     } else if options.form.word {
         changed
             .iter()
-            .try_for_each(|file| context.out.bytes(&file.words()))
+            .try_for_each(|file| context.out.bytes(&context.out.content(&file.words())))
     } else {
         files::patches(changed, context.out)
     }

@@ -102,8 +102,8 @@ pub fn patches(files: &[FileChange], out: &Out) -> CliResult<()> {
                     file.name()
                 ),
             ),
-            None if out.paint.color => out.bytes(&colored(&file.patch()))?,
-            None => out.bytes(&file.patch())?,
+            None if out.paint.color => out.bytes(&colored(&out.content(&file.patch())))?,
+            None => out.bytes(&out.content(&file.patch()))?,
         }
     }
     Ok(())

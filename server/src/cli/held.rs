@@ -173,8 +173,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
                     continue;
                 }
                 if context.out.json {
-                    let line = serde_json::to_string(&view::pause(&pause)).unwrap_or_default();
-                    context.out.bytes(format!("{line}\n").as_bytes())?;
+                    context.out.json_line(&json!(view::pause(&pause)))?;
                 } else {
                     context.out.text(&line(context, &pause))?;
                 }

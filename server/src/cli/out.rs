@@ -1,6 +1,7 @@
 //! Output of the commands: stdout with or without color, one JSON document, or stderr. Owns the choice
 //! of color and width, not the content.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use super::args::{Color, GlobalArgs};
 use super::error::CliResult;
 use super::pager::{self, Pager};
 use crate::render::{self, Paint};
+use crate::terminal;
 
 /// Tasks shorter than this show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
@@ -34,6 +36,8 @@ pub struct Out {
     pub paint: Paint,
     signs: Signs,
     no_pager: bool,
+    /// True if stdout is a terminal, on which no content may act.
+    terminal: bool,
     paging: RefCell<Option<Pager>>,
 }
 
@@ -73,6 +77,7 @@ impl Out {
             },
             signs: signs(|name| std::env::var(name).ok()),
             no_pager: global.no_pager,
+            terminal: std::io::stdout().is_terminal(),
             paging: RefCell::default(),
         }
     }
@@ -123,6 +128,12 @@ impl Out {
     /// codes belong to the content.
     pub fn bytes(&self, bytes: &[u8]) -> CliResult<()> {
         clear_progress();
+        let shown = if self.terminal {
+            terminal::drawn(bytes)
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        let bytes = shown.as_ref();
         if let Some(pager) = self.paging.borrow_mut().as_mut() {
             return Ok(pager.write(bytes)?);
         }
@@ -133,6 +144,22 @@ impl Out {
             return Ok(stdout.flush()?);
         }
         write(stdout, bytes)
+    }
+
+    /// Returns a file's content for our own drawn text: on a terminal with everything written out that would act on it, and
+    /// else as it is.
+    pub fn content<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        if self.terminal {
+            terminal::content(bytes)
+        } else {
+            Cow::Borrowed(bytes)
+        }
+    }
+
+    /// Writes a document of JSON as one line.
+    pub fn json_line(&self, document: &Value) -> CliResult<()> {
+        clear_progress();
+        self::document(&format!("{document}\n"))
     }
 
     /// Writes a line to stderr, such as a warning. Ignores a failure to write.
@@ -248,9 +275,22 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Writes a file's content to stdout, without regard to color.
+/// Writes a file's content to stdout, without regard to color. On a terminal it is written out.
 pub fn content(bytes: &[u8]) -> CliResult<()> {
-    write(std::io::stdout().lock(), bytes)
+    let stdout = std::io::stdout();
+    if stdout.is_terminal() {
+        return write(stdout.lock(), &terminal::content(bytes));
+    }
+    write(stdout.lock(), bytes)
+}
+
+/// Writes a document of JSON to stdout. On a terminal its texts are escaped.
+fn document(text: &str) -> CliResult<()> {
+    let stdout = std::io::stdout();
+    if stdout.is_terminal() {
+        return write(stdout.lock(), terminal::json(text).as_bytes());
+    }
+    write(stdout.lock(), text.as_bytes())
 }
 
 fn write(mut stdout: impl Write, bytes: &[u8]) -> CliResult<()> {
@@ -258,14 +298,22 @@ fn write(mut stdout: impl Write, bytes: &[u8]) -> CliResult<()> {
     Ok(stdout.flush()?)
 }
 
+fn shown_json(text: &str) -> Cow<'_, str> {
+    if std::io::stdout().is_terminal() {
+        terminal::json(text)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// Writes the JSON document of an answer, with its schema version first.
 pub fn answer(fields: Value) -> CliResult<()> {
-    let mut document = Map::new();
-    document.insert("schema".into(), 1.into());
+    let mut whole = Map::new();
+    whole.insert("schema".into(), 1.into());
     if let Value::Object(fields) = fields {
-        document.extend(fields);
+        whole.extend(fields);
     }
-    content(format!("{:#}\n", Value::Object(document)).as_bytes())
+    document(&format!("{:#}\n", Value::Object(whole)))
 }
 
 /// The JSON document of an answer whose first field is a long list, written as it is read.
@@ -293,7 +341,7 @@ impl<W: Write> ListAnswer<W> {
         self.is_empty = false;
         // a text has no line end of its own in JSON
         let item = format!("{item:#}").replace('\n', "\n    ");
-        Ok(write!(self.to, "{comma}\n    {item}")?)
+        Ok(write!(self.to, "{comma}\n    {}", shown_json(&item))?)
     }
 
     /// Ends the list, and adds the other fields.
@@ -303,7 +351,7 @@ impl<W: Write> ListAnswer<W> {
         if let Value::Object(fields) = fields {
             for (name, value) in fields {
                 let value = format!("{value:#}").replace('\n', "\n  ");
-                write!(self.to, ",\n  \"{name}\": {value}")?;
+                write!(self.to, ",\n  \"{name}\": {}", shown_json(&value))?;
             }
         }
         self.to.write_all(b"\n}\n")?;
@@ -349,7 +397,7 @@ pub fn answer_to(question: &str) -> CliResult<Option<String>> {
     QUESTIONS.fetch_add(1, Ordering::Relaxed);
     clear_progress();
     let mut stdout = std::io::stdout().lock();
-    write!(stdout, "{question} ")?;
+    write!(stdout, "{} ", render::visible(question))?;
     stdout.flush()?;
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer)?;

@@ -103,7 +103,7 @@ pub fn run(context: &mut CommandContext, options: &args::ReviewArgs) -> CliResul
     out.text(&table(&found, out.paint))?;
     if with_hunks {
         for file in &found {
-            out.bytes(&hunks(file, out.paint))?;
+            out.bytes(&hunks(file, out))?;
         }
     }
     Ok(())
@@ -220,11 +220,11 @@ fn table(found: &[ReviewFile], paint: Paint) -> String {
 }
 
 /// Returns the hunks of a file, each with its first line, turn and prompt.
-fn hunks(file: &ReviewFile, paint: Paint) -> Vec<u8> {
+fn hunks(file: &ReviewFile, out: &Out) -> Vec<u8> {
     let mut text = Vec::new();
     for one in &file.hunks {
         text.push(b'\n');
-        text.extend(hunk(file, one, paint));
+        text.extend(hunk(file, one, out));
     }
     text
 }
@@ -237,7 +237,8 @@ fn is_of_several_sessions(file: &ReviewFile) -> bool {
 }
 
 /// Returns one hunk with its first line, turn and prompt.
-fn hunk(file: &ReviewFile, hunk: &ReviewHunk, paint: Paint) -> Vec<u8> {
+fn hunk(file: &ReviewFile, hunk: &ReviewHunk, out: &Out) -> Vec<u8> {
+    let paint = out.paint;
     let mut text = Vec::new();
     let place = format!("{}:{}", name(file), hunk.new.start + 1);
     text.extend(paint.on(CYAN, &place).bytes());
@@ -266,7 +267,7 @@ fn hunk(file: &ReviewFile, hunk: &ReviewHunk, paint: Paint) -> Vec<u8> {
                 text.extend(style.render().to_string().bytes());
             }
             text.push(sign);
-            text.extend_from_slice(line);
+            text.extend_from_slice(&out.content(line));
             if paint.color {
                 text.extend(style.render_reset().to_string().bytes());
             }

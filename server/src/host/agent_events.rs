@@ -11,6 +11,7 @@ use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
 
 use super::binding::Binding;
+use crate::render;
 
 /// Workspace and store, as far as the command line names them.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,7 @@ fn settings_warning(problems: &[String]) -> Option<String> {
 
 /// Prints one line to stderr, and ignores errors.
 pub fn print(text: &str) {
-    let line = text.lines().next().unwrap_or_default();
+    let line = render::one_line(text.lines().next().unwrap_or_default());
     let _ = writeln!(std::io::stderr(), "backstitch: {line}");
 }
 

@@ -85,6 +85,7 @@ pub fn run(options: &Options) -> Result<()> {
         .enable_all()
         .build()
         .context(messages::refusal::RUNTIME)?;
+    virtual_documents::clear_left_over();
     let server = runtime.block_on(serve(options));
     virtual_documents::clear();
     // a read of stdin cannot be cancelled

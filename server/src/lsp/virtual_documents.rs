@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use tempfile::TempDir;
 
 use super::uri;
+use crate::settings_file;
 
 /// Texts of virtual documents, which the client may request again.
 #[derive(Debug, Default)]
@@ -54,7 +55,10 @@ pub fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> 
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     if place.is_none() {
-        *place = Some(tempfile::Builder::new().prefix("backstitch-").tempdir()?);
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        *place = Some(builder.prefix(&unfinished_views()).tempdir()?);
     }
     let Some(dir) = place.as_ref() else {
         return Err(std::io::ErrorKind::NotFound.into());
@@ -75,6 +79,18 @@ pub fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> 
     file.as_file().set_permissions(permissions)?;
     file.persist(&path)?;
     Ok(path)
+}
+
+/// Begin of the names of directories of views, before the number of the server that has one.
+const PREFIX: &str = "backstitch-views-";
+
+fn unfinished_views() -> String {
+    format!("{PREFIX}{}-", std::process::id())
+}
+
+/// Deletes directories of servers that were killed.
+pub fn clear_left_over() {
+    settings_file::remove_of_ended(&std::env::temp_dir(), PREFIX);
 }
 
 /// Deletes the directory of the files.

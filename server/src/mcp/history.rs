@@ -33,12 +33,19 @@ const DIFF_FILES: usize = 200;
 const CAT_BYTES: usize = 48 << 10;
 /// Bytes of a file that are read for it.
 const READ_BYTES: usize = 8 << 20;
+/// Characters of a label and a description that are kept.
+const LONGEST_LABEL: usize = 500;
+const LONGEST_DESCRIPTION: usize = 10_000;
 /// Changed files named in one row.
 const ROW_FILES: usize = 4;
 
 pub fn checkpoint(access: &WorkspaceAccess, arguments: &CheckpointArguments) -> ToolResult {
-    let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let (label, description) = (text(&arguments.label), text(&arguments.description));
+    let text = |text: &Option<String>, longest| {
+        let text = text.as_deref().filter(|text| !text.trim().is_empty())?;
+        Some(render::shortened(text, longest))
+    };
+    let label = text(&arguments.label, LONGEST_LABEL);
+    let description = text(&arguments.description, LONGEST_DESCRIPTION);
     let mut engine = access.open_or_begin()?;
     let id = engine
         .capture_mut()

@@ -5,6 +5,7 @@ mod access;
 mod answer;
 mod arguments;
 mod bounds;
+mod checked_lines;
 mod hints;
 mod history;
 mod proposals;
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 
 use access::WorkspaceAccess;
+use checked_lines::CheckedLines;
 use server::McpServer;
 use transport::Lines;
 
@@ -55,7 +57,8 @@ async fn serve(access: WorkspaceAccess) -> Result<()> {
     let (gone, is_gone) = watch::channel(false);
     let server = McpServer::new(access, is_gone);
     let proposals = server.proposals.clone();
-    let lines = Lines::new(tokio::io::stdin(), tokio::io::stdout(), gone);
+    let from = CheckedLines::new(tokio::io::stdin());
+    let lines = Lines::new(from, tokio::io::stdout(), gone);
     let ended = match server.serve(lines).await {
         Ok(running) => running.waiting().await.map(drop).map_err(Into::into),
         // the client left before it asked for anything

@@ -30,8 +30,10 @@ pub fn run(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             };
             let about = paint.on(BOLD, finding.about);
             let mark = paint.on(style, mark);
-            text.extend([mark.as_str(), " ", &about, ": ", &finding.said, "\n"]);
+            let said = render::one_line(&finding.said);
+            text.extend([mark.as_str(), " ", &about, ": ", &said, "\n"]);
             if let Some(hint) = &finding.hint {
+                let hint = render::one_line(hint);
                 text.push_str(&paint.on(DIM, &format!("  {hint}\n")));
             }
         }

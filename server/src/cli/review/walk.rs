@@ -109,7 +109,7 @@ fn show(
     let count = format!("({}/{of}) ", at + 1);
     out.text(&out.paint.on(BOLD, &count))?;
     if let Some(n) = place.hunk {
-        return out.bytes(&hunk(file, &file.hunks[n], out.paint));
+        return out.bytes(&hunk(file, &file.hunks[n], out));
     }
     let why = if file.line_ends {
         "only line ends differ"

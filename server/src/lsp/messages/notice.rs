@@ -53,13 +53,20 @@ pub fn written_below(done: &[String], kept: Result<NodeId, impl Display>) -> Str
 /// Formats an agent's change, with the path that the document has or had.
 pub fn what_was_done(change: &Change) -> String {
     match (&change.before, &change.after) {
-        (Some(before), None) => format!("{} was deleted on disk", before.path.display()),
+        (Some(before), None) => {
+            format!("{} was deleted on disk", render::path(before.path.bytes()))
+        }
         (Some(before), Some(after)) if before.path != after.path => {
-            let (from, to) = (before.path.display(), after.path.display());
+            let (from, to) = (
+                render::path(before.path.bytes()),
+                render::path(after.path.bytes()),
+            );
             format!("{from} was renamed to {to}")
         }
         (_, after) => {
-            let path = after.as_ref().map(|placed| placed.path.display());
+            let path = after
+                .as_ref()
+                .map(|placed| render::path(placed.path.bytes()));
             format!("{} changed on disk", path.unwrap_or_default())
         }
     }
@@ -103,7 +110,7 @@ pub fn not_taken(left: &[RelPath]) -> String {
 pub fn closed(save: &PendingSave) -> String {
     format!(
         "{} was closed, and the changes of {} in it were not saved. Write them to the file?",
-        save.path.display(),
+        render::path(save.path.bytes()),
         whose(save)
     )
 }
@@ -114,7 +121,7 @@ pub fn left_waiting(save: &PendingSave) -> String {
         "{} ended before the changes of {} in {} were saved. Write them to the file?",
         save.editor,
         whose(save),
-        save.path.display()
+        render::path(save.path.bytes())
     )
 }
 
@@ -129,7 +136,7 @@ fn whose(save: &PendingSave) -> String {
 pub fn left_text(orphan: &Orphan) -> String {
     format!(
         "{} had unsaved text when {} ended. The text is recorded.",
-        orphan.path.display(),
+        render::path(orphan.path.bytes()),
         orphan.editor.name
     )
 }

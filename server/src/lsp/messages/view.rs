@@ -44,19 +44,19 @@ pub fn action(action: &Action, lines: Difference) -> String {
         Difference::Unknown => String::new(),
     };
     let from = action.from.as_ref();
-    let from = from.map(|from| format!("{} → ", from.display()));
+    let from = from.map(|from| format!("{} → ", render::path(from.bytes())));
     let reason = action.reason.as_ref().map(|reason| format!("  {reason}"));
     format!(
         "{:<8}{}{}{lines}{}\n",
         action.kind.name(),
         from.unwrap_or_default(),
-        action.path.display(),
+        render::path(action.path.bytes()),
         reason.unwrap_or_default(),
     )
 }
 
 pub fn conflicts(all: &[Conflict]) -> String {
-    let row = |c: &Conflict| format!("{}  {}\n", c.path.display(), c.reason);
+    let row = |c: &Conflict| format!("{}  {}\n", render::path(c.path.bytes()), c.reason);
     section(CONFLICTS, all.iter().map(row).collect())
 }
 
