@@ -48,10 +48,7 @@ end
 ---@param path string
 ---@return string uri
 local function file(path)
-  if path:match('^[%%#]') then
-    path = vim.fn.expand(path) --[[@as string]]
-  end
-  return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(path)))
+  return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(require('backstitch.outside').expanded(path))))
 end
 
 --- Creates a branch. Asks for its name if none is given.
@@ -699,7 +696,7 @@ function M.complete(word, line)
       kind = nil
     end
     if kind == 'file' then
-      return vim.tbl_map(vim.fn.fnameescape, vim.fn.getcompletion((word:gsub('\\(.)', '%1')), 'file'))
+      return require('backstitch.outside').complete_file(word)
     end
     all = kind and candidates(kind) or {}
     if args[1] == 'diff' then

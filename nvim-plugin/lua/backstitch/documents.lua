@@ -1,4 +1,5 @@
 --- Documents of the server: files at a checkpoint, and its views of plans, diffs and timelines.
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 
 local M = {}
@@ -74,6 +75,8 @@ function M.read(buf, uri)
   -- a view is created anew each time it is opened
   vim.bo[buf].bufhidden = root and 'hide' or 'wipe'
   vim.bo[buf].swapfile = false
+  -- an old text sets no options: nobody has opened that file
+  vim.bo[buf].modeline = false
   vim.bo[buf].modifiable = true
   if text then
     local lines = vim.split(text, '\n', { plain = true })
@@ -154,8 +157,8 @@ function M.enable()
     pattern = 'backstitch://*',
     callback = function(event)
       local _, path, rev = parts(event.match)
-      local name = (rev and ('%s at %s'):format(path, rev) or path or ''):gsub('%%', '%%%%')
-      vim.wo[0][0].statusline = (' %s%%=%%l,%%c %%P '):format(name)
+      local name = rev and ('%s at %s'):format(path, rev) or path or ''
+      vim.wo[0][0].statusline = (' %s%%=%%l,%%c %%P '):format(outside.status(name))
     end,
   })
 end

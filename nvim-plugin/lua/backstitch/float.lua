@@ -1,4 +1,6 @@
 --- A read-only float: plans, previews, lists of keys.
+local outside = require('backstitch.outside')
+
 local M = {}
 
 ---@class backstitch.Chunk
@@ -21,6 +23,7 @@ function M.write(buf, namespace, lines)
   for i, chunks in ipairs(lines) do
     local text = {}
     for j, chunk in ipairs(chunks) do
+      chunk[1] = outside.line(chunk[1])
       text[j] = chunk[1]
     end
     texts[i] = table.concat(text)
@@ -86,8 +89,8 @@ function M.open(float, closed)
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
     border = vim.o.winborder == '' and 'rounded' or nil,
-    title = (' %s '):format(float.title),
-    footer = float.footer and (' %s '):format(float.footer) or nil,
+    title = (' %s '):format(outside.line(float.title)),
+    footer = float.footer and (' %s '):format(outside.line(float.footer)) or nil,
     style = 'minimal',
   })
   vim.wo[window].wrap = false

@@ -23,6 +23,7 @@ end
 ---@param text string
 ---@param level? integer
 function M.say(text, level)
+  text = words.visible(text)
   local space = math.max(20, vim.v.echospace > 0 and vim.v.echospace or vim.o.columns - RESERVED)
   if not is_builtin() or not text:find('\n', 1, true) and vim.fn.strdisplaywidth(text) <= space then
     return vim.notify(text, level)

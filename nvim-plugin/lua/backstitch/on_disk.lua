@@ -1,6 +1,7 @@
 --- Files that an agent changed or renamed while they are open: the user is told about conflicts with unsaved text, merges both
 --- with `:Backstitch merge`, and a buffer follows its renamed file.
 local notice = require('backstitch.notice')
+local outside = require('backstitch.outside')
 local reload = require('backstitch.reload')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -117,7 +118,7 @@ local function follow(buf, path)
   vim.api.nvim_win_call(window, function()
     local view, lines = vim.fn.winsaveview(), vim.o.undoreload
     vim.o.undoreload = -1
-    local ok = pcall(vim.cmd, 'silent keepalt file ' .. vim.fn.fnameescape(short(path)))
+    local ok = pcall(outside.rename, short(path))
     ok = ok and pcall(vim.cmd, 'silent keepalt keepjumps edit!')
     vim.o.undoreload = lines
     if ok then
@@ -187,8 +188,8 @@ end
 ---@param params backstitch.ChangedOnDisk
 local function changed(params)
   local path = vim.uri_to_fname(params.uri)
-  local buf = vim.fn.bufnr(vim.fn.fnameescape(path))
-  if buf < 0 or not vim.api.nvim_buf_is_loaded(buf) then
+  local buf = outside.buffer(path)
+  if not buf then
     return
   end
   local agent = words.given(params.agent) or 'An agent'

@@ -2,6 +2,7 @@
 --- by side with the older file.
 local config = require('backstitch.config')
 local float = require('backstitch.float')
+local outside = require('backstitch.outside')
 local review = require('backstitch.review')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -131,7 +132,7 @@ end
 local function open_deleted(panel, path)
   local uri = require('backstitch.documents').fetch(server.client(panel.buf), panel.root, panel.id, path)
   go_to_main(panel)
-  vim.cmd.edit(vim.fn.fnameescape(uri))
+  outside.edit(uri)
   local buf = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {

@@ -2,6 +2,7 @@
 --- unless the option `pauses.open` says so, and a write decides nothing.
 local config = require('backstitch.config')
 local float = require('backstitch.float')
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -295,10 +296,11 @@ local function show(client, pause)
   wipe()
   view.shown, view.changed = pause.id, nil
   vim.api.nvim_set_current_win(list)
-  local function split(command, buf)
-    vim.cmd(command)
+  ---@param side 'belowright'|'rightbelow'
+  local function split(side, is_vertical, buf)
+    vim.cmd.split({ mods = { split = side, vertical = is_vertical } })
     vim.api.nvim_win_set_buf(0, buf)
-    vim.wo.winbar = ('%s  %s  %s'):format(summary(pause), pause.agent, words.line(pause.why)):gsub('%%', '%%%%')
+    vim.wo.winbar = outside.status(('%s  %s  %s'):format(summary(pause), pause.agent, words.line(pause.why)))
     return vim.api.nvim_get_current_win()
   end
   local file
@@ -307,14 +309,14 @@ local function show(client, pause)
     file = file or (is_text and each)
   end
   if not file then
-    split('belowright split', buffer(pause, 'input', 'input.json', details.inputText .. '\n'))
+    split('belowright', false, buffer(pause, 'input', 'input.json', details.inputText .. '\n'))
   else
     local path = words.shown(file.path)
     local now = buffer(pause, 'now', path, words.given(file.now) or '')
     local after = buffer(pause, 'then', path, words.given(file['then']) or '')
-    split('belowright split', now)
+    split('belowright', false, now)
     vim.cmd.diffthis()
-    split('rightbelow vsplit', after)
+    split('rightbelow', true, after)
     vim.cmd.diffthis()
     local why = words.given(file.why)
     if why then

@@ -1,5 +1,6 @@
 --- Paused programs: the call stack with its source, the line that stands still in its buffer, and the calls of programs.
 local float = require('backstitch.float')
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -87,7 +88,7 @@ local function list(name, title, lines, act)
   vim.wo.foldmethod, vim.wo.foldlevel = 'expr', 0
   vim.wo.foldexpr = [[getline(v:lnum) =~ '^\s' ? 1 : '>1']]
   vim.wo.foldtext = 'getline(v:foldstart)'
-  vim.wo.winbar = title:gsub('%%', '%%%%')
+  vim.wo.winbar = outside.status(title)
   vim.keymap.set('n', '<CR>', function()
     act(vim.api.nvim_win_get_cursor(0)[1])
   end, { buffer = buf, desc = 'Show it' })
@@ -102,7 +103,7 @@ local function go(path, line)
   if vim.bo.buftype ~= '' then
     vim.cmd('topleft new')
   end
-  vim.cmd.edit(vim.fn.fnameescape(path))
+  outside.edit(path)
   vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(0)), 0 })
   vim.cmd.normal({ '^', bang = true })
 end

@@ -1,4 +1,5 @@
 --- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any more.
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -262,9 +263,8 @@ function M.show(client, id)
   vim.api.nvim_win_set_buf(0, buf)
   local session = found.session
   local more = words.given(session.process) and '   K value  S stack  C calls' or ''
-  vim.wo.winbar = (' %s at %s of %s%s')
-    :format(session.language, session.pause, words.line(session['function']), more)
-    :gsub('%%', '%%%%')
+  local title = (' %s at %s of %s%s'):format(session.language, session.pause, words.line(session['function']), more)
+  vim.wo.winbar = outside.status(title)
   vim.keymap.set('n', 'q', function()
     M.leave(id)
   end, { buffer = buf, nowait = true, desc = 'Close' })

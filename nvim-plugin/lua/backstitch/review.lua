@@ -1,6 +1,7 @@
 --- Inline diff of a buffer against a checkpoint: added lines are marked, removed lines are virtual lines. The user undoes
 --- or keeps each change.
 local config = require('backstitch.config')
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -777,7 +778,7 @@ function M.split(buf, rev)
   vim.api.nvim_set_current_win(window)
   -- virtual lines would shift the two sides
   M.restyle(buf, 'hidden')
-  vim.cmd('leftabove vertical diffsplit ' .. vim.fn.fnameescape(name))
+  outside.diffsplit(name)
   local older = vim.api.nvim_get_current_buf()
   vim.bo[older].bufhidden = 'wipe'
   vim.api.nvim_create_autocmd('BufWipeout', {

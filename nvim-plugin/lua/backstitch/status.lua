@@ -1,4 +1,5 @@
 --- Cached state of workspaces for the status line, and `User` autocommands for other plugins.
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -63,7 +64,7 @@ function M.line()
   end
   local parts = { '⟲ ' .. (here.turn or here.newest.id) }
   if here.branch ~= 'main' then
-    table.insert(parts, here.branch)
+    table.insert(parts, outside.status_part(here.branch))
   end
   return table.concat(vim.list_extend(pauses, parts), ' ')
 end

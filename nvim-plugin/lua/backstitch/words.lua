@@ -1,4 +1,6 @@
 --- Texts for checkpoints, changes and plans. Pure; the clock is a parameter.
+local outside = require('backstitch.outside')
+
 local M = {}
 
 --- Returns a JSON value, with null as nil.
@@ -19,20 +21,7 @@ function M.shown(text)
   return type(text) == 'table' and vim.base64.decode(text.bytes) or text --[[@as string]]
 end
 
---- Returns a line with `\u{fffd}` in place of control characters and marks of direction. Its blanks stay.
----@param text string
----@return string
-function M.visible(text)
-  local plain = text:gsub('[%z\1-\8\11-\31\127]', '\u{fffd}'):gsub('\194[\128-\159]', '\u{fffd}')
-  return (
-    plain
-      :gsub('\u{061c}', '\u{fffd}')
-      :gsub('\u{200e}', '\u{fffd}')
-      :gsub('\u{200f}', '\u{fffd}')
-      :gsub('\226\128[\170-\174]', '\u{fffd}')
-      :gsub('\226\129[\166-\169]', '\u{fffd}')
-  )
-end
+M.visible = outside.visible
 
 --- Returns a text without the blanks that all of its lines begin with.
 ---@param text string
@@ -51,13 +40,13 @@ function M.dedent(text)
   return table.concat(lines, '\n')
 end
 
---- Returns text as one line without control characters, for lists.
+--- Returns text as one line without characters that deceive, for lists.
 ---@param text string
 ---@param longest? integer Cells.
 ---@return string
 function M.line(text, longest)
   local limit = longest or 72
-  local plain = vim.trim((text:gsub('[%c%s]+', ' ')))
+  local plain = outside.line(vim.trim((text:gsub('[%c%s]+', ' '))))
   if vim.fn.strdisplaywidth(plain) <= limit then
     return plain
   end

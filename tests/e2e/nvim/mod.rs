@@ -7,6 +7,7 @@ mod held;
 mod keys;
 mod lens_truth;
 mod line_ends;
+mod outside;
 mod packaging;
 mod readme_picture;
 mod reload;

@@ -1,6 +1,7 @@
 --- Window with the timeline of a workspace: loads it, draws its rows and handles its keys.
 local config = require('backstitch.config')
 local float = require('backstitch.float')
+local outside = require('backstitch.outside')
 local model = require('backstitch.timeline.model')
 local pick = require('backstitch.pick')
 local server = require('backstitch.server')
@@ -589,10 +590,10 @@ local function place()
 end
 
 local SPLITS = {
-  left = 'topleft vertical %dsplit',
-  right = 'botright vertical %dsplit',
-  below = 'botright %dsplit',
-  tab = 'tab split',
+  left = { split = 'topleft', vertical = true },
+  right = { split = 'botright', vertical = true },
+  below = { split = 'botright' },
+  tab = { tab = 1 },
 }
 
 --- Shows a timeline in the current window.
@@ -610,7 +611,7 @@ local function show_here(buf, position)
   local key = config.get().timeline.keys.help
   options.statusline = ' %{fnamemodify(b:backstitch_root, ":t")}: timeline%{get(b:, "backstitch_filter", "")}%='
     .. [[%{v:lua.require'backstitch.timeline'.state_word()} ]]
-    .. (key and ('%s: keys '):format((key:gsub('%%', '%%%%'))) or '')
+    .. (key and ('%s: keys '):format(outside.status(key)) or '')
   options.winfixwidth = position == 'left' or position == 'right'
   options.winfixheight = position == 'below'
   options.winfixbuf = true
@@ -619,7 +620,7 @@ end
 ---@param buf integer
 local function open_window(buf)
   local position, size = place()
-  vim.cmd(SPLITS[position]:format(size))
+  vim.cmd.split({ mods = SPLITS[position], range = position ~= 'tab' and { size } or nil })
   show_here(buf, position)
 end
 
