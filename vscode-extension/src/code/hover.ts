@@ -3,8 +3,7 @@
 import * as vscode from "vscode";
 
 import type { BlameRun } from "../server/protocol.ts";
-
-const COMMANDS = ["backstitch.rewind", "backstitch.diff"];
+import { links } from "../show/outside.ts";
 
 /** Adds the links to a hover. `runs`: the authors of the document's lines. */
 export function withLinks(
@@ -20,16 +19,11 @@ export function withLinks(
   if (rev === undefined) return hover;
   const say = vscode.l10n.t;
   const uri = document.uri.toString();
-  const link = (title: string, command: string, argument: object) =>
-    `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([argument]))})`;
   const lines = [run.start, run.start + run.count];
-  const text = new vscode.MarkdownString(
-    [
-      link(say("Undo turn"), "backstitch.rewind", { rev, uri }),
-      link(say("Undo these lines"), "backstitch.rewind", { rev, uri, lines }),
-      link(say("Diff"), "backstitch.diff", { rev, uri }),
-    ].join(" · "),
-  );
-  text.isTrusted = { enabledCommands: COMMANDS };
+  const text = links("", [
+    { title: say("Undo turn"), command: "backstitch.rewind", argument: { rev, uri } },
+    { title: say("Undo these lines"), command: "backstitch.rewind", argument: { rev, uri, lines } },
+    { title: say("Diff"), command: "backstitch.diff", argument: { rev, uri } },
+  ]);
   return new vscode.Hover([...hover.contents, text], hover.range);
 }

@@ -4,6 +4,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
+import { withoutIcons } from "../show/outside.ts";
 import { line as oneLine } from "../show/words.ts";
 import { cellAt } from "./cells.ts";
 
@@ -43,7 +44,7 @@ export class NotebookMarks implements vscode.NotebookCellStatusBarItemProvider, 
       const rev = own.turn ?? `${own.checkpoint ?? "@"}^`;
       const name = oneLine(own.prompt ?? "", 40) || (own.agent ?? say("An agent"));
       const item = new vscode.NotebookCellStatusBarItem(
-        `$(hubot) ${name.replaceAll("$(", "\\$(")}`,
+        `$(hubot) ${withoutIcons(name)}`,
         vscode.NotebookCellStatusBarAlignment.Right,
       );
       item.tooltip = say("Changed by {0}. Undo the turn…", own.agent ?? say("An agent"));

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
 import type { Hunk } from "../server/protocol.ts";
+import { links } from "../show/outside.ts";
 import type { Pair, Review } from "./review.ts";
 
 const DELAY = 100;
@@ -84,11 +85,10 @@ function decoration(document: vscode.TextDocument, uri: string, hunk: Hunk): vsc
   const start = Math.min(first - 1, last);
   const end = Math.min(first - 1 + Math.max(count, 1), last + 1);
   const lines = [first - 1, first - 1 + count];
-  const command = `command:backstitch.change.unkeep?${encodeURIComponent(JSON.stringify([{ uri, lines }]))}`;
-  const hoverMessage = new vscode.MarkdownString(
-    `${vscode.l10n.t("You kept this change.")} [${vscode.l10n.t("Show it again")}](${command})`,
-  );
-  hoverMessage.isTrusted = { enabledCommands: ["backstitch.change.unkeep"] };
+  const title = vscode.l10n.t("Show it again");
+  const hoverMessage = links(vscode.l10n.t("You kept this change."), [
+    { title, command: "backstitch.change.unkeep", argument: { uri, lines } },
+  ]);
   const range = new vscode.Range(start, 0, end - 1, document.lineAt(end - 1).text.length);
   return { range, hoverMessage };
 }

@@ -15,6 +15,7 @@ import {
   shown,
 } from "../server/protocol.ts";
 import { type Entry, changes, entries } from "../timeline/model.ts";
+import { withoutIcons } from "./outside.ts";
 import { about, ago, counts, files, line, which } from "./words.ts";
 
 const PAGE = 200;
@@ -41,11 +42,6 @@ export function icon(checkpoint: Checkpoint): string {
     case "import":
       return "cloud-download";
   }
-}
-
-/** Escapes icon syntax, which prompts may have. */
-export function withoutIcons(text: string): string {
-  return text.replaceAll("$(", "\\$(");
 }
 
 /** Rows of an entry: a turn with its steps below it, which can be found by its prompt, too. */
@@ -78,7 +74,7 @@ function row(
       files(changed, say),
       counts(changed),
       checkpoint.pinned ? `$(pinned) ${say("pinned")}` : "",
-      checkpoint.tags.map((tag) => `$(tag) ${tag}`).join(" "),
+      checkpoint.tags.map((tag) => `$(tag) ${withoutIcons(tag)}`).join(" "),
       checkpoint.taken_out ? say("undone") : "",
     ]
       .filter(Boolean)
@@ -152,7 +148,7 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
   }
   const now = Date.now();
   const items = others.map((branch) => ({
-    label: `$(git-branch) ${branch.name}`,
+    label: `$(git-branch) ${withoutIcons(branch.name)}`,
     description: [branch.head ?? "", ago(branch.created, now, say)].filter(Boolean).join(" · "),
     detail: branch.description ?? "",
     branch,
@@ -190,7 +186,7 @@ export async function unreviewed(ctx: Ctx, root: string, title: string): Promise
       .flatMap(({ turn }) => turn ?? [])
       .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
     return {
-      label: `$(file) ${shown(file.path)}`,
+      label: `$(file) ${withoutIcons(shown(file.path))}`,
       description: file.binary ? say("binary") : `+${file.added} −${file.removed}`,
       detail: withoutIcons([...prompts].join(" · ")),
       chosen: { uri: onDisk(root, file.path), rev: turns[0] },

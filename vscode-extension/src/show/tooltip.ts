@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { type Checkpoint, rev } from "../server/protocol.ts";
+import { escaped, markdown } from "./outside.ts";
 import { type Say, about, ago, counts } from "./words.ts";
 
 /** Maximum number of characters of a prompt or a command. */
@@ -15,8 +16,7 @@ export function tooltip(
   now: number,
 ): vscode.MarkdownString {
   const say: Say = vscode.l10n.t;
-  // without icons: a prompt may have their syntax
-  const text = new vscode.MarkdownString("", false);
+  const text = markdown();
   const paragraph = (plain: string) => text.appendMarkdown(`${escaped(plain)}\n\n`);
   const named = checkpoint.kind === "turn" ? checkpoint.prompt : checkpoint.label;
   paragraph(cut((named ?? "").trim() || about(checkpoint, say)));
@@ -55,13 +55,4 @@ function local(time: string | null): string {
 
 function cut(text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT).trimEnd()}…`;
-}
-
-/** Escapes markup, and keeps line breaks. `appendText` makes each blank one that does not break. */
-function escaped(text: string): string {
-  return text
-    .replace(/[\\`*_{}[\]()#+\-.!|~$&<>]/g, (mark) =>
-      mark === "<" ? "&lt;" : mark === "&" ? "&amp;" : `\\${mark}`,
-    )
-    .replace(/\r?\n/g, "  \n");
 }

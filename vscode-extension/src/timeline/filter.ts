@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import type { AgentSession } from "../server/protocol.ts";
+import { withoutIcons } from "../show/outside.ts";
 import { sessionRow } from "../show/pick.ts";
 import { line } from "../show/words.ts";
 import { type Filter, isEmpty, parse, written } from "./model.ts";
@@ -40,7 +41,7 @@ function rows(now: Filter, sessions: readonly AgentSession[], file: string | und
     ...(isEmpty(now) ? [] : [{ label: `$(clear-all) ${say("Everything")}`, choose: by({}) }]),
     ...section(
       say("Agents"),
-      agents.map((agent) => ({ label: `$(hubot) ${agent}`, choose: by({ agent }) })),
+      agents.map((agent) => ({ label: `$(hubot) ${withoutIcons(agent)}`, choose: by({ agent }) })),
     ),
     ...section(
       say("Sessions"),
