@@ -44,7 +44,7 @@ fn quoted(text: &str) -> String {
 #[test]
 fn a_name_is_never_a_command() {
     let world = world(&[("a.txt", "one\ntwo\nthree\nfour\n"), ("b.txt", "b\n")]);
-    let Some(mut nvim) = Neovim::start(&world, "plugin-outside-names", &["a.txt"]) else {
+    let Some(nvim) = Neovim::start(&world, "plugin-outside-names", &["a.txt"]) else {
         return;
     };
     nvim.is_attached();
