@@ -249,6 +249,20 @@ export interface BreakpointsResult {
   breakpoints: Breakpoint[];
 }
 
+/** A file that a held call would write. */
+export interface CallFile {
+  /** As in `PredictedFile`, as are the others. */
+  path: Text;
+  movedFrom: Text | null;
+  letter: string;
+  /** Lines. Null: binary, or too large. */
+  added: number | null;
+  removed: number | null;
+  binary: boolean;
+  /** True: the tool will refuse the call. */
+  fails: boolean;
+}
+
 export interface CallsParams {
   /** Number of a program. The default is all. */
   process?: number | null;
@@ -608,6 +622,19 @@ export interface DocumentParams {
   workspace?: string | null;
 }
 
+/** Sets the input with which a held call runs, for all who see it. Without one: back to the agent's own. */
+export interface DraftParams {
+  pause: string;
+  /** As in `backstitch/predict`, as are the others. */
+  input?: unknown;
+  inputText?: string | null;
+  then?: WantedText[] | null;
+  /** A document of the workspace. */
+  uri?: string | null;
+  /** Root of the workspace, as a path or URI. Not needed if only one is open. */
+  workspace?: string | null;
+}
+
 /** Fields that are left out stay. An empty text clears its field. */
 export interface EditBreakpointParams {
   /** For example `b3`. */
@@ -741,6 +768,9 @@ export interface Hit {
   breakpoint: string;
   /** As in `Breakpoint`. */
   kind: string;
+  /** As in `Breakpoint`, as is `when`. Null: it is gone by now. */
+  summary: string | null;
+  when: string | null;
   agent: string;
   session: string;
   tool: string;
@@ -893,25 +923,37 @@ export interface Origin {
 export interface Pause {
   /** For example `p7`. */
   id: string;
-  /** The holder: `call`. */
+  /** The holder: `call`, `program`, or `proposal` for a rewind that an agent proposes. */
   by: string;
   /** `before` or `after` the call. */
   at: string;
   breakpoint: string | null;
+  /** That breakpoint as it was when it held the call. Null: none did, or an older version noted it. */
+  hit: PauseHit | null;
   /** The reason in words. */
   why: string;
   agent: string;
   session: string;
+  /** Letter of the session, as in the timeline: `A`. Null: the history does not have it yet. */
+  letter: string | null;
   /** For example `t4`. */
   turn: string | null;
   prompt: string | null;
   subagent: string | null;
   iteration: number | null;
   tool: string;
-  /** The call in one line. */
+  /** The call in one line, with all its files: `apply_patch: M app.js, A mod/extra.js, D n.ipynb`, or, if they are many, `apply_patch: app.js +3 files (1 A, 2 M, 1 D)`. */
   summary: string;
+  /** The files that it would write with the input that runs. Empty where nothing is predicted. A call that is over has them as they were shown last. */
+  files: CallFile[];
   /** Paths that it names. */
-  files: string[];
+  names: string[];
+  /** The error of a call that has failed. */
+  error: string | null;
+  /** The front end in which its input was changed. Null: it runs as the agent gave it. */
+  changedBy: string | null;
+  /** Names the input that runs, and the files as they are now. Null: it is over. */
+  fingerprint: string | null;
   /** Root of the directory that the agent works in. */
   root: Text;
   made: Time;
@@ -923,18 +965,33 @@ export interface Pause {
   outcome: string | null;
   /** The face that decided, or the rule. */
   decidedBy: string | null;
-  /** Decisions that the agent can be told. */
+  /** Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over. */
   can: string[];
+}
+
+/** `backstitch/pauseChanged`: the input of a held call was changed, or a call that its agent tries again was decided. */
+export interface PauseChanged {
+  workspace: Text;
+  seq: number;
+  pause: Pause;
 }
 
 /** A held call with everything that a person decides by. */
 export interface PauseDetails {
   seq: number;
   pause: Pause;
-  /** Input of the tool. */
+  /** Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own. */
   input: unknown;
   /** The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it. */
   inputText: string;
+  /** The agent's own input, if it was changed. */
+  ownInput: unknown;
+  /** The reason why the changed input is not sent without `force`. Null: it is. */
+  problem: string | null;
+  /** Output of a call that has run, as its agent reports it. */
+  output: unknown;
+  /** The plan of a proposed rewind. */
+  plan: ProposedPlan | null;
   cwd: Text | null;
   /** The files that the call would write. */
   predicted: PredictedFile[];
@@ -957,6 +1014,18 @@ export interface PauseDetailsParams {
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */
   workspace?: string | null;
+}
+
+/** A breakpoint at the moment at which it held a call. */
+export interface PauseHit {
+  /** As in `Breakpoint`. */
+  kind: string;
+  /** Its parameters in one line. */
+  summary: string;
+  /** Its condition in jq. */
+  when: string | null;
+  /** Its condition on the number of triggers. */
+  hits: string | null;
 }
 
 export interface PauseParams {
@@ -1162,6 +1231,12 @@ export interface PredictResult {
   predicted: PredictedFile[];
   unpredicted: Unpredicted | null;
   fingerprint: string;
+  /** As in `Pause`. */
+  files: CallFile[];
+  /** As in `Pause`. */
+  summary: string;
+  /** As in `PauseDetails`. */
+  problem: string | null;
 }
 
 /** A file as a call would write it. */
@@ -1182,6 +1257,8 @@ export interface PredictedFile {
   /** First line that changes in the text as it is now, from 0. */
   line: number | null;
   certain: boolean;
+  /** True: its text is not shown, because it is binary. */
+  binary: boolean;
   /** True: the tool will refuse the call. */
   fails: boolean;
   /** The reason why it is not certain, or fails. */
@@ -1199,6 +1276,18 @@ export interface Program {
   ended: Time | null;
   /** The newest calls, oldest first. */
   calls: FunctionCall[];
+}
+
+/** A rewind that an agent proposes. */
+export interface ProposedPlan {
+  /** For example `rewind to before “Add a cart” (t4)`. */
+  title: string;
+  /** The agent's reason. */
+  reason: string | null;
+  /** Sentences about whose work goes and whose stays. */
+  summary: string[];
+  /** The turns that go, the newest first. */
+  turns: PlannedTurn[];
 }
 
 /** State of the recorder, which watches the files of the workspace. */
@@ -1412,12 +1501,14 @@ export type Restoring = "merge" | "exact";
 /** The default of `pause` is the only call that is held; the user is asked to choose one of several. */
 export interface ResumeParams {
   pause?: string | null;
-  /** Another input of the tool. The default is its own. */
+  /** Another input of the tool. The default is the one that runs as it is: as a user changed it, else the agent's own. */
   input?: unknown;
   /** The same as a JSON text. */
   inputText?: string | null;
   /** Fingerprint of the prediction that was shown: only that is let through. */
   fingerprint?: string | null;
+  /** True: also a changed input that the tool will refuse, or that has other fields or types than the call's own. */
+  force?: boolean | null;
   /** A document of the workspace. */
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */
@@ -1630,10 +1721,15 @@ export interface Status {
   recorder: Recorder;
 }
 
+/** The input, the fingerprint and `force` are those of `backstitch.resume`. */
 export interface StepParams {
   pause?: string | null;
   /** `over`, `into`, `out`, `file` or `turn`. The default is `over`. */
   how?: string | null;
+  input?: unknown;
+  inputText?: string | null;
+  fingerprint?: string | null;
+  force?: boolean | null;
   /** A document of the workspace. */
   uri?: string | null;
   /** Root of the workspace, as a path or URI. Not needed if only one is open. */
@@ -1863,6 +1959,7 @@ export interface Requests {
   "backstitch/pauses": { params: PausesParams; result: PausesResult };
   "backstitch/pause": { params: PauseDetailsParams; result: PauseDetails };
   "backstitch/predict": { params: PredictParams; result: PredictResult };
+  "backstitch/draft": { params: DraftParams; result: PauseDetails };
   "backstitch/repl/start": { params: ReplStartParams; result: ReplStartResult };
   "backstitch/repl/eval": { params: ReplEvalParams; result: ReplEvalResult };
   "backstitch/repl/close": { params: ReplCloseParams; result: ReplStartResult };
@@ -1956,6 +2053,7 @@ export interface Notifications {
   "backstitch/changedOnDisk": ChangedOnDisk;
   "backstitch/didPause": DidPause;
   "backstitch/didResume": DidResume;
+  "backstitch/pauseChanged": PauseChanged;
   "backstitch/breakpointsChanged": BreakpointsChanged;
   "backstitch/didHit": DidHit;
   "backstitch/replOutput": ReplOutput;

@@ -164,6 +164,16 @@
 ---@field seq integer Number of the newest commit of breakpoints and pauses.
 ---@field breakpoints backstitch.Breakpoint[]
 
+---A file that a held call would write.
+---@class backstitch.CallFile
+---@field path backstitch.Text As in `PredictedFile`, as are the others.
+---@field movedFrom backstitch.Text|nil
+---@field letter string
+---@field added integer|nil Lines. Null: binary, or too large.
+---@field removed integer|nil
+---@field binary boolean
+---@field fails boolean True: the tool will refuse the call.
+
 ---@class backstitch.CallsParams
 ---@field process? integer|nil Number of a program. The default is all.
 ---@field uri? string|nil A document of the workspace.
@@ -419,6 +429,15 @@
 ---@field uri string
 ---@field workspace? string|nil Not used: the document names its workspace.
 
+---Sets the input with which a held call runs, for all who see it. Without one: back to the agent's own.
+---@class backstitch.DraftParams
+---@field pause string
+---@field input? any As in `backstitch/predict`, as are the others.
+---@field inputText? string|nil
+---@field then? backstitch.WantedText[]|nil
+---@field uri? string|nil A document of the workspace.
+---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
 ---Fields that are left out stay. An empty text clears its field.
 ---@class backstitch.EditBreakpointParams
 ---@field breakpoint string For example `b3`.
@@ -512,6 +531,8 @@
 ---@class backstitch.Hit
 ---@field breakpoint string
 ---@field kind string As in `Breakpoint`.
+---@field summary string|nil As in `Breakpoint`, as is `when`. Null: it is gone by now.
+---@field when string|nil
 ---@field agent string
 ---@field session string
 ---@field tool string
@@ -620,33 +641,49 @@
 ---A call that is, or was, held.
 ---@class backstitch.Pause
 ---@field id string For example `p7`.
----@field by string The holder: `call`.
+---@field by string The holder: `call`, `program`, or `proposal` for a rewind that an agent proposes.
 ---@field at string `before` or `after` the call.
 ---@field breakpoint string|nil
+---@field hit backstitch.PauseHit|nil That breakpoint as it was when it held the call. Null: none did, or an older version noted it.
 ---@field why string The reason in words.
 ---@field agent string
 ---@field session string
+---@field letter string|nil Letter of the session, as in the timeline: `A`. Null: the history does not have it yet.
 ---@field turn string|nil For example `t4`.
 ---@field prompt string|nil
 ---@field subagent string|nil
 ---@field iteration integer|nil
 ---@field tool string
----@field summary string The call in one line.
----@field files string[] Paths that it names.
+---@field summary string The call in one line, with all its files: `apply_patch: M app.js, A mod/extra.js, D n.ipynb`, or, if they are many, `apply_patch: app.js +3 files (1 A, 2 M, 1 D)`.
+---@field files backstitch.CallFile[] The files that it would write with the input that runs. Empty where nothing is predicted. A call that is over has them as they were shown last.
+---@field names string[] Paths that it names.
+---@field error string|nil The error of a call that has failed.
+---@field changedBy string|nil The front end in which its input was changed. Null: it runs as the agent gave it.
+---@field fingerprint string|nil Names the input that runs, and the files as they are now. Null: it is over.
 ---@field root backstitch.Text Root of the directory that the agent works in.
 ---@field made backstitch.Time
 ---@field until backstitch.Time|nil The agent's own limit.
 ---@field state string `held`, `decided`, `answered`, `parked`, `used`, `expired`, `handed`, `ended`, `lost` or `slipped`.
 ---@field outcome string|nil `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or `slipped`. Null: not over.
 ---@field decidedBy string|nil The face that decided, or the rule.
----@field can string[] Decisions that the agent can be told.
+---@field can string[] Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over.
+
+---`backstitch/pauseChanged`: the input of a held call was changed, or a call that its agent tries again was decided.
+---@class backstitch.PauseChanged
+---@field workspace backstitch.Text
+---@field seq integer
+---@field pause backstitch.Pause
 
 ---A held call with everything that a person decides by.
 ---@class backstitch.PauseDetails
 ---@field seq integer
 ---@field pause backstitch.Pause
----@field input any Input of the tool.
+---@field input any Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own.
 ---@field inputText string The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
+---@field ownInput any The agent's own input, if it was changed.
+---@field problem string|nil The reason why the changed input is not sent without `force`. Null: it is.
+---@field output any Output of a call that has run, as its agent reports it.
+---@field plan backstitch.ProposedPlan|nil The plan of a proposed rewind.
 ---@field cwd backstitch.Text|nil
 ---@field predicted backstitch.PredictedFile[] The files that the call would write.
 ---@field unpredicted backstitch.Unpredicted|nil The reason why nothing is predicted, and the paths that the input may mean.
@@ -659,6 +696,13 @@
 ---@field pause string For example `p7`.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
+
+---A breakpoint at the moment at which it held a call.
+---@class backstitch.PauseHit
+---@field kind string As in `Breakpoint`.
+---@field summary string Its parameters in one line.
+---@field when string|nil Its condition in jq.
+---@field hits string|nil Its condition on the number of triggers.
 
 ---@class backstitch.PauseParams
 ---@field session? string|nil The default is any session.
@@ -786,6 +830,9 @@
 ---@field predicted backstitch.PredictedFile[]
 ---@field unpredicted backstitch.Unpredicted|nil
 ---@field fingerprint string
+---@field files backstitch.CallFile[] As in `Pause`.
+---@field summary string As in `Pause`.
+---@field problem string|nil As in `PauseDetails`.
 
 ---A file as a call would write it.
 ---@class backstitch.PredictedFile
@@ -798,6 +845,7 @@
 ---@field removed integer|nil
 ---@field line integer|nil First line that changes in the text as it is now, from 0.
 ---@field certain boolean
+---@field binary boolean True: its text is not shown, because it is binary.
 ---@field fails boolean True: the tool will refuse the call.
 ---@field why string|nil The reason why it is not certain, or fails.
 
@@ -811,6 +859,13 @@
 ---@field connected backstitch.Time
 ---@field ended backstitch.Time|nil
 ---@field calls backstitch.FunctionCall[] The newest calls, oldest first.
+
+---A rewind that an agent proposes.
+---@class backstitch.ProposedPlan
+---@field title string For example `rewind to before “Add a cart” (t4)`.
+---@field reason string|nil The agent's reason.
+---@field summary string[] Sentences about whose work goes and whose stays.
+---@field turns backstitch.PlannedTurn[] The turns that go, the newest first.
 
 ---State of the recorder, which watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }
@@ -949,9 +1004,10 @@
 ---The default of `pause` is the only call that is held; the user is asked to choose one of several.
 ---@class backstitch.ResumeParams
 ---@field pause? string|nil
----@field input? any Another input of the tool. The default is its own.
+---@field input? any Another input of the tool. The default is the one that runs as it is: as a user changed it, else the agent's own.
 ---@field inputText? string|nil The same as a JSON text.
 ---@field fingerprint? string|nil Fingerprint of the prediction that was shown: only that is let through.
+---@field force? boolean|nil True: also a changed input that the tool will refuse, or that has other fields or types than the call's own.
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
@@ -1083,9 +1139,14 @@
 ---@field workspace backstitch.Text
 ---@field recorder backstitch.Recorder
 
+---The input, the fingerprint and `force` are those of `backstitch.resume`.
 ---@class backstitch.StepParams
 ---@field pause? string|nil
 ---@field how? string|nil `over`, `into`, `out`, `file` or `turn`. The default is `over`.
+---@field input? any
+---@field inputText? string|nil
+---@field fingerprint? string|nil
+---@field force? boolean|nil
 ---@field uri? string|nil A document of the workspace.
 ---@field workspace? string|nil Root of the workspace, as a path or URI. Not needed if only one is open.
 
@@ -1239,6 +1300,7 @@
 ---@field ["backstitch/pauses"] { params: backstitch.PausesParams, result: backstitch.PausesResult }
 ---@field ["backstitch/pause"] { params: backstitch.PauseDetailsParams, result: backstitch.PauseDetails }
 ---@field ["backstitch/predict"] { params: backstitch.PredictParams, result: backstitch.PredictResult }
+---@field ["backstitch/draft"] { params: backstitch.DraftParams, result: backstitch.PauseDetails }
 ---@field ["backstitch/repl/start"] { params: backstitch.ReplStartParams, result: backstitch.ReplStartResult }
 ---@field ["backstitch/repl/eval"] { params: backstitch.ReplEvalParams, result: backstitch.ReplEvalResult }
 ---@field ["backstitch/repl/close"] { params: backstitch.ReplCloseParams, result: backstitch.ReplStartResult }
@@ -1294,6 +1356,7 @@
 ---@field ["backstitch/changedOnDisk"] backstitch.ChangedOnDisk
 ---@field ["backstitch/didPause"] backstitch.DidPause
 ---@field ["backstitch/didResume"] backstitch.DidResume
+---@field ["backstitch/pauseChanged"] backstitch.PauseChanged
 ---@field ["backstitch/breakpointsChanged"] backstitch.BreakpointsChanged
 ---@field ["backstitch/didHit"] backstitch.DidHit
 ---@field ["backstitch/replOutput"] backstitch.ReplOutput
@@ -1348,6 +1411,7 @@ return {
     'backstitch/changedOnDisk',
     'backstitch/didPause',
     'backstitch/didResume',
+    'backstitch/pauseChanged',
     'backstitch/breakpointsChanged',
     'backstitch/didHit',
     'backstitch/replOutput',

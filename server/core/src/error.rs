@@ -45,12 +45,16 @@ pub enum Error {
     #[error("cancelled; nothing was changed")]
     CalledOff,
     /// A decision on a pause that is decided already.
-    #[error("{pause} was decided on already: {outcome}, by {by}")]
+    #[error("{pause} was decided on already: {outcome}, {by}")]
     Resumed {
         pause: String,
         outcome: String,
+        /// Its author or its rule: `by cli`, `since nobody watched`.
         by: String,
     },
+    /// A decision on another input than the one that runs by now.
+    #[error("the input of {pause} was changed meanwhile{}", .by.as_ref().map_or_else(String::new, |by| format!(", by {by}")))]
+    InputChanged { pause: String, by: Option<String> },
     #[error("there is no pause `{0}`")]
     UnknownPause(String),
     #[error("there is no REPL session `{0}`")]
@@ -88,6 +92,7 @@ impl Error {
         match self {
             Self::Refused { .. }
             | Self::Resumed { .. }
+            | Self::InputChanged { .. }
             | Self::SessionClosed { .. }
             | Self::EvalTimeout { .. }
             | Self::Conflicts { .. }
@@ -124,6 +129,7 @@ impl Error {
             Self::Ambiguous { hint, .. } => hint.clone(),
             Self::Conflicts { .. } => Hint::Decide,
             Self::Whole { .. } => Hint::Whole,
+            Self::InputChanged { .. } => "look at the call again; it stays held".into(),
             Self::NoStore(_) => Hint::Begin,
             Self::NoRevision(_) | Self::Squashed(_) => Hint::Revisions,
             Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),

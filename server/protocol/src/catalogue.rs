@@ -12,18 +12,18 @@ use crate::{
     BreakpointParams, BreakpointResult, BreakpointsChanged, BreakpointsResult, CallsParams,
     CallsResult, ChangedOnDisk, Checkpoint, CheckpointParams, CheckpointResult, CommandFailed,
     ContentParams, ContentResult, DecisionResult, DidCheckpoint, DidFork, DidHit, DidPause,
-    DidResume, DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, EditBreakpointParams,
-    FailureData, ForkParams, ForkResult, HeldParams, InjectParams, InjectResult, MergeParams,
-    MergeResult, NewCheckpointParams, ObjectParams, ObjectResult, PauseDetails, PauseDetailsParams,
-    PauseParams, PausesParams, PausesResult, PinParams, PinResult, PlanParams, PlanResult,
-    PredictParams, PredictResult, RedoParams, RefuseParams, RemovedResult, ReplChanged,
-    ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult, ReplOutput,
-    ReplShowParams, ReplShowResult, ReplStartParams, ReplStartResult, RestoreResult, ResumeParams,
-    RevertParams, ReviewParams, ReviewResult, RewindParams, SessionsResult, ShowDiffParams,
-    ShowTimelineParams, ShowTimelineResult, SkipParams, StackParams, StackResult, Status,
-    StepParams, SwitchParams, TagParams, TagResult, TimelineChanged, TimelineParams,
-    TimelineResult, ToggleBreakpointParams, ToggleResult, TurnBeginParams, TurnEndParams,
-    TurnResult, UndoParams, Where,
+    DidResume, DidRewind, DidSwitch, DiffParams, DiffResult, DocumentParams, DraftParams,
+    EditBreakpointParams, FailureData, ForkParams, ForkResult, HeldParams, InjectParams,
+    InjectResult, MergeParams, MergeResult, NewCheckpointParams, ObjectParams, ObjectResult,
+    PauseChanged, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
+    PinParams, PinResult, PlanParams, PlanResult, PredictParams, PredictResult, RedoParams,
+    RefuseParams, RemovedResult, ReplChanged, ReplCloseParams, ReplEvalParams, ReplEvalResult,
+    ReplListParams, ReplListResult, ReplOutput, ReplShowParams, ReplShowResult, ReplStartParams,
+    ReplStartResult, RestoreResult, ResumeParams, RevertParams, ReviewParams, ReviewResult,
+    RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams, ShowTimelineResult,
+    SkipParams, StackParams, StackResult, Status, StepParams, SwitchParams, TagParams, TagResult,
+    TimelineChanged, TimelineParams, TimelineResult, ToggleBreakpointParams, ToggleResult,
+    TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
 };
 
 /// A protocol type, described by its name, its round trip and, in tests, its schema.
@@ -250,6 +250,7 @@ requests! {
     Pauses(PausesParams) -> PausesResult = Reads "backstitch/pauses";
     Pause(PauseDetailsParams) -> PauseDetails = Reads "backstitch/pause";
     Predict(PredictParams) -> PredictResult = Reads "backstitch/predict";
+    Draft(DraftParams) -> PauseDetails = Changes "backstitch/draft";
     ReplStart(ReplStartParams) -> ReplStartResult = Changes "backstitch/repl/start";
     ReplEval(ReplEvalParams) -> ReplEvalResult = Changes "backstitch/repl/eval";
     ReplClose(ReplCloseParams) -> ReplStartResult = Changes "backstitch/repl/close";
@@ -308,6 +309,7 @@ pub const NOTIFICATIONS: &[Notification] = &[
     notification::<ChangedOnDisk>("backstitch/changedOnDisk"),
     notification::<DidPause>("backstitch/didPause"),
     notification::<DidResume>("backstitch/didResume"),
+    notification::<PauseChanged>("backstitch/pauseChanged"),
     notification::<BreakpointsChanged>("backstitch/breakpointsChanged"),
     notification::<DidHit>("backstitch/didHit"),
     notification::<ReplOutput>("backstitch/replOutput"),

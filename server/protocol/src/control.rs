@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::history::{Checkpoint, Text, Time};
+use crate::restore::PlannedTurn;
 use crate::shape;
 
 shape! {
@@ -64,25 +65,39 @@ shape! {
     pub struct Pause {
         /// For example `p7`.
         pub id: String,
-        /// The holder: `call`.
+        /// The holder: `call`, `program`, or `proposal` for a rewind that an agent proposes.
         pub by: String,
         /// `before` or `after` the call.
         pub at: String,
         pub breakpoint: Option<String>,
+        /// That breakpoint as it was when it held the call. Null: none did, or an older version noted it.
+        pub hit: Option<PauseHit>,
         /// The reason in words.
         pub why: String,
         pub agent: String,
         pub session: String,
+        /// Letter of the session, as in the timeline: `A`. Null: the history does not have it yet.
+        pub letter: Option<String>,
         /// For example `t4`.
         pub turn: Option<String>,
         pub prompt: Option<String>,
         pub subagent: Option<String>,
         pub iteration: Option<i64>,
         pub tool: String,
-        /// The call in one line.
+        /// The call in one line, with all its files: `apply_patch: M app.js, A mod/extra.js, D n.ipynb`, or, if they are many,
+        /// `apply_patch: app.js +3 files (1 A, 2 M, 1 D)`.
         pub summary: String,
+        /// The files that it would write with the input that runs. Empty where nothing is predicted. A call that is over has
+        /// them as they were shown last.
+        pub files: Vec<CallFile>,
         /// Paths that it names.
-        pub files: Vec<String>,
+        pub names: Vec<String>,
+        /// The error of a call that has failed.
+        pub error: Option<String>,
+        /// The front end in which its input was changed. Null: it runs as the agent gave it.
+        pub changed_by: Option<String>,
+        /// Names the input that runs, and the files as they are now. Null: it is over.
+        pub fingerprint: Option<String>,
         /// Root of the directory that the agent works in.
         pub root: Text,
         pub made: Time,
@@ -95,8 +110,48 @@ shape! {
         pub outcome: Option<String>,
         /// The face that decided, or the rule.
         pub decided_by: Option<String>,
-        /// Decisions that the agent can be told.
+        /// Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`,
+        /// `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over.
         pub can: Vec<String>,
+    }
+
+    /// A breakpoint at the moment at which it held a call.
+    pub struct PauseHit {
+        /// As in `Breakpoint`.
+        pub kind: String,
+        /// Its parameters in one line.
+        pub summary: String,
+        /// Its condition in jq.
+        pub when: Option<String>,
+        /// Its condition on the number of triggers.
+        pub hits: Option<String>,
+    }
+
+    /// A file that a held call would write.
+    #[serde(rename_all = "camelCase")]
+    pub struct CallFile {
+        /// As in `PredictedFile`, as are the others.
+        pub path: Text,
+        pub moved_from: Option<Text>,
+        pub letter: String,
+        /// Lines. Null: binary, or too large.
+        pub added: Option<usize>,
+        pub removed: Option<usize>,
+        pub binary: bool,
+        /// True: the tool will refuse the call.
+        pub fails: bool,
+    }
+
+    /// A rewind that an agent proposes.
+    pub struct ProposedPlan {
+        /// For example `rewind to before “Add a cart” (t4)`.
+        pub title: String,
+        /// The agent's reason.
+        pub reason: Option<String>,
+        /// Sentences about whose work goes and whose stays.
+        pub summary: Vec<String>,
+        /// The turns that go, the newest first.
+        pub turns: Vec<PlannedTurn>,
     }
 
     pub struct PausesResult {
@@ -109,10 +164,18 @@ shape! {
     pub struct PauseDetails {
         pub seq: i64,
         pub pause: Pause,
-        /// Input of the tool.
+        /// Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own.
         pub input: Value,
         /// The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
         pub input_text: String,
+        /// The agent's own input, if it was changed.
+        pub own_input: Option<Value>,
+        /// The reason why the changed input is not sent without `force`. Null: it is.
+        pub problem: Option<String>,
+        /// Output of a call that has run, as its agent reports it.
+        pub output: Option<Value>,
+        /// The plan of a proposed rewind.
+        pub plan: Option<ProposedPlan>,
         pub cwd: Option<Text>,
         /// The files that the call would write.
         pub predicted: Vec<PredictedFile>,
@@ -147,6 +210,9 @@ shape! {
         /// First line that changes in the text as it is now, from 0.
         pub line: Option<usize>,
         pub certain: bool,
+        /// True: its text is not shown, because it is binary.
+        #[serde(default)]
+        pub binary: bool,
         /// True: the tool will refuse the call.
         pub fails: bool,
         /// The reason why it is not certain, or fails.
@@ -175,6 +241,12 @@ shape! {
         pub predicted: Vec<PredictedFile>,
         pub unpredicted: Option<Unpredicted>,
         pub fingerprint: String,
+        /// As in `Pause`.
+        pub files: Vec<CallFile>,
+        /// As in `Pause`.
+        pub summary: String,
+        /// As in `PauseDetails`.
+        pub problem: Option<String>,
     }
 
     /// Answer to a decision.
@@ -216,6 +288,9 @@ shape! {
         pub breakpoint: String,
         /// As in `Breakpoint`.
         pub kind: String,
+        /// As in `Breakpoint`, as is `when`. Null: it is gone by now.
+        pub summary: Option<String>,
+        pub when: Option<String>,
         pub agent: String,
         pub session: String,
         pub tool: String,
@@ -239,6 +314,13 @@ shape! {
         /// As in `Pause`.
         pub outcome: String,
         pub by: Option<String>,
+    }
+
+    /// `backstitch/pauseChanged`: the input of a held call was changed, or a call that its agent tries again was decided.
+    pub struct PauseChanged {
+        pub workspace: Text,
+        pub seq: i64,
+        pub pause: Pause,
     }
 
     /// `backstitch/breakpointsChanged`.

@@ -410,6 +410,15 @@ params! {
         pub then: Option<Vec<WantedText>>,
     }
 
+    /// Sets the input with which a held call runs, for all who see it. Without one: back to the agent's own.
+    pub struct DraftParams in workspace [Rule::AtMostOneOf(&["input", "inputText", "then"])] {
+        pub pause: Name,
+        /// As in `backstitch/predict`, as are the others.
+        pub input: Option<Value>,
+        pub input_text: Option<String>,
+        pub then: Option<Vec<WantedText>>,
+    }
+
     pub struct AddBreakpointParams in workspace [] {
         /// `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
         pub kind: Name,
@@ -465,18 +474,25 @@ params! {
     /// The default of `pause` is the only call that is held; the user is asked to choose one of several.
     pub struct ResumeParams in workspace [Rule::AtMostOneOf(&["input", "inputText"])] {
         pub pause: Option<Name>,
-        /// Another input of the tool. The default is its own.
+        /// Another input of the tool. The default is the one that runs as it is: as a user changed it, else the agent's own.
         pub input: Option<Value>,
         /// The same as a JSON text.
         pub input_text: Option<String>,
         /// Fingerprint of the prediction that was shown: only that is let through.
         pub fingerprint: Option<Name>,
+        /// True: also a changed input that the tool will refuse, or that has other fields or types than the call's own.
+        pub force: Option<bool>,
     }
 
-    pub struct StepParams in workspace [] {
+    /// The input, the fingerprint and `force` are those of `backstitch.resume`.
+    pub struct StepParams in workspace [Rule::AtMostOneOf(&["input", "inputText"])] {
         pub pause: Option<Name>,
         /// `over`, `into`, `out`, `file` or `turn`. The default is `over`.
         pub how: Option<Name>,
+        pub input: Option<Value>,
+        pub input_text: Option<String>,
+        pub fingerprint: Option<Name>,
+        pub force: Option<bool>,
     }
 
     pub struct HeldParams in workspace [] {
@@ -569,6 +585,19 @@ params! {
         /// The default is `fail`.
         #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
         pub on_conflict: Option<Name>,
+    }
+}
+
+impl RefuseParams {
+    /// The parameters that name a held call.
+    #[must_use]
+    pub fn of(pause: &str) -> Self {
+        Self {
+            pause: serde_json::from_value(pause.into()).ok(),
+            message: None,
+            uri: None,
+            workspace: None,
+        }
     }
 }
 

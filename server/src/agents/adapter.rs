@@ -7,7 +7,7 @@ use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
 use serde_json::Value;
 
-use super::answer::{Answer, AnswerPart, HookOutput, NotTaken};
+use super::answer::{Answer, AnswerPart, HookOutput, NotTaken, ToolDecision};
 use super::settings_plan::SettingsPlan;
 
 /// An agent that has hooks.
@@ -51,10 +51,22 @@ pub trait Agent: Sync {
         serde_json::to_vec(&payload).ok()
     }
 
+    /// True if the agent lays a changed input over the call's own, and so keeps the fields that it leaves out.
+    fn lays_input_over(&self) -> bool {
+        false
+    }
+
     /// Returns the text of the error in the payload of a call that failed.
     fn error_text(&self, payload: &[u8]) -> Option<String> {
         let payload: Value = serde_json::from_slice(payload).ok()?;
         Some(payload.get("error")?.as_str()?.to_owned())
+    }
+
+    /// Returns the output in the payload of a call that has run.
+    fn output(&self, payload: &[u8]) -> Option<Value> {
+        let payload: Value = serde_json::from_slice(payload).ok()?;
+        let fields = ["tool_response", "tool_result", "tool_output"];
+        fields.iter().find_map(|field| payload.get(field).cloned())
     }
 
     /// Names of its usual tools. It may have more.
@@ -143,6 +155,34 @@ pub fn taken<A: Agent + ?Sized>(
     }
 }
 
+/// Encodes an answer. One that the agent does not take becomes a denial with the reason, where it can be told one: never the
+/// call as it was. Returns the part that was not taken, too.
+pub fn taken_or_denied(
+    agent: &dyn Agent,
+    event: &AgentEvent,
+    answer: &Answer,
+) -> (HookOutput, Option<NotTaken>) {
+    let problem = match agent.answer(event, answer) {
+        Ok(output) => return (output, None),
+        Err(problem) => problem,
+    };
+    let reason = format!(
+        "Backstitch: {problem}, and the user decided on one. The call did not run. Ask the user."
+    );
+    let denial = Answer {
+        decision: Some(ToolDecision::Deny(reason.clone())),
+        ..Answer::default()
+    };
+    let end = Answer {
+        stop: Some(reason),
+        ..Answer::default()
+    };
+    let said = [denial, end]
+        .iter()
+        .find_map(|answer| agent.answer(event, answer).ok());
+    (said.unwrap_or_default(), Some(problem))
+}
+
 /// An agent whose calls wait at the gate: one with hooks, or one inside an editor.
 pub trait Gated: Sync {
     fn abilities(&self) -> Abilities;
@@ -155,6 +195,11 @@ pub trait Gated: Sync {
 
     /// As in [`Agent`].
     fn error_text(&self, payload: &[u8]) -> Option<String>;
+
+    /// As in [`Agent`].
+    fn output(&self, _payload: &[u8]) -> Option<Value> {
+        None
+    }
 
     /// As in [`Agent`].
     fn is_attended(&self) -> bool;
@@ -175,6 +220,10 @@ impl Gated for &dyn Agent {
 
     fn error_text(&self, payload: &[u8]) -> Option<String> {
         Agent::error_text(*self, payload)
+    }
+
+    fn output(&self, payload: &[u8]) -> Option<Value> {
+        Agent::output(*self, payload)
     }
 
     fn is_attended(&self) -> bool {

@@ -94,6 +94,10 @@ impl Agent for Gemini {
         }
     }
 
+    fn lays_input_over(&self) -> bool {
+        true
+    }
+
     fn error_text(&self, payload: &[u8]) -> Option<String> {
         let payload: Value = serde_json::from_slice(payload).ok()?;
         let error = &payload["tool_response"]["error"];

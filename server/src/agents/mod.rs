@@ -22,7 +22,7 @@ pub mod program;
 mod qwen;
 mod settings_plan;
 
-pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks};
+pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
@@ -273,6 +273,55 @@ mod tests {
                 assert_eq!(error.to_string(), said);
             }
         }
+    }
+
+    /// A decision that an agent cannot be told never becomes silence, which would let the call run: it is a denial with the
+    /// reason, wherever the agent takes one.
+    #[test]
+    fn an_answer_that_cannot_be_given_denies() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/agents/payloads");
+        let changed = Answer {
+            input: Some(serde_json::json!({ "command": "make" })),
+            note: Some("changed".to_owned()),
+            ..Answer::default()
+        };
+        let asked = Answer {
+            decision: Some(ToolDecision::Ask("may it?".to_owned())),
+            ..Answer::default()
+        };
+        let ended = Answer {
+            stop: Some("enough".to_owned()),
+            ..Answer::default()
+        };
+        let mut refused = 0;
+        for agent in AGENTS {
+            let name = agent.name().trim_end_matches("-code");
+            for file in std::fs::read_dir(Path::new(folder).join(name)).unwrap() {
+                let payload = std::fs::read(file.unwrap().path()).unwrap();
+                let event = agent.parse(&payload).unwrap();
+                let taken = agent.abilities().taken_at(&event.name);
+                if !matches!(event.kind, EventKind::Before(_)) || !taken.contains(&AnswerPart::Deny)
+                {
+                    continue;
+                }
+                for answer in [&changed, &asked, &ended] {
+                    let (output, not_taken) = taken_or_denied(*agent, &event, answer);
+                    let said = [output.stdout, output.stderr].concat();
+                    let said = String::from_utf8(said).unwrap();
+                    assert!(!said.is_empty(), "{name} {}", event.name);
+                    if not_taken.is_some() {
+                        refused += 1;
+                        assert!(said.contains("The call did not run"), "{name}: {said}");
+                        let is_denied = output.exit_status == 2
+                            || ["\"deny\"", "\"cancel\":true", "\"block\""]
+                                .iter()
+                                .any(|word| said.contains(word));
+                        assert!(is_denied, "{name}: {said}");
+                    }
+                }
+            }
+        }
+        assert!(refused > 10, "{refused}");
     }
 
     #[test]

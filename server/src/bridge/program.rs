@@ -9,8 +9,9 @@ use backstitch_core::Workspace;
 use backstitch_core::config::Config;
 use backstitch_core::control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
-    HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, Pause, PauseDecision, PauseId, PauseOutcome,
-    PauseState, ProgramHello, ProgramPause, StackFrame, Unattended, now, stops_function,
+    HeldCall, Hit, Hold, NOBODY_WATCHES, NewFunctionCall, ObjectValue, Pause, PauseDecision,
+    PauseHit, PauseId, PauseOutcome, PauseState, ProgramHello, ProgramPause, StackFrame,
+    Unattended, now, stops_function,
 };
 use base64::Engine as _;
 use serde::Deserialize;
@@ -516,10 +517,12 @@ impl BridgeShared {
     ) -> Result<Option<PauseId>, Refusal> {
         let call = HeldCall {
             breakpoint: breakpoint.map(|one| one.id),
+            hit: breakpoint.map(PauseHit::of),
             why: why.to_owned(),
             root: self.workspace.root.clone(),
             agent: program.language.clone(),
             session: program.session.clone(),
+            letter: None,
             subagent: None,
             turn: None,
             prompt: None,
@@ -534,6 +537,9 @@ impl BridgeShared {
             ),
             moment: stop.moment,
             input: stop.args.to_string(),
+            error: None,
+            output: None,
+            shown: None,
             cwd: Some(program.cwd.clone().into()),
             files: stop
                 .stack
@@ -675,7 +681,7 @@ impl BridgeShared {
             }
             let age = Duration::from_micros((now() - pause.made).max(0).unsigned_abs());
             if policy == Unattended::Allow && age > ACK_TIME && !control.is_acknowledged(id)? {
-                let decided = control.decide(id, &PauseDecision::Continue, None, "nobody watches");
+                let decided = control.decide(id, &PauseDecision::Continue, None, NOBODY_WATCHES);
                 if decided.is_ok() {
                     continue;
                 }

@@ -248,7 +248,14 @@ fn hits(context: &ControlContext, id: Option<&str>, limit: usize) -> CliResult<(
         None => Vec::new(),
     };
     if context.out.json {
-        let hits: Vec<_> = hits.iter().map(view::hit).collect();
+        let breakpoints = match context.existing()? {
+            Some(control) => control.breakpoints()?,
+            None => Vec::new(),
+        };
+        let hits: Vec<_> = hits
+            .iter()
+            .map(|hit| view::hit(hit, &breakpoints))
+            .collect();
         return out::answer(json!({ "hits": hits }));
     }
     if hits.is_empty() {

@@ -279,12 +279,22 @@ pub struct PauseArgs {
 pub struct ResumeArgs {
     #[command(flatten)]
     pub held: HeldArgs,
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// The input with which a held call goes on.
+#[derive(Debug, Args)]
+pub struct InputArgs {
     /// Let the call run with this input: a file with JSON, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub input: Option<OsString>,
-    /// Also if the tool will refuse this input
-    #[arg(long, requires = "input")]
+    /// Also with a changed input that the tool will refuse
+    #[arg(long)]
     pub force: bool,
+    /// Only if the call is still the one with this `fingerprint`, as `inspect --json` shows it
+    #[arg(long, value_name = "TEXT")]
+    pub fingerprint: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -306,6 +316,8 @@ pub struct StepArgs {
     /// Where to stop next
     #[arg(default_value = "over")]
     pub how: StepHow,
+    #[command(flatten)]
+    pub input: InputArgs,
     /// Held call: p7 [default: the only one]
     #[arg(long, value_name = "PAUSE")]
     pub pause: Option<String>,

@@ -3,24 +3,29 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, IsTerminal as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
+use backstitch_core::config::Config;
 use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
 use backstitch_core::restore::OnConflict;
-use backstitch_core::{Engine, OpenOptions};
-use rustyline::DefaultEditor;
+use backstitch_core::{Engine, OpenOptions, Workspace};
 use rustyline::error::ReadlineError;
+use rustyline::{DefaultEditor, ExternalPrinter};
 use serde_json::{Value, json};
 
-use super::control_args::DebugArgs;
+use super::control_args::{DebugArgs, StepHow};
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::held;
 use super::held_text::{self, HeldExtent};
+use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
-use crate::control::{acts, view, words};
+use crate::control::{shown, view, words};
 use crate::launch;
 use crate::render::{self, DIM};
 
@@ -34,12 +39,13 @@ s  step into: hold the next of any thread  b [N]  take the last N steps out, and
 o  step out of the subagent, or the turn  x [REASON]  deny it, and stop the turn
 e  edit its input in $EDITOR             i TEXT  tell the model something
 r  show it again                         q  quit; it stays held
+c! n! s! o!  the same with a changed input that the tool will refuse
 ";
 
 /// The next thing to do.
 enum Next {
-    /// Show the call that is held now.
-    Show,
+    /// Tell what becomes of the call, and show the one that is held now.
+    Show(String),
     /// Ask again.
     Ask,
     Quit,
@@ -110,6 +116,54 @@ impl Typed {
     }
 }
 
+/// A look at a held call while its prompt stands. Ends when it is dropped.
+struct PromptWatch {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl PromptWatch {
+    fn start(
+        workspace: Workspace,
+        id: PauseId,
+        mut printer: impl ExternalPrinter + Send + 'static,
+    ) -> Option<Self> {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = is_over.clone();
+        let watch = move || {
+            let Ok(Some(control)) = Control::open_existing(&workspace) else {
+                return;
+            };
+            while !ends.load(Ordering::Relaxed) {
+                match control.pause(id) {
+                    Ok(Some(pause)) if pause.state != PauseState::Held => {
+                        let summary = shown::summary(&pause);
+                        let (state, by) = (words::state(&pause), pause.decider());
+                        let told = format!(
+                            "{id}: {summary} was decided elsewhere: {state}, {by}. Enter goes on.\n"
+                        );
+                        let _ = printer.print(told);
+                        return;
+                    }
+                    Ok(_) => std::thread::sleep(WAIT),
+                    Err(_) => return,
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().spawn(watch).ok();
+        Some(Self { is_over, thread })
+    }
+}
+
+impl Drop for PromptWatch {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
 fn failed(error: &ReadlineError) -> CliError {
     CliError::failed(format!("the terminal: {error}"))
 }
@@ -118,8 +172,8 @@ struct Debugger<'a> {
     context: &'a ControlContext<'a>,
     control: Control,
     typed: Typed,
-    /// The input as the user changed it, of this held call.
-    changed: Option<(PauseId, Value)>,
+    /// The call as it was shown last: only that goes on.
+    shown: Option<(PauseId, String)>,
     session: Option<String>,
 }
 
@@ -129,24 +183,30 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
         context,
         control: context.create()?,
         typed: Typed::new()?,
-        changed: None,
+        shown: None,
         session: context.known_session(options.session.as_deref())?,
     };
     while let Some(pause) = debugger.next_held()? {
         debugger.show(&pause)?;
         loop {
-            let Some(line) = debugger.typed.next(&format!("({}) ", pause.id))? else {
+            let watch = debugger.watch(pause.id);
+            let line = debugger.typed.next(&format!("({}) ", pause.id));
+            drop(watch);
+            let Some(line) = line? else {
                 return Ok(());
             };
-            match debugger.act(&pause, line.trim()) {
-                Ok(Next::Show) => break debugger.tell_decided(pause.id)?,
+            // its input may have been changed elsewhere
+            let now = debugger.control.pause(pause.id)?;
+            let now = now.unwrap_or_else(|| pause.clone());
+            match debugger.act(&now, line.trim()) {
+                Ok(Next::Show(told)) => break debugger.tell_decided(pause.id, &told)?,
                 Ok(Next::Ask) => {}
                 Ok(Next::Quit) => return Ok(()),
                 Err(error) => {
                     debugger.tell_error(&error)?;
-                    let now = debugger.control.pause(pause.id)?;
-                    if now.is_none_or(|now| now.state != PauseState::Held) {
-                        break;
+                    match debugger.control.pause(pause.id)? {
+                        Some(now) if now.state == PauseState::Held => debugger.show_anew(&now)?,
+                        _ => break,
                     }
                 }
             }
@@ -162,15 +222,37 @@ impl Debugger<'_> {
         self.context.out.json_line(&document)
     }
 
-    fn tell_decided(&self, id: PauseId) -> CliResult<()> {
+    /// `told`: what becomes of the call.
+    fn tell_decided(&self, id: PauseId, told: &str) -> CliResult<()> {
+        if !self.context.out.json {
+            return self.context.out.remark(&format!("{told}\n"));
+        }
         match self.control.pause(id)? {
-            Some(pause) if self.context.out.json => {
+            Some(pause) => {
                 let decision = pause.decision.as_ref();
                 let outcome = decision.map(|decision| decision.outcome().name());
                 self.answer(json!({ "pause": view::pause(&pause), "outcome": outcome }))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
+    }
+
+    /// Shows a call again, if it is another than the one that was shown.
+    fn show_anew(&mut self, pause: &Pause) -> CliResult<()> {
+        let fingerprint = shown::now(pause, &read_disk).fingerprint;
+        match &self.shown {
+            Some((id, shown)) if *id == pause.id && *shown == fingerprint => Ok(()),
+            _ => self.show(pause),
+        }
+    }
+
+    /// Tells above the prompt of a terminal if the call is decided elsewhere meanwhile.
+    fn watch(&mut self, id: PauseId) -> Option<PromptWatch> {
+        let Typed::Terminal(editor) = &mut self.typed else {
+            return None;
+        };
+        let printer = editor.create_external_printer().ok()?;
+        PromptWatch::start(self.context.workspace.clone(), id, printer)
     }
 
     fn tell_error(&self, error: &CliError) -> CliResult<()> {
@@ -212,48 +294,42 @@ impl Debugger<'_> {
         }
     }
 
-    fn show(&self, pause: &Pause) -> CliResult<()> {
-        let mut shown = details::details(pause, Around::default(), &read_disk);
-        if let Some((_, input)) = self.changed.as_ref().filter(|(id, _)| *id == pause.id) {
-            let changed = details::predicted(pause, input.clone(), &read_disk);
-            (shown.input, shown.predicted) = (changed.input, changed.predicted);
-        }
+    fn show(&mut self, pause: &Pause) -> CliResult<()> {
+        let shown = details::details(pause, Around::default(), &read_disk);
+        self.shown = Some((pause.id, shown.fingerprint.clone()));
         if self.context.out.json {
             let shown = serde_json::to_value(&shown)
                 .map_err(|error| CliError::failed(error.to_string()))?;
             return self.answer(shown);
         }
-        let is_changed = self.changed.as_ref().is_some_and(|(id, _)| *id == pause.id);
-        let extent = if is_changed {
+        let extent = if pause.draft.is_some() {
             HeldExtent::WithInput
         } else {
             HeldExtent::Short
         };
         let text = held_text::text(&shown, extent, self.context.out.paint);
         self.context.out.text(&text)?;
-        self.context
-            .out
-            .remark("c continue · n step · d deny · k skip · e edit · h help\n")
+        let keys = if pause.call.is_proposal() {
+            "c rewind · d deny · h help\n"
+        } else {
+            "c continue · n step · d deny · k skip · e edit · h help\n"
+        };
+        self.context.out.remark(keys)
     }
 
     fn act(&mut self, pause: &Pause, line: &str) -> CliResult<Next> {
         let (key, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim();
+        let (key, force) = match key.strip_suffix('!') {
+            Some(key @ ("c" | "continue" | "n" | "step" | "s" | "o")) => (key, true),
+            _ => (key, false),
+        };
         let message = || (!rest.is_empty()).then(|| rest.to_owned());
         let decision = match key {
-            "c" | "continue" => match self.changed.clone().filter(|(id, _)| *id == pause.id) {
-                Some((_, input)) => {
-                    let checked = acts::changed(pause, input);
-                    let failed = |problem: acts::InputProblem| {
-                        CliError::refused(problem.reason).hint("e edits it again")
-                    };
-                    checked.map_err(failed)?.0
-                }
-                None => PauseDecision::Continue,
-            },
-            "n" | "step" => return self.step(pause, "over"),
-            "s" => return self.step(pause, "into"),
-            "o" => return self.step(pause, "out"),
+            "c" | "continue" => return self.go_on(pause, None, force),
+            "n" | "step" => return self.go_on(pause, Some(StepHow::Over), force),
+            "s" => return self.go_on(pause, Some(StepHow::Into), force),
+            "o" => return self.go_on(pause, Some(StepHow::Out), force),
             "d" | "deny" => PauseDecision::Deny {
                 message: message().unwrap_or_else(words::refused),
             },
@@ -262,7 +338,8 @@ impl Debugger<'_> {
             "b" | "back" => return self.back(pause, rest),
             "e" | "edit" => {
                 self.edit(pause)?;
-                self.show(pause)?;
+                let now = self.control.pause(pause.id)?;
+                self.show(now.as_ref().unwrap_or(pause))?;
                 return Ok(Next::Ask);
             }
             "i" | "inject" => {
@@ -276,6 +353,10 @@ impl Debugger<'_> {
                 return Ok(Next::Ask);
             }
             "q" | "quit" => return Ok(Next::Quit),
+            "" if pause.state != PauseState::Held => {
+                let (state, by) = (words::state(pause), pause.decider());
+                return Ok(Next::Show(format!("{}: {state}, {by}", pause.id)));
+            }
             "" => return Ok(Next::Ask),
             "h" | "help" | "?" => {
                 if self.context.out.json {
@@ -297,15 +378,45 @@ impl Debugger<'_> {
     }
 
     fn decide(&mut self, pause: &Pause, decision: &PauseDecision) -> CliResult<Next> {
-        self.control.decide(pause.id, decision, None, FACE)?;
-        Ok(Next::Show)
+        let summary = shown::summary(pause);
+        let decided = self.control.decide(pause.id, decision, None, FACE)?;
+        let told = held::told(pause, &summary, &decided.decision, None);
+        Ok(Next::Show(told))
     }
 
-    fn step(&mut self, pause: &Pause, how: &str) -> CliResult<Next> {
-        let until = acts::step_until(pause, how);
+    /// Lets the call go on as it was shown.
+    fn go_on(&mut self, pause: &Pause, step: Option<StepHow>, force: bool) -> CliResult<Next> {
+        let shown = self.shown.clone().filter(|(id, _)| *id == pause.id);
+        let wish = GoingOn {
+            input: None,
+            fingerprint: shown.map(|(_, fingerprint)| fingerprint),
+            force,
+        };
+        let refused = |obstacle: GoOnObstacle| match obstacle {
+            GoOnObstacle::Stale => CliError::refused(format!(
+                "the input of {} or its files changed since it was shown",
+                pause.id
+            ))
+            .hint("look at it as it is now"),
+            GoOnObstacle::Input(problem) => {
+                CliError::refused(problem.reason).hint("e edits it again; c! sends it as it is")
+            }
+            obstacle @ GoOnObstacle::Error(_) => held::refusal(pause, obstacle),
+        };
+        let goes_on = acts::going_on(pause, &wish).map_err(refused)?;
+        let until = step.and_then(|how| acts::step_until(pause, held::how_name(how)));
+        let decided = acts::go_on(&self.control, pause, &goes_on, until.as_ref(), FACE);
+        let decided = decided.map_err(refused)?;
+        let one = Config::of(&self.context.workspace).eval_timeout();
         self.control
-            .decide(pause.id, &PauseDecision::Continue, until.as_ref(), FACE)?;
-        Ok(Next::Show)
+            .wait_until_evaluated(&decided, one, &|| false)?;
+        let summary = &goes_on.shown.summary;
+        Ok(Next::Show(held::told(
+            pause,
+            summary,
+            &decided.decision,
+            step,
+        )))
     }
 
     fn back(&mut self, pause: &Pause, typed: &str) -> CliResult<Next> {
@@ -320,15 +431,16 @@ impl Debugger<'_> {
         };
         let workspace = &self.context.workspace;
         let mut engine = Engine::open_with(workspace, OpenOptions::COMMAND.existing())?;
-        acts::back(
-            &mut engine,
-            &self.control,
-            pause,
+        let summary = shown::summary(pause);
+        let back = Back {
             steps,
-            OnConflict::Fail,
-            FACE,
-        )?;
-        Ok(Next::Show)
+            on_conflict: OnConflict::Fail,
+            face: FACE,
+        };
+        let editor = OwnEditor::default();
+        let (decided, _) = acts::back(&mut engine, &self.control, pause, &back, &editor)?;
+        let told = held::told(pause, &summary, &decided.decision, None);
+        Ok(Next::Show(told))
     }
 
     /// Has the user edit the input as JSON.
@@ -340,8 +452,8 @@ impl Debugger<'_> {
             return Err(CliError::usage("an editor needs a terminal".to_owned())
                 .hint("`backstitch resume --input FILE` goes on with another input"));
         }
-        let known = self.changed.clone().filter(|(id, _)| *id == pause.id);
-        let input = known.map_or_else(|| details::input(pause), |(_, input)| input);
+        pause.check_changeable()?;
+        let input = shown::input(pause);
         let text = serde_json::to_string_pretty(&input).unwrap_or_default();
         let file = tempfile::Builder::new()
             .prefix("backstitch-input-")
@@ -367,8 +479,7 @@ impl Debugger<'_> {
             .map_err(|error| failed("the changed input", &error))?;
         let input: Value = serde_json::from_str(&text)
             .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))?;
-        self.changed = Some((pause.id, input));
-        self.control.touch(pause.id)?;
+        acts::set_input(&self.control, pause, Some(input), FACE)?;
         Ok(())
     }
 }

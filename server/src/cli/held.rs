@@ -9,13 +9,14 @@ use backstitch_core::control::{
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
+use backstitch_protocol::PauseDetails;
 use serde_json::{Value, json};
 
 use super::args::{CliCommand, ConflictChoice, GlobalArgs};
 use super::breakpoint;
 use super::control_args::{
-    BackArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ResumeArgs, StepArgs, StepHow,
-    StopArgs,
+    BackArgs, DenyArgs, HeldArgs, InjectArgs, InputArgs, PauseArgs, PausesArgs, ResumeArgs,
+    StepArgs, StepHow, StopArgs,
 };
 use super::control_context::{ControlContext, FACE};
 use super::debug;
@@ -25,10 +26,11 @@ use super::line::TextLine;
 use super::out::{self, Out};
 use super::repl;
 use crate::agents::{self, AnswerPart};
+use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
-use crate::control::{acts, view, words};
-use crate::render::{self, BOLD, DIM, PLAIN, YELLOW};
+use crate::control::{shown, view, words};
+use crate::render::{self, BOLD, DIM, PLAIN, RED, YELLOW};
 
 /// Time for which `pauses` warns of a call that ran unasked, in microseconds.
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
@@ -88,8 +90,12 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
     let all: Vec<&Pause> = all.iter().filter(is_wanted).collect();
     if context.out.json {
+        let seq = context
+            .existing()?
+            .map(|control| control.seq())
+            .transpose()?;
         let all: Vec<_> = all.iter().map(|pause| view::pause(pause)).collect();
-        return out::answer(json!({ "pauses": all }));
+        return out::answer(json!({ "seq": seq.unwrap_or(0), "pauses": all }));
     }
     if all.is_empty() {
         context.out.text("No call is held.\n")?;
@@ -117,7 +123,7 @@ fn tell_slipped(context: &ControlContext, session: Option<&str>) -> CliResult<()
                     "{} ran unasked {}: {}. `backstitch doctor` shows why",
                     pause.id,
                     context.out.paint.ago(pause.made),
-                    words::summary(&pause)
+                    shown::summary(&pause)
                 ),
             );
         }
@@ -132,15 +138,44 @@ pub fn is_of(pause: &Pause, session: Option<&str>) -> bool {
 
 fn line(context: &ControlContext, pause: &Pause) -> String {
     let call = &pause.call;
+    let row = shown::row(pause);
     let state = words::state(pause);
     let style = if pause.state.is_open() { YELLOW } else { DIM };
+    let counts = words::counts(&row.files);
+    let changed = pause.draft.as_ref().map_or_else(String::new, |draft| {
+        format!("  changed in {}", render::clean(&draft.by))
+    });
+    let turn = words::turn_of(pause);
+    let turn = if turn.is_empty() {
+        // two sessions that are not recorded yet are told apart all the same
+        format!("session {}", render::cut(&render::clean(&call.session), 12))
+    } else {
+        turn
+    };
+    let error = call.error.as_deref().map_or_else(String::new, |error| {
+        let line = error.lines().find(|line| !line.trim().is_empty());
+        format!(
+            "  {}",
+            render::cut(&render::clean(line.unwrap_or_default()), 60)
+        )
+    });
     TextLine::new()
         .column(BOLD, &pause.id.to_string(), 5)
         .column(style, &state, 10)
-        .add(BOLD, words::summary(pause))
+        .add(BOLD, row.summary)
+        .add(
+            PLAIN,
+            if counts.is_empty() {
+                counts
+            } else {
+                format!("  {counts}")
+            },
+        )
+        .add(YELLOW, changed)
+        .add(RED, error)
         .add(
             DIM,
-            format!("  {}  {}", call.agent, render::clean(&call.why)),
+            format!("  {} {turn}  {}", call.agent, render::clean(&call.why)),
         )
         .right(context.out.paint.ago(pause.made))
         .draw(context.out.paint)
@@ -216,39 +251,89 @@ fn decide(context: &ControlContext, options: &HeldArgs, decision: &PauseDecision
         options.pause.as_deref(),
         options.session.as_deref(),
     )?;
-    carry_out(context, &pause, decision, None)
+    carry_out(context, &pause, decision)
 }
 
-/// Stores a decision, and says so.
-fn carry_out(
-    context: &ControlContext,
-    pause: &Pause,
-    decision: &PauseDecision,
-    step: Option<StepHow>,
-) -> CliResult<()> {
+/// Stores a decision that keeps a call from running, and says so.
+fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) -> CliResult<()> {
     let control = context.required()?;
-    let until = step.and_then(|how| acts::step_until(pause, how_name(how)));
-    let decided = control.decide(pause.id, decision, until.as_ref(), FACE)?;
+    let summary = shown::summary(pause);
+    let decided = control.decide(pause.id, decision, None, FACE)?;
     let one = Config::of(&context.workspace).eval_timeout();
     control.wait_until_evaluated(&decided, one, &|| false)?;
-    say(context, pause, &decided, step)
+    say(context, pause, &summary, &decided, None)
+}
+
+/// Lets a held call go on with the input that it has now, or with another one, and says so.
+fn go_on(
+    context: &ControlContext,
+    held: (Option<&str>, Option<&str>),
+    input: &InputArgs,
+    step: Option<StepHow>,
+) -> CliResult<()> {
+    let other = input.input.as_ref().map(|file| input_from(file));
+    let pause = self::held(context, held.0, held.1)?;
+    let wish = GoingOn {
+        input: other.transpose()?,
+        fingerprint: input.fingerprint.clone(),
+        force: input.force,
+    };
+    let goes_on = acts::going_on(&pause, &wish).map_err(|obstacle| refusal(&pause, obstacle))?;
+    let is_changed = matches!(goes_on.decision, PauseDecision::Change { .. });
+    if is_changed && !context.out.json {
+        let text = held_text::differences(&goes_on.shown.predicted, context.out.paint);
+        context.out.remark(&text)?;
+    }
+    let until = step.and_then(|how| acts::step_until(&pause, how_name(how)));
+    let control = context.required()?;
+    let decided = acts::go_on(&control, &pause, &goes_on, until.as_ref(), FACE)
+        .map_err(|obstacle| refusal(&pause, obstacle))?;
+    let one = Config::of(&context.workspace).eval_timeout();
+    control.wait_until_evaluated(&decided, one, &|| false)?;
+    say(context, &pause, &goes_on.shown.summary, &decided, step)
+}
+
+/// The reason why a held call does not go on, and the next step.
+pub fn refusal(pause: &Pause, obstacle: GoOnObstacle) -> CliError {
+    match obstacle {
+        GoOnObstacle::Stale => CliError::refused(format!(
+            "the input of {} or its files changed since it was shown",
+            pause.id
+        ))
+        .hint("`backstitch inspect` shows it as it is now; it stays held"),
+        GoOnObstacle::Input(problem) => CliError::refused(problem.reason).hint(problem.hint),
+        GoOnObstacle::Error(error) => error.into(),
+    }
 }
 
 fn say(
     context: &ControlContext,
     pause: &Pause,
+    summary: &str,
     decided: &Decided,
     step: Option<StepHow>,
 ) -> CliResult<()> {
-    let decision = &decided.decision;
     if context.out.json {
+        let decision = &decided.decision;
         return out::answer(json!({
             "pause": view::pause(&decided.pause),
             "outcome": decision.outcome().name(),
         }));
     }
+    let text = told(pause, summary, &decided.decision, step);
+    context.out.remark(&format!("{text}\n"))
+}
+
+/// Says what becomes of a call, in a line. `summary`: the call as it was shown.
+pub fn told(
+    pause: &Pause,
+    summary: &str,
+    decision: &PauseDecision,
+    step: Option<StepHow>,
+) -> String {
     let ends_turns = agents::takes(&pause.call.agent, AnswerPart::Stop);
     let what = match decision {
+        PauseDecision::Continue if pause.call.is_proposal() => "is carried out",
         PauseDecision::Continue => "goes on",
         PauseDecision::Change { .. } => "goes on with the changed input",
         PauseDecision::Deny { .. } => "was denied",
@@ -272,14 +357,10 @@ fn say(
         PauseDecision::Back { message } => format!(" The model is told: {message}"),
         _ => String::new(),
     };
-    context.out.remark(&format!(
-        "{}: {} {what}.{told}{next}{parked}\n",
-        pause.id,
-        words::summary(pause)
-    ))
+    format!("{}: {summary} {what}.{told}{next}{parked}", pause.id)
 }
 
-fn how_name(how: StepHow) -> &'static str {
+pub fn how_name(how: StepHow) -> &'static str {
     match how {
         StepHow::Over => "over",
         StepHow::Into => "into",
@@ -301,28 +382,11 @@ fn step_words(how: StepHow, from: &Pause) -> &'static str {
 }
 
 fn resume(context: &ControlContext, options: &ResumeArgs) -> CliResult<()> {
-    let Some(file) = &options.input else {
-        return decide(context, &options.held, &PauseDecision::Continue);
-    };
-    let input = input_from(file)?;
-    let pause = held(
-        context,
+    let held = (
         options.held.pause.as_deref(),
         options.held.session.as_deref(),
-    )?;
-    let (decision, shown) = if options.force {
-        let shown = details::predicted(&pause, input, &read_disk);
-        let input = shown.input.clone();
-        (PauseDecision::Change { input }, shown)
-    } else {
-        acts::changed(&pause, input)
-            .map_err(|problem| CliError::refused(problem.reason).hint(problem.hint))?
-    };
-    if !context.out.json {
-        let text = held_text::differences(&shown.predicted, context.out.paint);
-        context.out.remark(&text)?;
-    }
-    carry_out(context, &pause, &decision, None)
+    );
+    go_on(context, held, &options.input, None)
 }
 
 /// Reads the new input of a call.
@@ -350,12 +414,8 @@ fn input_from(file: &std::ffi::OsStr) -> CliResult<Value> {
 }
 
 fn step(context: &ControlContext, options: &StepArgs) -> CliResult<()> {
-    let pause = held(
-        context,
-        options.pause.as_deref(),
-        options.session.as_deref(),
-    )?;
-    carry_out(context, &pause, &PauseDecision::Continue, Some(options.how))
+    let held = (options.pause.as_deref(), options.session.as_deref());
+    go_on(context, held, &options.input, Some(options.how))
 }
 
 fn deny(context: &ControlContext, options: &DenyArgs) -> CliResult<()> {
@@ -475,15 +535,15 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         ConflictChoice::Target => OnConflict::Target,
     };
     let control = context.required()?;
-    let decided = acts::back(
-        &mut engine,
-        &control,
-        &pause,
-        options.steps,
+    let summary = shown::summary(&pause);
+    let back = Back {
+        steps: options.steps,
         on_conflict,
-        FACE,
-    )?;
-    say(context, &pause, &decided, None)
+        face: FACE,
+    };
+    let editor = OwnEditor::default();
+    let (decided, _) = acts::back(&mut engine, &control, &pause, &back, &editor)?;
+    say(context, &pause, &summary, &decided, None)
 }
 
 fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
@@ -494,17 +554,26 @@ fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
             .known_session(options.session.as_deref())?
             .as_deref(),
     )?;
-    let mut document = serde_json::to_value(view::pause(&pause))
-        .map_err(|error| CliError::failed(error.to_string()))?;
-    document["input"] = details::input(&pause);
-    document["cwd"] = json!(pause.call.cwd.as_ref().map(|cwd| cwd.to_string_lossy()));
-    if context.out.json {
-        return out::answer(json!({ "pause": document }));
-    }
     let shown = details::details(&pause, Around::default(), &read_disk);
+    if context.out.json {
+        return out::answer(json!({ "pause": document(&shown)? }));
+    }
     context.out.text(&held_text::text(
         &shown,
         HeldExtent::WithInput,
         context.out.paint,
     ))
+}
+
+/// A held call in one document: the fields of its row, and those of its details beside them.
+fn document(shown: &PauseDetails) -> CliResult<Value> {
+    let failed = |error: serde_json::Error| CliError::failed(error.to_string());
+    let mut document = serde_json::to_value(&shown.pause).map_err(failed)?;
+    let details = serde_json::to_value(shown).map_err(failed)?;
+    if let (Value::Object(row), Value::Object(details)) = (&mut document, details) {
+        let left_out = ["pause", "seq", "recent", "others"];
+        let details = details.into_iter();
+        row.extend(details.filter(|(name, _)| !left_out.contains(&name.as_str())));
+    }
+    Ok(document)
 }

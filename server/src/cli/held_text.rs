@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstitch_protocol::{PauseDetails, PredictedFile, Text};
+use backstitch_protocol::{PauseDetails, PredictedFile, ProposedPlan, Text};
 use serde_json::Value;
 
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, Paint, RED, YELLOW};
@@ -45,10 +45,33 @@ pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String 
         )
         .ok();
     }
+    if let Some(hit) = &pause.hit {
+        let when = hit.when.as_deref().map(render::clean);
+        let when = when.map_or_else(String::new, |jq| format!(", when {jq}"));
+        let hits = hit.hits.as_deref().map(render::clean);
+        let hits = hits.map_or_else(String::new, |hits| format!(", hits {hits}"));
+        let summary = render::clean(&hit.summary);
+        let line = format!("breakpoint: {} {summary}{when}{hits}", hit.kind);
+        writeln!(text, "  {}", paint.on(DIM, line.trim_end())).ok();
+    }
+    if let Some(error) = &pause.error {
+        writeln!(text, "  {}", paint.on(RED, "it failed:")).ok();
+        text.push_str(&lines_of(error, paint));
+    }
+    if let Some(by) = &pause.changed_by {
+        let changed = format!("its input was changed in {}", render::clean(by));
+        writeln!(text, "  {}", paint.on(YELLOW, &changed)).ok();
+    }
+    if let Some(problem) = &details.problem {
+        let problem = format!("not sent without --force: {}", render::clean(problem));
+        writeln!(text, "  {}", paint.on(YELLOW, &problem)).ok();
+    }
     for other in &details.others {
         writeln!(text, "  {}", paint.on(DIM, &render::clean(other))).ok();
     }
-    if details.unpredicted.is_some() || extent == HeldExtent::WithInput {
+    if let Some(plan) = &details.plan {
+        text.push_str(&proposed(plan, paint));
+    } else if details.unpredicted.is_some() || extent == HeldExtent::WithInput {
         text.push_str(&input(&details.input, paint));
     }
     if let Some(unpredicted) = &details.unpredicted {
@@ -59,6 +82,42 @@ pub fn text(details: &PauseDetails, extent: HeldExtent, paint: Paint) -> String 
     }
     text.push_str(&differences(&details.predicted, paint));
     text
+}
+
+/// A proposed rewind: the reason, the turns that go, and whose work goes and stays.
+fn proposed(plan: &ProposedPlan, paint: Paint) -> String {
+    let mut text = String::new();
+    if let Some(reason) = &plan.reason {
+        writeln!(text, "  its reason: {}", render::clean(reason)).ok();
+    }
+    for sentence in &plan.summary {
+        writeln!(text, "  {}", render::clean(sentence)).ok();
+    }
+    for turn in &plan.turns {
+        let number = turn.turn.as_deref().unwrap_or("steps");
+        let prompt = turn.prompt.as_deref().unwrap_or_default();
+        let prompt = render::cut(&render::clean(prompt), 60);
+        let part = if turn.part { ", in part" } else { "" };
+        let turn = format!("  goes: {} {number} {prompt}{part}", turn.letter);
+        writeln!(text, "{}", paint.on(DIM, turn.trim_end())).ok();
+    }
+    text
+}
+
+/// The lines of a text, at most so many.
+fn lines_of(text: &str, paint: Paint) -> String {
+    let mut shown = String::new();
+    let mut lines = text.lines();
+    for line in lines.by_ref().take(MAX_LINES) {
+        writeln!(shown, "    {}", render::visible(line)).ok();
+    }
+    let left = lines.count();
+    if left > 0 {
+        let more = render::plural(left, "more line", "more lines");
+        let more = format!("    {more}: `backstitch inspect --json` prints all");
+        writeln!(shown, "{}", paint.on(DIM, &more)).ok();
+    }
+    shown
 }
 
 /// The files that a call would write.
@@ -103,10 +162,13 @@ fn difference(file: &PredictedFile, paint: Paint) -> String {
     let mut text = String::new();
     let path = render::clean(Text::plain(&file.path).unwrap_or("?"));
     let counts = match (file.added, file.removed) {
+        _ if file.binary => "binary".to_owned(),
         (Some(added), Some(removed)) => paint.counts(added, removed),
         _ => String::new(),
     };
-    writeln!(text, "  {} {path}  {counts}", file.letter).ok();
+    let from = file.moved_from.as_ref().and_then(Text::plain);
+    let from = from.map_or_else(String::new, |from| format!("{} → ", render::clean(from)));
+    writeln!(text, "  {} {from}{path}  {counts}", file.letter).ok();
     if let Some(why) = &file.why {
         let word = if file.fails { "will fail" } else { "not sure" };
         writeln!(text, "  {}", paint.on(YELLOW, &format!("{word}: {why}"))).ok();

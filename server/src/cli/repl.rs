@@ -13,7 +13,7 @@ use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
-use crate::control::{object, view, words};
+use crate::control::{object, shown, view};
 use crate::query::when::{self, End};
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
 
@@ -68,7 +68,7 @@ impl Talk<'_> {
         let failed = |error: ReadlineError| CliError::failed(format!("the terminal: {error}"));
         let mut editor = DefaultEditor::new().map_err(failed)?;
         let out = self.context.out;
-        let what = words::summary(pause);
+        let what = shown::summary(pause);
         out.remark(&out.paint.on(
             DIM,
             &format!(

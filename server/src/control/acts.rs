@@ -1,18 +1,18 @@
 //! The actions on held calls that the command line and the language server share.
 
 use backstitch_core::control::{
-    Ability, CallMoment, Control, Decided, Pause, PauseDecision, StepUntil,
+    Ability, CallMoment, Control, Decided, Pause, PauseDecision, Ruling, SeenInput, StepUntil,
 };
-use backstitch_core::model::{NodeId, OpId};
-use backstitch_core::restore::{Goal, OnConflict, Request};
+use backstitch_core::model::{EditorId, NodeId, OpId, RelPath};
+use backstitch_core::restore::{Applied, Goal, OnConflict, OpenDoc, Request};
 use backstitch_core::{Engine, Error, LogFilter, Result};
 
 use backstitch_protocol::PredictResult;
 use serde_json::Value;
 
+use super::checks::{self, InputProblem};
 use super::predict::read_disk;
-use super::{details, words};
-use crate::render;
+use super::{shown, words};
 
 /// Returns the call at which the next stop is: `over`, `into`, `out`, `file` or `turn`. None: there is no such step.
 pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
@@ -32,18 +32,45 @@ pub fn step_until(pause: &Pause, how: &str) -> Option<StepUntil> {
     })
 }
 
-/// Takes out the last `steps` steps of the held call's session, as a rewind does, and tells the agent. Nothing changes on a
+/// The wish that the last steps of a held call's session are taken out.
+#[derive(Clone, Copy, Debug)]
+pub struct Back<'a> {
+    pub steps: usize,
+    pub on_conflict: OnConflict,
+    pub face: &'a str,
+}
+
+/// The editor that acts, with its open documents: it answers no request of another process meanwhile. A terminal has none.
+#[derive(Clone, Debug, Default)]
+pub struct OwnEditor {
+    pub id: Option<EditorId>,
+    pub open: Vec<OpenDoc>,
+    pub unreadable: Vec<RelPath>,
+}
+
+impl OwnEditor {
+    fn request(&self, goal: Goal) -> Request {
+        Request {
+            editor: self.id.clone(),
+            open: self.open.clone(),
+            unreadable: self.unreadable.clone(),
+            ..Request::new(goal)
+        }
+    }
+}
+
+/// Takes out the last steps of the held call's session, as a rewind does, and tells the agent. Nothing changes on a
 /// conflict, or if another decision was first.
 pub fn back(
     engine: &mut Engine,
     control: &Control,
     pause: &Pause,
-    steps: usize,
-    on_conflict: OnConflict,
-    face: &str,
-) -> Result<Decided> {
+    back: &Back<'_>,
+    editor: &OwnEditor,
+) -> Result<(Decided, Applied)> {
+    let steps = back.steps;
     // no step is taken out for a call that gets no answer
-    if !pause.state.is_open() || pause.decision.is_some() {
+    if !pause.is_open() {
         return Err(Error::Usage(format!(
             "{} is decided already, and no step was taken out; `backstitch rewind` takes steps out without a held call",
             pause.id
@@ -72,16 +99,15 @@ pub fn back(
         )));
     }
     let request = Request {
-        goal: Goal::Revert(taken),
         session: Some(pause.call.session.clone()),
-        on_conflict,
-        ..Request::new(Goal::Redo)
+        on_conflict: back.on_conflict,
+        ..editor.request(Goal::Revert(taken))
     };
     let applied = engine.restore_mut().apply(&request, None, &mut |_| {})?;
     // calls that ran at the same time go together
     let left = match self::in_force(engine, &pause.call.session) {
         Ok(left) => left,
-        Err(error) => return Err(put_back(engine, applied.operation, error)),
+        Err(error) => return Err(put_back(engine, applied.operation, editor, error)),
     };
     let gone = in_force.iter().rev().filter(|node| !left.contains(node));
     let names: Vec<String> = gone.map(ToString::to_string).collect();
@@ -92,9 +118,10 @@ pub fn back(
             pause.call.moment == CallMoment::After,
         ),
     };
-    control
-        .decide(pause.id, &decision, None, face)
-        .map_err(|error| put_back(engine, applied.operation, error))
+    match control.decide(pause.id, &decision, None, back.face) {
+        Ok(decided) => Ok((decided, applied)),
+        Err(error) => Err(put_back(engine, applied.operation, editor, error)),
+    }
 }
 
 /// Returns the steps of a session that are in force, the newest first.
@@ -109,11 +136,11 @@ fn in_force(engine: &Engine, session: &str) -> Result<Vec<NodeId>> {
 }
 
 /// Puts steps back whose removal was no decision any more. `why` is the refusal of it.
-fn put_back(engine: &mut Engine, operation: Option<OpId>, why: Error) -> Error {
+fn put_back(engine: &mut Engine, operation: Option<OpId>, editor: &OwnEditor, why: Error) -> Error {
     let Some(operation) = operation else {
         return why;
     };
-    let request = Request::new(Goal::Undo(Some(operation)));
+    let request = editor.request(Goal::Undo(Some(operation)));
     match engine.restore_mut().apply(&request, None, &mut |_| {}) {
         Ok(_) => Error::Usage(format!("{why}; the steps that were taken out are put back")),
         Err(error) => Error::Usage(format!(
@@ -122,68 +149,126 @@ fn put_back(engine: &mut Engine, operation: Option<OpId>, why: Error) -> Error {
     }
 }
 
-/// The reason why a changed input is not sent, and the next step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputProblem {
-    pub reason: String,
-    pub hint: &'static str,
+/// The wish that a held call goes on.
+#[derive(Clone, Debug, Default)]
+pub struct GoingOn {
+    /// Another input. None: the one that runs as it is.
+    pub input: Option<Value>,
+    /// Fingerprint of the call as it was shown. None: it was not.
+    pub fingerprint: Option<String>,
+    /// Also with an input that the tool will refuse.
+    pub force: bool,
 }
 
-/// Returns the decision to go on with this input, with its prediction. One that the tool would refuse, or that lacks fields of
-/// the call's own or has them in another type, is a problem; the input as it was is no change. Programs check theirs.
-pub fn changed(
-    pause: &Pause,
-    input: Value,
-) -> std::result::Result<(PauseDecision, PredictResult), InputProblem> {
-    let own = details::input(pause);
-    let shown = details::predicted(pause, input, &read_disk);
+/// A held call as it goes on.
+#[derive(Clone, Debug)]
+pub struct GoesOn {
+    pub decision: PauseDecision,
+    pub shown: PredictResult,
+    /// The changed input that was set when it was looked at. None: another one was given.
+    seen: Option<Option<Value>>,
+}
+
+/// The reason why a held call does not go on. It stays held.
+#[derive(Debug)]
+pub enum GoOnObstacle {
+    /// Its input or its files are others than those that were shown.
+    Stale,
+    Input(InputProblem),
+    Error(Error),
+}
+
+impl From<Error> for GoOnObstacle {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::InputChanged { .. } => Self::Stale,
+            error => Self::Error(error),
+        }
+    }
+}
+
+/// Looks at a held call that is to go on, and returns what runs then: its own input or another. A changed input is refused by
+/// name where its agent takes none, and where the tool would refuse it; so is a call that is another than the one that was
+/// shown. Programs check their inputs themselves.
+pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, GoOnObstacle> {
+    if wish.input.is_some() && !pause.call.can.contains(&Ability::Change) {
+        let own = shown::own_input(&pause.call);
+        if wish.input.as_ref() != Some(&own) {
+            pause.check_changeable()?;
+        }
+    }
+    let input = wish.input.clone();
+    let seen = input
+        .is_none()
+        .then(|| pause.draft.as_ref().map(|draft| draft.input.clone()));
+    let shown = shown::predicted(
+        pause,
+        input.unwrap_or_else(|| shown::input(pause)),
+        &read_disk,
+    );
+    let is_other = |fingerprint: &String| *fingerprint != shown.fingerprint;
+    if wish.fingerprint.as_ref().is_some_and(is_other) {
+        return Err(GoOnObstacle::Stale);
+    }
+    let own = shown::own_input(&pause.call);
     if shown.input == own {
-        return Ok((PauseDecision::Continue, shown));
+        let decision = PauseDecision::Continue;
+        return Ok(GoesOn {
+            decision,
+            shown,
+            seen,
+        });
+    }
+    if !pause.is_program && !wish.force {
+        let problem = checks::problem(&pause.call, (&own, &shown.input), &shown.predicted);
+        if let Some(problem) = problem {
+            return Err(GoOnObstacle::Input(problem));
+        }
     }
     let decision = PauseDecision::Change {
         input: shown.input.clone(),
     };
-    if pause.is_program {
-        return Ok((decision, shown));
-    }
-    let problem = |reason: String, hint| Err(InputProblem { reason, hint });
-    if !shown.input.is_object() {
-        return problem("the input of a tool is a JSON object".to_owned(), WHOLE);
-    }
-    let left_out = details::left_out(pause, &shown.input);
-    if !left_out.is_empty() {
-        let fields = left_out.join("`, `");
-        return problem(
-            format!(
-                "this input has no `{fields}`, which the call has: the agent takes it as a whole"
-            ),
-            WHOLE,
-        );
-    }
-    let kind = |value: &Value| std::mem::discriminant(value);
-    let other = own.as_object().into_iter().flatten().find(|(name, value)| {
-        !value.is_null()
-            && shown
-                .input
-                .get(name)
-                .is_some_and(|new| kind(new) != kind(value))
-    });
-    if let Some((name, _)) = other {
-        let name = render::clean(name);
-        return problem(
-            format!("`{name}` of this input has another type than that of the call"),
-            WHOLE,
-        );
-    }
-    if let Some(file) = shown.predicted.iter().find(|file| file.fails) {
-        let why = file.why.as_deref().unwrap_or("it says no more");
-        let tool = render::clean(&pause.call.tool);
-        return problem(
-            format!("{tool} will refuse this input: {}", render::clean(why)),
-            "change the input, or add --force; the call stays held",
-        );
-    }
-    Ok((decision, shown))
+    Ok(GoesOn {
+        decision,
+        shown,
+        seen,
+    })
 }
 
-const WHOLE: &str = "`backstitch inspect --json` prints the whole input; --force sends it as it is";
+/// Lets a held call go on. `step`: the call at which its agent is stopped next.
+pub fn go_on(
+    control: &Control,
+    pause: &Pause,
+    goes_on: &GoesOn,
+    step: Option<&StepUntil>,
+    face: &str,
+) -> std::result::Result<Decided, GoOnObstacle> {
+    let files = shown::stored(&goes_on.shown.files);
+    let ruling = Ruling {
+        decision: &goes_on.decision,
+        step,
+        face,
+        seen: match &goes_on.seen {
+            Some(draft) => SeenInput::Draft(draft.as_ref()),
+            None => SeenInput::Any,
+        },
+        shown: files.as_deref(),
+    };
+    Ok(control.rule(pause.id, &ruling)?)
+}
+
+/// Sets the input with which a held call runs if it is let go on. None: as the agent gave it. Returns its prediction.
+pub fn set_input(
+    control: &Control,
+    pause: &Pause,
+    input: Option<Value>,
+    face: &str,
+) -> Result<PredictResult> {
+    pause.check_changeable()?;
+    let own = shown::own_input(&pause.call);
+    let shown = shown::predicted(pause, input.unwrap_or_else(|| own.clone()), &read_disk);
+    let changed = (shown.input != own).then_some(&shown.input);
+    let files = serde_json::to_string(&shown.files).ok();
+    control.set_draft(pause.id, changed, face, files.as_deref())?;
+    Ok(shown)
+}

@@ -36,7 +36,30 @@ pub fn abilities(agent: &dyn Gated, event: &str, moment: CallMoment) -> Vec<Abil
     can
 }
 
-/// Returns the answer that carries out a decision. `why`: the reason of the pause, for the agent's own question.
+/// Returns the decision as it can be carried out at one of an agent's events. One that the agent cannot be told becomes a
+/// denial with the reason where the call has not run, never a call that runs otherwise than decided.
+pub fn possible(
+    agent: &dyn Gated,
+    event: &str,
+    moment: CallMoment,
+    decision: PauseDecision,
+) -> PauseDecision {
+    let abilities = agent.abilities();
+    let needed = match (&decision, moment) {
+        (PauseDecision::Change { .. }, CallMoment::Before) => AnswerPart::Input,
+        (PauseDecision::Ask, CallMoment::Before) => AnswerPart::Ask,
+        _ => return decision,
+    };
+    if abilities.taken_at(event).contains(&needed) {
+        return decision;
+    }
+    PauseDecision::Deny {
+        message: words::not_possible(&decision),
+    }
+}
+
+/// Returns the answer that carries out a decision, which is possible. `why`: the reason of the pause, for the agent's own
+/// question.
 pub fn answer(
     agent: &dyn Gated,
     event: &str,
@@ -52,15 +75,19 @@ pub fn answer(
         ..Answer::default()
     };
     match (decision, moment) {
-        (PauseDecision::Continue, _) => Answer::default(),
-        (PauseDecision::Change { input }, _) => Answer {
+        // a call that has run is not changed, nor asked about
+        (PauseDecision::Continue, _)
+        | (PauseDecision::Change { .. } | PauseDecision::Ask, CallMoment::After) => {
+            Answer::default()
+        }
+        (PauseDecision::Change { input }, CallMoment::Before) => Answer {
             input: Some(input.clone()),
             note: taken
                 .contains(&AnswerPart::Note)
                 .then(|| words::changed(input)),
             ..Answer::default()
         },
-        (PauseDecision::Ask, _) => Answer {
+        (PauseDecision::Ask, CallMoment::Before) => Answer {
             decision: Some(ToolDecision::Ask(words::asked(why))),
             ..Answer::default()
         },
@@ -107,5 +134,29 @@ pub fn moment_of(kind: &EventKind) -> Option<CallMoment> {
         EventKind::Before(_) => Some(CallMoment::Before),
         EventKind::After { .. } => Some(CallMoment::After),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents;
+
+    /// A change that an agent takes at none of its events becomes a denial before the call, also where it was stored all the same.
+    #[test]
+    fn a_change_that_is_not_taken_denies() {
+        let input = serde_json::json!({ "command": "make" });
+        for agent in agents::AGENTS {
+            for (event, taken) in agent.abilities().taken {
+                let decision = PauseDecision::Change {
+                    input: input.clone(),
+                };
+                let before = possible(agent, event, CallMoment::Before, decision.clone());
+                let is_denied = matches!(before, PauseDecision::Deny { .. });
+                assert_eq!(is_denied, !taken.contains(&AnswerPart::Input), "{event}");
+                let after = answer(agent, event, CallMoment::After, &decision, "");
+                assert_eq!(after, Answer::default(), "it has run");
+            }
+        }
     }
 }

@@ -16,15 +16,17 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::condition;
 use super::details::{self, Around};
 use super::mask::{mask, secret_values};
 use super::predict::read_disk;
+use super::{acts, condition, shown};
 use crate::launch;
 use crate::to_protocol;
 
 /// The argument of `backstitch hook` that starts the child.
 pub const WORD: &str = "eval";
+/// Stands in place of the front end for a change that was typed in a REPL.
+const FACE: &str = "a REPL";
 /// Address space of an evaluation in bytes. A thread reserves a stack of 512 MiB.
 const MEMORY: u64 = 2 << 30;
 /// Memory that each process of a command may write to, in bytes.
@@ -93,7 +95,7 @@ impl Evaluation {
         request: EvalRequest,
     ) -> Option<Self> {
         let time = Duration::from_millis(u64::try_from(request.timeout).unwrap_or(0));
-        let job = job(workspace, control, pause, &request, time);
+        let job = job(workspace, pause, &request, time);
         match spawn(&job) {
             Ok((child, answer)) => Some(Self {
                 request,
@@ -139,10 +141,10 @@ impl Evaluation {
             return failed(format!("the evaluation ended without an answer ({how})"));
         };
         let pause = self.request.pause;
-        if let Some(changed) = &done.changed
-            && let Err(error) = control.set_draft(pause, changed.input.as_ref())
+        if let Some(changed) = done.changed.as_ref()
+            && let Err(error) = change(control, pause, changed.input.clone())
         {
-            return failed(format!("the input could not be changed: {error}"));
+            return failed(format!("the input was not changed: {error}"));
         }
         let mut result = done.result;
         if done.changed.is_some() || done.shows_difference {
@@ -210,18 +212,29 @@ fn failed(error: String) -> EvalAnswer {
     }
 }
 
+/// Changes the input with which a held call runs. None: as its agent gave it.
+fn change(control: &Control, id: PauseId, input: Option<Value>) -> backstitch_core::Result<()> {
+    let unknown = || backstitch_core::Error::UnknownPause(id.to_string());
+    let pause = control.pause(id)?.ok_or_else(unknown)?;
+    acts::set_input(control, &pause, input, FACE).map(drop)
+}
+
 /// The change that a held call would make with its input as it is now.
 fn difference(control: &Control, id: PauseId) -> String {
     let Ok(Some(pause)) = control.pause(id) else {
         return String::new();
     };
-    let draft = control.draft(id).ok().flatten();
-    let input = draft.unwrap_or_else(|| details::input(&pause));
-    let shown = details::predicted(&pause, input, &read_disk);
-    if let Some(unpredicted) = &shown.unpredicted {
-        return format!("nothing is predicted: {}", unpredicted.reason);
+    let shown = shown::now(&pause, &read_disk);
+    let said = match &shown.unpredicted {
+        Some(unpredicted) => format!("nothing is predicted: {}", unpredicted.reason),
+        None => differences(&shown.predicted),
+    };
+    match &shown.problem {
+        // the difference says it
+        Some(_) if shown.predicted.iter().any(|file| file.fails) => said,
+        Some(problem) => format!("{problem}\n{said}"),
+        None => said,
     }
-    differences(&shown.predicted)
 }
 
 /// The files as a unified diff.
@@ -244,21 +257,18 @@ fn differences(files: &[backstitch_protocol::PredictedFile]) -> String {
 
 fn job(
     workspace: &Workspace,
-    control: &Control,
     pause: &Pause,
     request: &EvalRequest,
     time: Duration,
 ) -> EvaluationJob {
     let call = &pause.call;
-    let draft = control.draft(pause.id).ok().flatten();
-    let input = draft.unwrap_or_else(|| details::input(pause));
     let recent = recent(workspace, &call.session);
     let around = Around {
         recent,
         ..Around::default()
     };
     let shown = details::details(pause, around, &read_disk);
-    let predicted = details::predicted(pause, input.clone(), &read_disk).predicted;
+    let (input, predicted) = (shown.input, shown.predicted);
     let cwd = call.cwd.clone().unwrap_or_else(|| call.root.clone());
     let document = json!({
         "call": {
@@ -271,7 +281,10 @@ fn job(
             "files": call.files,
             "why": call.why,
             "id": call.call,
+            "error": call.error,
+            "output": shown.output,
         },
+        "error": call.error,
         "predicted": to_protocol::value(&predicted),
         "turn": { "number": call.turn, "prompt": call.prompt },
         "session": call.session,

@@ -9,21 +9,23 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
-    Hit, Hold, PauseDecision, PauseId, PauseOutcome, PauseState, ProcessId, Trigger, Unattended,
-    Waited, Wake, check, may_match, named_paths, now,
+    Hit, Hold, NOBODY_WATCHES, PauseDecision, PauseHit, PauseId, PauseOutcome, PauseState,
+    ProcessId, TIME_LIMIT, Trigger, Unattended, Waited, Wake, check, may_match, named_paths, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
 
 use super::evaluate::Evaluation;
 use super::lookup::{CallAt, Lookup, PastCall, clean, expanded, relative, resolved};
-use super::{answers, input, moves, words};
+use super::{answers, input, moves, shown, words};
 use crate::agents::{Answer, Gated};
 
 /// Time in which a face has to show a pause, else it counts as unattended.
 const ACK_TIME: Duration = Duration::from_millis(500);
 /// Interval at which a running evaluation is looked at.
 const EVALUATION_TICK: Duration = Duration::from_millis(5);
+/// Maximum size in bytes of the output of a call that is kept while it is held.
+const MAX_OUTPUT: usize = 1 << 20;
 /// Time that an agent waits for a hook whose entry does not say so.
 const OLD_LIMIT: Duration = Duration::from_mins(1);
 /// Time before the agent's own limit at which a call is answered.
@@ -491,10 +493,12 @@ impl AtGate<'_> {
     fn bare_call(&self, call: &ToolCall, facts: CallFacts<'_>) -> HeldCall {
         HeldCall {
             breakpoint: None,
+            hit: None,
             why: String::new(),
             root: self.workspace.root.clone(),
             agent: facts.agent.to_owned(),
             session: facts.session.to_owned(),
+            letter: None,
             subagent: facts.subagent.map(str::to_owned),
             turn: None,
             prompt: None,
@@ -503,8 +507,11 @@ impl AtGate<'_> {
             call: self.call_id(call),
             moment: facts.moment,
             input: String::from_utf8_lossy(&call.input).into_owned(),
+            error: None,
+            output: None,
             cwd: self.event.cwd.clone(),
             files: facts.paths.to_vec(),
+            shown: None,
             can: answers::abilities(self.agent, &self.event.name, facts.moment),
             agent_process: self.process,
             until: self.until(),
@@ -519,19 +526,33 @@ impl AtGate<'_> {
         lookup: &mut Lookup<'_>,
         cwd: &Path,
     ) -> HeldCall {
-        let turn = lookup.session().ok().and_then(|session| session.turn);
+        let session = lookup.session().unwrap_or_default();
+        let turn = session.turn;
         let bare = match self.call() {
             Some(call) => self.bare_call(call, facts),
             None => unreachable!("an event without a call is not checked"),
         };
-        HeldCall {
+        let has_run = facts.moment == CallMoment::After;
+        let output = has_run
+            .then(|| self.agent.output(self.payload))
+            .flatten()
+            .map(|output| output.to_string());
+        let held = HeldCall {
             breakpoint: Some(breakpoint.id),
+            hit: Some(PauseHit::of(breakpoint)),
             why: trigger.why.clone(),
+            letter: session.letter,
             turn: turn.as_ref().map(|turn| turn.number),
             prompt: turn.map(|turn| turn.prompt),
             iteration: lookup.number().ok(),
+            error: lookup.error().map(str::to_owned),
+            output: output.filter(|output| output.len() <= MAX_OUTPUT),
             cwd: Some(cwd.to_path_buf()),
             ..bare
+        };
+        HeldCall {
+            shown: shown::stored_files(&held),
+            ..held
         }
     }
 
@@ -605,7 +626,7 @@ impl AtGate<'_> {
             let is_seen = control.is_acknowledged(hold.id).unwrap_or(true);
             let policy = unattended.unwrap_or_else(|| config.pause_unattended());
             if !is_seen && let Some(decision) = unseen(policy, held) {
-                return self.decide_alone(control, hold.id, &decision, held, "nobody watches");
+                return self.decide_alone(control, hold.id, &decision, held, NOBODY_WATCHES);
             }
             loop {
                 waited = match self.wait_evaluating(control, hold, &mut running, deadline) {
@@ -702,10 +723,10 @@ impl AtGate<'_> {
     ) -> Passed {
         match config.pause_on_timeout() {
             OnTimeout::Allow => {
-                self.decide_alone(control, id, &PauseDecision::Continue, held, "time limit")
+                self.decide_alone(control, id, &PauseDecision::Continue, held, TIME_LIMIT)
             }
             OnTimeout::Ask if held.can.contains(&Ability::Ask) => {
-                self.decide_alone(control, id, &PauseDecision::Ask, held, "time limit")
+                self.decide_alone(control, id, &PauseDecision::Ask, held, TIME_LIMIT)
             }
             OnTimeout::Ask | OnTimeout::Deny => {
                 if held.moment == CallMoment::After {
@@ -714,7 +735,7 @@ impl AtGate<'_> {
                         id,
                         &PauseDecision::Continue,
                         held,
-                        "time limit",
+                        TIME_LIMIT,
                     );
                 }
                 let message = words::timed_out(&held.why, waited);
@@ -730,7 +751,15 @@ impl AtGate<'_> {
     /// Turns a decision into the answer.
     fn carry_out(&self, id: PauseId, decision: &PauseDecision, held: &HeldCall) -> Passed {
         let moment = held.moment;
-        let answer = answers::answer(self.agent, &self.event.name, moment, decision, &held.why);
+        let event = &self.event.name;
+        let decision = match decision {
+            PauseDecision::Change { input } => PauseDecision::Change {
+                input: shown::as_it_runs(held, input.clone()),
+            },
+            decision => decision.clone(),
+        };
+        let decision = &answers::possible(self.agent, event, moment, decision);
+        let answer = answers::answer(self.agent, event, moment, decision, &held.why);
         let payload = match decision {
             PauseDecision::Change { input } => self.agent.with_input(self.payload, input),
             _ => None,

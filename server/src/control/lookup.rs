@@ -84,6 +84,11 @@ impl<'a> Lookup<'a> {
         Ok(self.engine.get().and_then(Option::as_ref))
     }
 
+    /// Text of the error of a call that failed.
+    pub fn error(&self) -> Option<&str> {
+        self.at.error
+    }
+
     /// The session so far.
     pub fn session(&mut self) -> Result<SessionFacts> {
         if let Some(session) = &self.session {

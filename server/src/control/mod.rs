@@ -3,6 +3,7 @@
 
 pub mod acts;
 mod answers;
+pub mod checks;
 pub mod condition;
 pub mod details;
 pub mod evaluate;
@@ -17,6 +18,7 @@ pub mod object;
 pub mod pattern;
 pub mod predict;
 pub mod proposal;
+pub mod shown;
 mod tokens;
 pub mod view;
 pub mod words;

@@ -1,11 +1,9 @@
 //! A rewind that an agent proposes, as the input of its pause: its words, and the files that it would write. Pure.
 
-use backstitch_core::control::Pause;
-use backstitch_protocol::{PredictResult, PredictedFile};
+use backstitch_core::control::HeldCall;
+use backstitch_protocol::{CallFile, PlannedTurn, PredictResult, PredictedFile, ProposedPlan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use crate::render;
 
 /// Maximum number of bytes of all texts that a proposal shows. Files beyond are named without their texts.
 pub const MAX_SHOWN: usize = 4 << 20;
@@ -20,6 +18,9 @@ pub struct Proposal {
     pub arguments: Value,
     /// Sentences about whose work goes and whose stays.
     pub summary: Vec<String>,
+    /// The turns that go.
+    #[serde(default)]
+    pub turns: Vec<PlannedTurn>,
     /// Fingerprint of the plan.
     pub plan: String,
     pub files: Vec<PredictedFile>,
@@ -27,12 +28,9 @@ pub struct Proposal {
 
 impl Proposal {
     /// Returns the proposal of a pause. None: a call or a program is held.
-    pub fn of(pause: &Pause) -> Option<Self> {
-        let input = &pause.call.input;
-        let proposed = pause
-            .call
-            .is_proposal()
-            .then(|| serde_json::from_str(input));
+    pub fn of(call: &HeldCall) -> Option<Self> {
+        let input = &call.input;
+        let proposed = call.is_proposal().then(|| serde_json::from_str(input));
         proposed?.ok()
     }
 
@@ -47,13 +45,18 @@ impl Proposal {
         })
     }
 
-    /// In one line.
-    pub fn line(&self) -> String {
-        let files = render::plural(self.files.len(), "file", "files");
-        format!("{}: {files}", render::clean(&self.title))
+    /// The plan as people see it.
+    pub fn plan(self) -> ProposedPlan {
+        ProposedPlan {
+            title: self.title,
+            reason: self.reason,
+            summary: self.summary,
+            turns: self.turns,
+        }
     }
 
-    pub fn predicted(self) -> PredictResult {
+    /// `files`, `summary`: as its row has them.
+    pub fn predicted(self, files: Vec<CallFile>, summary: String) -> PredictResult {
         let input = self.input();
         PredictResult {
             input_text: serde_json::to_string_pretty(&input).unwrap_or_default(),
@@ -61,6 +64,9 @@ impl Proposal {
             input,
             predicted: self.files,
             unpredicted: None,
+            files,
+            summary,
+            problem: None,
         }
     }
 }

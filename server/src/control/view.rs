@@ -1,4 +1,4 @@
-//! Breakpoints and pauses in the protocol's form. Pure.
+//! Breakpoints and pauses in the protocol's form. Reads the files that an open pause would write.
 
 use backstitch_core::control::{
     Breakpoint, BreakpointAction, BreakpointSpec, CallMoment, Pause, PauseOutcome, PauseState,
@@ -7,7 +7,7 @@ use backstitch_core::control::{
 use backstitch_protocol as protocol;
 use serde_json::Value;
 
-use super::words;
+use super::shown;
 use crate::to_protocol;
 
 pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
@@ -56,28 +56,48 @@ pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> 
 
 pub fn pause(pause: &Pause) -> protocol::Pause {
     let call = &pause.call;
+    let row = shown::row(pause);
+    let by = if pause.is_program {
+        "program"
+    } else if call.is_proposal() {
+        "proposal"
+    } else {
+        "call"
+    };
+    let draft = pause.draft.as_ref();
     protocol::Pause {
         id: pause.id.to_string(),
-        by: if pause.is_program { "program" } else { "call" }.to_owned(),
+        by: by.to_owned(),
         at: moment(call.moment).to_owned(),
         breakpoint: call.breakpoint.map(|id| id.to_string()),
+        hit: call.hit.as_ref().map(|hit| protocol::PauseHit {
+            kind: hit.kind.clone(),
+            summary: hit.summary.clone(),
+            when: hit.when.clone(),
+            hits: hit.hits.clone(),
+        }),
         why: call.why.clone(),
         agent: call.agent.clone(),
         session: call.session.clone(),
+        letter: call.letter.clone(),
         turn: call.turn.map(|number| format!("t{number}")),
         prompt: call.prompt.clone(),
         subagent: call.subagent.clone(),
         iteration: call.iteration,
         tool: call.tool.clone(),
-        summary: words::summary(pause),
-        files: call.files.clone(),
+        summary: row.summary,
+        files: row.files,
+        names: call.files.clone(),
+        error: call.error.clone(),
+        changed_by: draft.map(|draft| draft.by.clone()),
+        fingerprint: row.fingerprint,
         root: to_protocol::path(&call.root),
         made: to_protocol::time(pause.made),
         until: call.until.map(to_protocol::time),
         state: state(pause.state).to_owned(),
         outcome: pause.outcome.map(PauseOutcome::name).map(str::to_owned),
         decided_by: pause.decided_by.clone(),
-        can: call.can.iter().map(|can| can.name().to_owned()).collect(),
+        can: pause.possible().map(|can| can.name().to_owned()).collect(),
     }
 }
 
@@ -116,10 +136,14 @@ pub fn entry(entry: &backstitch_core::control::ReplEntry) -> protocol::ReplEntry
     }
 }
 
-pub fn hit(hit: &backstitch_core::control::Hit) -> protocol::Hit {
+/// `breakpoints`: those that are there by now.
+pub fn hit(hit: &backstitch_core::control::Hit, breakpoints: &[Breakpoint]) -> protocol::Hit {
+    let breakpoint = breakpoints.iter().find(|one| one.id == hit.breakpoint);
     protocol::Hit {
         breakpoint: hit.breakpoint.to_string(),
         kind: hit.kind.clone(),
+        summary: breakpoint.map(|one| one.spec.summary()),
+        when: breakpoint.and_then(|one| one.condition.clone()),
         agent: hit.agent.clone(),
         session: hit.session.clone(),
         tool: hit.tool.clone(),

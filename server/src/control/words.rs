@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use backstitch_core::control::{BreakpointId, Pause, PauseState};
+use backstitch_core::control::{BreakpointId, HeldCall, Pause, PauseDecision, PauseState};
+use backstitch_protocol::{CallFile, Text};
 use serde_json::Value;
 
 use super::proposal::Proposal;
@@ -20,6 +21,15 @@ pub fn changed(input: &Value) -> String {
 /// Reason of a question that the agent asks its own user.
 pub fn asked(why: &str) -> String {
     format!("Backstitch: a breakpoint stops here ({why}).")
+}
+
+/// Denial of a call whose decision its agent cannot be told.
+pub fn not_possible(decision: &PauseDecision) -> String {
+    let what = match decision {
+        PauseDecision::Change { .. } => "changed this call, and its agent takes no changed input",
+        _ => "decided on this call, and its agent cannot be told so",
+    };
+    format!("The user {what}. The call did not run. Ask the user.")
 }
 
 pub fn skipped() -> String {
@@ -85,27 +95,134 @@ pub fn back(steps: usize, what: &str, has_run: bool) -> String {
     )
 }
 
-/// A held call in one line: `Edit src/auth.rs`.
-pub fn summary(pause: &Pause) -> String {
-    let call = &pause.call;
-    if let Some(proposal) = Proposal::of(pause) {
-        return proposal.line();
+/// Maximum columns of the list of files in a line; more are counted.
+const LISTED_COLUMNS: usize = 60;
+/// Maximum number of files that a line lists.
+const MAX_LISTED: usize = 3;
+
+/// A held call in one line, with all its files: `Edit src/auth.rs`, `apply_patch: M app.js, A mod/extra.js`, or, if they are
+/// many, `apply_patch: app.js +3 files (1 A, 2 M, 1 D)`. `input`: the one with which it runs.
+pub fn summary(call: &HeldCall, input: &Value, files: &[CallFile]) -> String {
+    if let Some(proposal) = Proposal::of(call) {
+        let count = render::plural(proposal.files.len(), "file", "files");
+        let title = render::clean(&proposal.title);
+        let is_plain = files.iter().all(|file| file.letter == "M");
+        let letters = if is_plain {
+            String::new()
+        } else {
+            letters(files)
+        };
+        return format!("{title}: {count}{}", in_brackets(&letters));
     }
-    let input = super::input::read(call.input.as_bytes()).ok();
-    let command = input
-        .as_ref()
-        .and_then(|input| match agents::agent(&call.agent) {
-            Some(agent) => agent.command(&call.tool, input),
-            None => input.get("command")?.as_str().map(str::to_owned),
-        });
+    let command = match agents::agent(&call.agent) {
+        Some(agent) => agent.command(&call.tool, input),
+        None => input
+            .get("command")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+    };
     let tool = render::clean(&call.tool);
-    match (call.files.first(), command) {
-        (_, Some(command)) => {
-            format!("{tool} {}{}", render::clean(&command), more_lines(&command))
-        }
-        (Some(file), None) => format!("{tool} {}", render::clean(file)),
-        (None, None) => tool,
+    let is_patch = command.as_deref().is_some_and(|command| {
+        let command = command.trim_start();
+        !files.is_empty() && command.starts_with("*** Begin Patch")
+    });
+    if let Some(command) = command.filter(|_| !is_patch) {
+        let line = format!("{tool} {}{}", render::clean(&command), more_lines(&command));
+        return match files {
+            [] => line,
+            files => format!("{line}: {}", listed(files)),
+        };
     }
+    match files {
+        [file] if file.letter == "M" => format!("{tool} {}", name(file)),
+        [] => match call.files.as_slice() {
+            [] => tool,
+            [name] => format!("{tool} {}", render::clean(name)),
+            [name, more @ ..] => {
+                let more = render::plural(more.len(), "file", "files");
+                format!("{tool} {} +{more}", render::clean(name))
+            }
+        },
+        [file] => format!("{tool} {}", lettered(file)),
+        files => format!("{tool}: {}", listed(files)),
+    }
+}
+
+fn name(file: &CallFile) -> String {
+    let plain = |text: &Text| render::clean(Text::plain(text).unwrap_or("?"));
+    match &file.moved_from {
+        Some(from) => format!("{} → {}", plain(from), plain(&file.path)),
+        None => plain(&file.path),
+    }
+}
+
+fn lettered(file: &CallFile) -> String {
+    format!("{} {}", file.letter, name(file))
+}
+
+/// Each file with its letter, or the first one and their number.
+fn listed(files: &[CallFile]) -> String {
+    let all: Vec<String> = files.iter().map(lettered).collect();
+    let all = all.join(", ");
+    match files {
+        [first, more @ ..]
+            if files.len() > MAX_LISTED
+                || !more.is_empty() && render::columns(&all) > LISTED_COLUMNS =>
+        {
+            let first = render::cut(&name(first), LISTED_COLUMNS / 2);
+            let more = render::plural(more.len(), "file", "files");
+            format!("{first} +{more}{}", in_brackets(&letters(files)))
+        }
+        _ => all,
+    }
+}
+
+fn in_brackets(text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!(" ({text})")
+    }
+}
+
+/// Numbers of files by their letters: `1 A, 2 M`.
+fn letters(files: &[CallFile]) -> String {
+    let counts = ["A", "M", "D", "R"].into_iter().filter_map(|letter| {
+        let count = files.iter().filter(|file| file.letter == letter).count();
+        (count > 0).then(|| format!("{count} {letter}"))
+    });
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// Changed lines of all files: `+4 −1`, and the number of those that are binary. Empty: nothing is known of them.
+pub fn counts(files: &[CallFile]) -> String {
+    let sum = |count: fn(&CallFile) -> Option<usize>| files.iter().filter_map(count).sum::<usize>();
+    let (added, removed) = (sum(|file| file.added), sum(|file| file.removed));
+    let mut parts = Vec::new();
+    if added + removed > 0 {
+        parts.push(format!("+{added} −{removed}"));
+    }
+    let binary = files.iter().filter(|file| file.binary).count();
+    if binary > 0 {
+        parts.push(format!("{binary} binary"));
+    }
+    parts.join(", ")
+}
+
+/// The place of a held call among others: session, turn and prompt.
+pub fn turn_of(pause: &Pause) -> String {
+    let call = &pause.call;
+    let mut parts = Vec::new();
+    parts.extend(call.letter.clone());
+    parts.extend(call.turn.map(|turn| format!("t{turn}")));
+    if let Some(prompt) = call
+        .prompt
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+    {
+        parts.push(format!("“{}”", render::cut(&render::clean(prompt), 30)));
+    }
+    parts.join(" ")
 }
 
 /// Says that a command has more lines than the one that is shown.
@@ -122,8 +239,10 @@ fn more_lines(command: &str) -> String {
 pub fn state(pause: &Pause) -> String {
     match (pause.state, pause.outcome) {
         (PauseState::Held, _) => "held".to_owned(),
-        (PauseState::Parked, _) if pause.decision.is_some() => "decided, until it tries".to_owned(),
-        (PauseState::Parked, _) => "told to try again".to_owned(),
+        (PauseState::Parked, _) if pause.decision.is_some() => {
+            "decided, for its next try".to_owned()
+        }
+        (PauseState::Parked, _) => "time ran out, told to try again".to_owned(),
         (PauseState::Decided, _) => "decided".to_owned(),
         (PauseState::Slipped, _) => "ran unasked".to_owned(),
         (PauseState::Lost, _) if pause.is_program => "its program ended".to_owned(),

@@ -11,7 +11,7 @@ use backstitch_core::health::{self, Health};
 use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
-use crate::control::words;
+use crate::control::shown;
 use crate::render;
 
 /// Result of one check.
@@ -282,7 +282,7 @@ fn control(workspace: &Workspace) -> Vec<Finding> {
                 format!(
                     "{} ran, although a breakpoint stops it: its hook died ({})",
                     pause.id,
-                    words::summary(pause)
+                    shown::summary(pause)
                 ),
                 "`backstitch setup claude-code --strict` has calls blocked whose hook is killed",
             ));

@@ -211,9 +211,10 @@ fn pass(
         };
         keep(&end, warning);
     }
-    let output = agent
-        .answer(event, &passed.answer)
-        .map_err(|e| e.to_string())?;
+    let (output, not_taken) = agents::taken_or_denied(agent, event, &passed.answer);
+    if let Some(problem) = not_taken {
+        warning.get_or_insert(problem.to_string());
+    }
     Ok(Handled {
         output,
         passed: Some(passed),

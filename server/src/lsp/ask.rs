@@ -13,7 +13,7 @@ use super::session::ServerState;
 use crate::host::progress::wait_for_cancellation;
 use crate::render;
 
-/// How long to wait for an answer.
+/// Time to wait for an answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Returns the chosen answer; None if there was none.
@@ -35,6 +35,17 @@ pub async fn must_ask(
     question: &str,
     answers: &[&str],
 ) -> Reply<Option<String>> {
+    ask_for(server, kind, question, answers, ANSWER_TIMEOUT).await
+}
+
+/// As `must_ask`, for a question that stands as long as `limit`.
+pub async fn ask_for(
+    server: &ServerState,
+    kind: MessageType,
+    question: &str,
+    answers: &[&str],
+    limit: Duration,
+) -> Reply<Option<String>> {
     let actions = answers.iter().map(|title| MessageActionItem {
         title: (*title).to_owned(),
         ..MessageActionItem::default()
@@ -42,7 +53,7 @@ pub async fn must_ask(
     let actions = Some(actions.collect());
     let question = render::visible(question);
     let asked = server.client.show_message_request(kind, question, actions);
-    let mut asked = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asked));
+    let mut asked = pin!(tokio::time::timeout(limit, asked));
     let mut cancellation = pin!(wait_for_cancellation());
     let answered = poll_fn(|context| match cancellation.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(None),
@@ -62,7 +73,7 @@ pub async fn must_ask(
             .hint(refusal::CANNOT_ASK_HINT))
         }
         Err(_) => {
-            tracing::warn!("nobody answered within {} s", ANSWER_TIMEOUT.as_secs());
+            tracing::warn!("nobody answered within {} s", limit.as_secs());
             Ok(None)
         }
     }

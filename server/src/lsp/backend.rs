@@ -395,6 +395,9 @@ impl Backend {
                 CustomRequest::Predict(params) => self
                     .outgoing
                     .answer(&control::predict(server, params).await?),
+                CustomRequest::Draft(params) => {
+                    self.outgoing.answer(&control::draft(server, params).await?)
+                }
                 CustomRequest::ReplStart(params) => {
                     let handle = super::targets::workspace_handle(server, &params.place())?;
                     to_protocol::value(&control::repl::start(server, &handle, params).await?)

@@ -206,6 +206,7 @@ fn change(server: &Arc<ServerState>, method: &str, params: Value) -> serde_json:
             server.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
+            server.control.typed();
             let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
             let read = edits(params);
             if let (Err(_), Some(uri)) = (&read, uri) {

@@ -10,7 +10,7 @@ use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
 use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{
     BreakpointsChanged, ChangedOnDisk, DidCheckpoint, DidFork, DidHit, DidPause, DidResume,
-    DidRewind, DidSwitch, Recorder, ReplChanged, ReplOutput, Status, TimelineChanged,
+    DidRewind, DidSwitch, PauseChanged, Recorder, ReplChanged, ReplOutput, Status, TimelineChanged,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -492,6 +492,11 @@ notification!(
 notification!(StatusNotification, Status, "backstitch/status");
 notification!(PauseNotification, DidPause, "backstitch/didPause");
 notification!(ResumeNotification, DidResume, "backstitch/didResume");
+notification!(
+    PauseChangedNotification,
+    PauseChanged,
+    "backstitch/pauseChanged"
+);
 notification!(
     BreakpointsNotification,
     BreakpointsChanged,

@@ -171,6 +171,7 @@ impl Proposals {
             reason: reason.clone(),
             arguments: proposer.arguments,
             summary: planned.shown.sentences(),
+            turns: planned.shown.document.takes.clone(),
             plan: planned.plan().fingerprint.clone(),
             files,
         };
@@ -183,6 +184,7 @@ impl Proposals {
         let until = timeout.and_then(|timeout| i64::try_from(timeout.as_micros()).ok());
         Ok(HeldCall {
             breakpoint: None,
+            hit: None,
             why: match reason {
                 Some(reason) => format!("the agent proposes it: {}", render::clean(&reason)),
                 None => "the agent proposes it".to_owned(),
@@ -190,6 +192,7 @@ impl Proposals {
             root: engine.root().to_path_buf(),
             agent: agent.unwrap_or_else(|| "an agent".to_owned()),
             session: format!("mcp-{pid}"),
+            letter: None,
             subagent: None,
             turn: None,
             prompt: None,
@@ -198,9 +201,12 @@ impl Proposals {
             call: format!("{}{pid}/{}/{number}", HeldCall::PROPOSAL, now()),
             moment: CallMoment::Before,
             input,
+            error: None,
+            output: None,
+            shown: None,
             cwd: Some(engine.root().to_path_buf()),
             files: names,
-            can: vec![Ability::Continue, Ability::Deny],
+            can: vec![Ability::Rewind, Ability::Deny],
             agent_process: starter(),
             until: until.map(|until| now().saturating_add(until)),
         })

@@ -158,6 +158,7 @@ impl PlannedRewind {
                 removed: counts.map(|counts| counts.1),
                 line,
                 certain: true,
+                binary: changed.is_binary(),
                 fails: false,
                 why: None,
             })

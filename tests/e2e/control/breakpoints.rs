@@ -74,7 +74,7 @@ fn a_tool_breakpoint_holds_the_call() {
     // continue grants nothing: the agent's own rules go on
     assert_eq!(answer, Value::Null);
     assert_eq!(pause["tool"], "Edit");
-    assert_eq!(pause["files"], json!([FILE]));
+    assert_eq!(pause["names"], json!([FILE]));
     assert_eq!(pause["breakpoint"], "b1");
     assert_eq!(pause["turn"], "t1");
     assert_eq!(pause["iteration"], 1);

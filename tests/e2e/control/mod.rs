@@ -6,6 +6,7 @@ mod generated;
 mod holds;
 mod manage;
 pub mod real_agent;
+mod shown;
 mod slips;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -36,12 +37,35 @@ impl HeldHook {
         Self::run(world, payload, Some(limit), false)
     }
 
-    fn attended(world: &World, payload: &Value, limit: Option<u32>, attended: bool) -> Self {
+    /// As `start`, with a person before the agent or without one.
+    pub fn attended(world: &World, payload: &Value, limit: Option<u32>, attended: bool) -> Self {
         Self::run(world, payload.to_string().as_bytes(), limit, attended)
     }
 
+    /// Starts the hook of any agent.
+    fn of(world: &World, agent: &str, payload: &Value) -> Self {
+        let mut hook = world.backstitch();
+        hook.args(["hook", agent]);
+        Self::spawn(
+            world,
+            &hook,
+            payload.to_string().as_bytes(),
+            Some(600),
+            false,
+        )
+    }
+
     fn run(world: &World, payload: &[u8], limit: Option<u32>, attended: bool) -> Self {
-        let hook = world.hook_command();
+        Self::spawn(world, &world.hook_command(), payload, limit, attended)
+    }
+
+    fn spawn(
+        world: &World,
+        hook: &Command,
+        payload: &[u8],
+        limit: Option<u32>,
+        attended: bool,
+    ) -> Self {
         // `timeout` stands for the agent: the commands of this test do not come from inside of it
         let mut command = world.command("timeout");
         command
@@ -84,6 +108,11 @@ impl HeldHook {
     /// Waits for the end.
     fn end(mut self) {
         self.child.wait().expect("ended");
+    }
+
+    /// The hook's output, once it has ended.
+    fn output(self) -> std::process::Output {
+        self.child.wait_with_output().expect("an output")
     }
 
     pub fn answer(self) -> Value {

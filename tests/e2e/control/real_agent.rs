@@ -534,10 +534,10 @@ fn a_step_goes_to_the_next_file() {
         .ok(["breakpoint", "add", "tool", "Edit", "--once"]);
     session.run(|world, watcher| {
         let first = watcher.until("held");
-        assert_eq!(first["files"][0], "a.txt", "{first:#}");
+        assert_eq!(first["names"][0], "a.txt", "{first:#}");
         world.ok(["step", "file"]);
         let next = watcher.until("held");
-        assert_eq!(next["files"][0], "b.txt", "{next:#}");
+        assert_eq!(next["names"][0], "b.txt", "{next:#}");
         assert_eq!(world.read("a.txt"), "1\n2\nthree\n");
         assert_eq!(world.read("b.txt"), "b\n");
         world.ok(["resume"]);

@@ -63,6 +63,8 @@ pub struct Client<'w> {
     /// Default answers: the first of these that a question offers.
     pub inclined: Vec<&'static str>,
     pub asked: Vec<String>,
+    /// The answers that each question offered.
+    pub offered: Vec<Vec<String>>,
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
@@ -169,6 +171,7 @@ impl<'w> Client<'w> {
             answers: VecDeque::new(),
             inclined: Vec::new(),
             asked: Vec::new(),
+            offered: Vec::new(),
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
@@ -281,7 +284,7 @@ impl<'w> Client<'w> {
         )
     }
 
-    /// Sets the answer to the server's next question.
+    /// Sets the answer to the server's next question. Empty: it is closed without one.
     pub fn will_choose(&mut self, answer: &str) {
         self.answers.push_back(answer.to_owned());
     }
@@ -333,16 +336,19 @@ impl<'w> Client<'w> {
             }
             "window/showMessageRequest" => {
                 let question = text(&params["message"]);
+                let offered = params["actions"].as_array().expect("answers");
+                let titles = offered.iter().map(|action| text(&action["title"]));
+                self.offered.push(titles.collect());
                 if self.holds_answers {
                     self.asked.push(question);
                     self.held.push(message);
                     return;
                 }
                 self.asked.push(question.clone());
-                let offered = params["actions"].as_array().expect("answers");
                 let is_offered = |title: &str| offered.iter().find(|a| a["title"] == title);
                 let mut usual = self.inclined.iter().copied().chain(["Keep Mine"]);
                 let chosen = match self.answers.pop_front() {
+                    Some(answer) if answer.is_empty() => Some(&Value::Null),
                     Some(answer) => is_offered(&answer),
                     None => usual.find_map(is_offered),
                 };

@@ -6,6 +6,7 @@ mod editor_agents;
 mod error_hints;
 mod file_watching;
 mod held_calls;
+mod held_questions;
 mod hunk_selection;
 mod lens_truth;
 mod lenses;

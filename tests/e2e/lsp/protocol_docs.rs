@@ -88,6 +88,7 @@ fn every_documented_request_is_answered() {
             "did",
             "changedOnDisk",
             "breakpointsChanged",
+            "pauseChanged",
             "replOutput",
             "replChanged",
             "timelineChanged",

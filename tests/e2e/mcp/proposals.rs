@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{LibraryClient, PlainClient, recorded};
 use crate::control::Watcher;
+use crate::lsp::client::{Client, Editor};
 use crate::support::World;
 
 /// The file of `recorded` as it is, and after a rewind of the turn that keeps the user's line.
@@ -50,7 +51,7 @@ fn an_accepted_proposal_rewinds() {
             .expect("why")
             .contains("it broke the build")
     );
-    assert_eq!(pause["can"], json!(["continue", "deny"]));
+    assert_eq!(pause["can"], json!(["rewind", "deny"]));
     let inspected = world.ok(["inspect", "p1"]).stdout;
     for shown in ["it broke the build", "-TWO", "+two", "a.txt"] {
         assert!(inspected.contains(shown), "{inspected}");
@@ -346,4 +347,61 @@ fn edits_beside_a_waiting_proposal_are_the_users() {
         "{steps:#?}"
     );
     assert_eq!(world.read("a.txt"), REWOUND);
+}
+
+/// A rewind that an agent proposes is carried out or denied, and nothing else: in one place for all front ends.
+#[test]
+fn a_proposed_rewind_takes_two_decisions() {
+    let world = recorded();
+    let mut proposer = PlainClient::begun(&world);
+    let arguments = json!({ "reason": "it broke the build" });
+    let (_, pause) = proposed(&world, &mut proposer, &arguments);
+    assert_eq!(pause["can"], json!(["rewind", "deny"]), "{pause:#}");
+    assert_eq!(pause["by"], "proposal");
+    assert_eq!(pause["files"][0]["path"], "a.txt", "{pause:#}");
+    let shown = world.ok(["inspect"]).stdout;
+    for words in ["its reason: it broke the build", "M a.txt", "+two"] {
+        assert!(shown.contains(words), "no {words:?} in {shown}");
+    }
+    assert!(!shown.contains("arguments"), "{shown}");
+    let own = json!({ "reloadsFromDisk": true, "notifications": true, "panels": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let details = client.ok("backstitch/pause", json!({ "pause": "p1" }));
+    assert_eq!(
+        details["plan"]["reason"], "it broke the build",
+        "{details:#}"
+    );
+    let turn = details["plan"]["turns"][0]["turn"]
+        .as_str()
+        .expect("a turn");
+    assert!(shown.contains(&format!("{turn} ")), "{shown}");
+    for command in [
+        &["step"][..],
+        &["step", "turn"],
+        &["skip"],
+        &["stop"],
+        &["back"],
+        &["skip", "--value", "1"],
+    ] {
+        let refused = world.run(command.iter().copied());
+        assert_ne!(refused.code, 0, "{refused}");
+    }
+    for (command, more) in [
+        ("backstitch.step", json!({})),
+        ("backstitch.skip", json!({})),
+        ("backstitch.stop", json!({})),
+        ("backstitch.back", json!({})),
+        ("backstitch.resume", json!({ "input": { "rev": "t1" } })),
+    ] {
+        let mut argument = more;
+        argument["pause"] = json!("p1");
+        let asked = json!({ "command": command, "arguments": [argument] });
+        client.fails("workspace/executeCommand", asked);
+    }
+    client.fails("backstitch/draft", json!({ "pause": "p1", "input": {} }));
+    assert_eq!(world.read("a.txt"), NOW, "nothing was carried out");
+    world.ok(["resume"]);
+    assert_eq!(world.read("a.txt"), REWOUND);
+    client.leave();
 }

@@ -313,6 +313,11 @@ impl World {
         let control = Control::open(&self.workspace).map_err(failed)?;
         self.counter += 1;
         let held = HeldCall {
+            hit: None,
+            letter: None,
+            error: None,
+            output: None,
+            shown: None,
             breakpoint: None,
             why: "every edit".into(),
             root: self.root.clone(),

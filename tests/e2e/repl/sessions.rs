@@ -23,6 +23,11 @@ fn held(world: &World, name: &str) -> (Control, Hold) {
 
 fn a_call(world: &World, name: &str) -> HeldCall {
     HeldCall {
+        hit: None,
+        letter: None,
+        error: None,
+        output: None,
+        shown: None,
         breakpoint: None,
         why: "a test".into(),
         root: world.root.clone(),

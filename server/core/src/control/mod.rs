@@ -38,8 +38,11 @@ pub use matching::{
     CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
     stops_function,
 };
-pub use pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
-pub use pauses::{Decided, Given};
+pub use pause::{
+    Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
+    PauseOutcome, PauseState, TIME_LIMIT,
+};
+pub use pauses::{Decided, Given, Ruling, SeenInput};
 pub use process::{ProcessId, ancestors, descendants, starter};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
@@ -69,6 +72,7 @@ const SCHEMA: Schema = Schema {
         include_str!("schema/001.sql"),
         include_str!("schema/002.sql"),
         include_str!("schema/003.sql"),
+        include_str!("schema/004.sql"),
     ],
     name: "a database of breakpoints and pauses",
     lock: "migrate-control.lock",

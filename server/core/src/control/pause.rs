@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::breakpoint::{BreakpointId, CallMoment};
+use super::breakpoint::{Breakpoint, BreakpointId, CallMoment};
 use super::process::ProcessId;
 
 /// Number of a pause. People see `p7`.
@@ -37,18 +37,90 @@ pub struct Pause {
     pub ended: Option<i64>,
     /// True: a program stands still, not a tool call.
     pub is_program: bool,
+    /// The input as a user changed it. The call runs with it, if it is let go on.
+    pub draft: Option<ChangedInput>,
+}
+
+/// Stand in place of a front end where a rule decides.
+pub const NOBODY_WATCHES: &str = "nobody watches";
+pub const TIME_LIMIT: &str = "time limit";
+
+/// The input of a held call as a user changed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangedInput {
+    pub input: Value,
+    /// The front end in which it was changed.
+    pub by: String,
+}
+
+/// The breakpoint of a pause as it was when it held the call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PauseHit {
+    pub kind: String,
+    /// Its parameters in one line.
+    pub summary: String,
+    /// Its condition in jq.
+    pub when: Option<String>,
+    /// Its condition on the number of triggers.
+    pub hits: Option<String>,
+}
+
+impl PauseHit {
+    pub fn of(breakpoint: &Breakpoint) -> Self {
+        Self {
+            kind: breakpoint.spec.kind().to_owned(),
+            summary: breakpoint.spec.summary(),
+            when: breakpoint.condition.clone(),
+            hits: breakpoint.hits_when.map(|when| when.to_string()),
+        }
+    }
+}
+
+impl Pause {
+    /// True if a decision can still be made.
+    pub fn is_open(&self) -> bool {
+        self.state.is_open() && self.decision.is_none()
+    }
+
+    /// Author or rule of the decision: `by cli`, `since nobody watched`.
+    pub fn decider(&self) -> String {
+        match self.decided_by.as_deref() {
+            None => "by nobody".to_owned(),
+            Some(NOBODY_WATCHES) => "since nobody watched".to_owned(),
+            Some(TIME_LIMIT) => "since the time ran out".to_owned(),
+            Some(by) => format!("by {by}"),
+        }
+    }
+
+    /// Decisions that can be made now.
+    pub fn possible(&self) -> impl Iterator<Item = Ability> {
+        let can = if self.is_open() {
+            self.call.can.as_slice()
+        } else {
+            &[]
+        };
+        let is_proposal = self.call.is_proposal();
+        can.iter().map(move |can| match can {
+            // as an older version noted it
+            Ability::Continue if is_proposal => Ability::Rewind,
+            can => *can,
+        })
+    }
 }
 
 /// The call of a pause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldCall {
     pub breakpoint: Option<BreakpointId>,
+    pub hit: Option<PauseHit>,
     /// The reason in words: `path src/auth/**`.
     pub why: String,
     pub root: PathBuf,
     pub agent: String,
     /// The agent's own id of the session.
     pub session: String,
+    /// Letter of the session in the history, as in the log. None: it is not recorded yet.
+    pub letter: Option<String>,
     pub subagent: Option<String>,
     /// Number of the turn.
     pub turn: Option<i64>,
@@ -61,9 +133,15 @@ pub struct HeldCall {
     pub moment: CallMoment,
     /// Input of the tool, as JSON text.
     pub input: String,
+    /// Error of a call that has failed.
+    pub error: Option<String>,
+    /// Output of a call that has run, as JSON text.
+    pub output: Option<String>,
     pub cwd: Option<PathBuf>,
     /// Paths that the call names, relative to the root where they are below it.
     pub files: Vec<String>,
+    /// The files that it would write as they were shown last, as JSON text. Its form is the front ends'.
+    pub shown: Option<String>,
     /// Decisions that the agent can be told.
     pub can: Vec<Ability>,
     pub agent_process: Option<ProcessId>,
@@ -83,6 +161,13 @@ impl HeldCall {
         self.call.starts_with(Self::PROPOSAL)
     }
 
+    /// True if its agent can be told this decision. To continue with a proposed rewind is to carry it out.
+    pub fn takes(&self, decision: &PauseDecision) -> bool {
+        let needed = decision.needs();
+        self.can.contains(&needed)
+            || needed == Ability::Continue && self.can.contains(&Ability::Rewind)
+    }
+
     /// True if two calls with the same input have the same id.
     pub(crate) fn has_made_id(&self) -> bool {
         self.call.starts_with(Self::MADE_ID)
@@ -99,6 +184,8 @@ impl HeldCall {
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
     Continue,
+    /// Carries a proposed rewind out.
+    Rewind,
     Deny,
     Skip,
     Replace,
@@ -113,6 +200,7 @@ impl Ability {
     pub fn name(self) -> &'static str {
         match self {
             Self::Continue => "continue",
+            Self::Rewind => "rewind",
             Self::Deny => "deny",
             Self::Skip => "skip",
             Self::Replace => "replace",

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Control;
 use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
 use super::breakpoints::NewBreakpoint;
 use super::hold::Hold;
-use super::pause::{HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
+use super::pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 use super::process::ProcessId;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
@@ -17,6 +17,7 @@ use super::tables::message::WaitingMessage;
 use super::tables::pause::{PARKED, PauseFilter};
 use super::tables::{ack, breakpoint, hit, message, pause, repl};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::store::{self, Lock};
 
 /// Directory of the locks of held calls.
@@ -32,6 +33,27 @@ pub enum Given {
     Held(Hold),
     /// It was decided before: while it was parked, or by the first of two hooks.
     Decided(PauseId, PauseDecision),
+}
+
+/// A decision that is to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruling<'a> {
+    pub decision: &'a PauseDecision,
+    /// The call at which the agent is stopped next.
+    pub step: Option<&'a StepUntil>,
+    pub face: &'a str,
+    pub seen: SeenInput<'a>,
+    /// The files that the call would write with it, for those who look later.
+    pub shown: Option<&'a str>,
+}
+
+/// The input of a held call that the decision is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SeenInput<'a> {
+    /// Whatever it is when the decision is stored.
+    Any,
+    /// The one that a user had set when it was shown. None: the agent's own.
+    Draft(Option<&'a Value>),
 }
 
 /// A decision that was stored.
@@ -206,7 +228,7 @@ impl Control {
             1 => Ok(open.remove(0)),
             0 => Err(Error::refused(
                 "no call is held",
-                crate::hint::Hint::terminal("`backstitch pauses --all` lists earlier ones"),
+                Hint::terminal("`backstitch pauses --all` lists earlier ones"),
             )),
             _ => {
                 let names: Vec<String> = open.iter().map(|pause| pause.id.to_string()).collect();
@@ -272,8 +294,7 @@ impl Control {
         ack::any(&self.conn, id)
     }
 
-    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. `step`: the
-    /// call at which the agent is stopped next.
+    /// As `rule`, for a decision whatever the input is by now. A changed input is continued with.
     pub fn decide(
         &self,
         id: PauseId,
@@ -281,14 +302,40 @@ impl Control {
         step: Option<&StepUntil>,
         face: &str,
     ) -> Result<Decided> {
+        self.rule(
+            id,
+            &Ruling {
+                decision,
+                step,
+                face,
+                seen: SeenInput::Any,
+                shown: None,
+            },
+        )
+    }
+
+    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. One that the agent
+    /// cannot be told is refused by name, and so is one on another input than the one that was seen.
+    pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Decided> {
+        let Ruling { step, face, .. } = *ruling;
         let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
             what: "pause",
             name: id.to_string(),
         })?;
-        if !there.call.can.contains(&decision.needs()) {
-            return Err(cannot(&there, decision));
+        if !there.is_open() {
+            return Err(already(&there));
         }
-        if decision
+        if !there.call.takes(ruling.decision) {
+            return Err(cannot(&there, ruling.decision));
+        }
+        if step.is_some() && there.call.is_proposal() {
+            return Err(Error::refused(
+                format!("{id} is a proposed rewind, after which no call can be held"),
+                format!("it can be told to: {}", abilities(&there)),
+            ));
+        }
+        if ruling
+            .decision
             .message()
             .is_some_and(|text| text.trim().is_empty())
         {
@@ -296,17 +343,21 @@ impl Control {
                 "the message for the model is empty".to_owned(),
             ));
         }
-        let draft = match decision {
-            PauseDecision::Continue => self.draft(id)?,
-            _ => None,
-        };
-        // a changed input is continued with
-        let changed = draft.map(|input| PauseDecision::Change { input });
-        let decision = changed.as_ref().unwrap_or(decision);
-        let command = self.write_armed(|conn| {
-            if !pause::decide(conn, id, decision, face)? {
-                let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
+        let (command, decision) = self.write_armed(|conn| {
+            let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
+            if !now.is_open() {
                 return Err(already(&now));
+            }
+            let decision = ruling.on(&now)?;
+            if !now.call.takes(&decision) {
+                return Err(cannot(&now, &decision));
+            }
+            if !pause::decide(conn, id, &decision, face)? {
+                let now = pause::get(conn, id)?.unwrap_or(now);
+                return Err(already(&now));
+            }
+            if let Some(shown) = ruling.shown {
+                pause::set_shown(conn, id, shown)?;
             }
             if let Some(until) = step {
                 let new = step_breakpoint(&there, until.clone(), face);
@@ -326,13 +377,39 @@ impl Control {
                 name: decision.needs().name(),
                 args: &args,
             };
-            command::insert(conn, &command)
+            Ok((command::insert(conn, &command)?, decision))
         })?;
         let pause = self.pause(id)?.unwrap_or(there);
         Ok(Decided {
             pause,
             command,
-            decision: decision.clone(),
+            decision,
+        })
+    }
+
+    /// Changes the input with which a held call runs, if it is let go on. None: as the agent gave it. Refused by name where the
+    /// agent takes no changed input. `shown`: the files that it would write then, for those who look later.
+    pub fn set_draft(
+        &self,
+        id: PauseId,
+        input: Option<&Value>,
+        face: &str,
+        shown: Option<&str>,
+    ) -> Result<()> {
+        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+            what: "pause",
+            name: id.to_string(),
+        })?;
+        there.check_changeable()?;
+        self.write(|conn| {
+            if !pause::set_draft(conn, id, input.map(|input| (input, face)))? {
+                let now = pause::get(conn, id)?.unwrap_or(there);
+                return Err(already(&now));
+            }
+            if let Some(shown) = shown {
+                pause::set_shown(conn, id, shown)?;
+            }
+            pause::touch(conn, id)
         })
     }
 
@@ -494,18 +571,72 @@ fn insert_step(conn: &rusqlite::Connection, step: &super::Breakpoint) -> Result<
     breakpoint::insert(conn, step).map(drop)
 }
 
+impl Pause {
+    /// Fails if the input of the call cannot be changed: its agent takes none, or it is decided.
+    pub fn check_changeable(&self) -> Result<()> {
+        if !self.call.can.contains(&Ability::Change) {
+            return Err(cannot_do(self, Ability::Change));
+        }
+        if self.is_program {
+            return Err(Error::refused(
+                format!(
+                    "{} is a program: its values are expressions, given with the decision",
+                    self.id
+                ),
+                Hint::terminal("`backstitch resume --input FILE` goes on with other values"),
+            ));
+        }
+        if !self.is_open() {
+            return Err(already(self));
+        }
+        Ok(())
+    }
+}
+
+impl Ruling<'_> {
+    /// The decision on a call as it is now. Fails if its input is another than the one that was seen.
+    fn on(&self, now: &Pause) -> Result<PauseDecision> {
+        let draft = now.draft.as_ref();
+        if let SeenInput::Draft(seen) = self.seen
+            && seen != draft.map(|draft| &draft.input)
+        {
+            return Err(Error::InputChanged {
+                pause: now.id.to_string(),
+                by: draft.map(|draft| draft.by.clone()),
+            });
+        }
+        Ok(match (self.decision, draft) {
+            // a changed input is continued with
+            (PauseDecision::Continue, Some(draft)) if self.seen == SeenInput::Any => {
+                PauseDecision::Change {
+                    input: draft.input.clone(),
+                }
+            }
+            (decision, _) => decision.clone(),
+        })
+    }
+}
+
 /// The error of a decision that the agent cannot be told.
 fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
-    let can: Vec<&str> = pause.call.can.iter().map(|can| can.name()).collect();
+    cannot_do(pause, decision.needs())
+}
+
+fn cannot_do(pause: &Pause, what: Ability) -> Error {
     Error::refused(
         format!(
             "{} cannot be told to {} at this call ({})",
             pause.call.agent,
-            decision.needs().name(),
+            what.name(),
             pause.id
         ),
-        format!("it can be told to: {}", can.join(", ")),
+        format!("it can be told to: {}", abilities(pause)),
     )
+}
+
+fn abilities(pause: &Pause) -> String {
+    let can: Vec<&str> = pause.possible().map(Ability::name).collect();
+    can.join(", ")
 }
 
 /// The error of a decision on a pause that is over.
@@ -516,10 +647,9 @@ pub(super) fn already(pause: &Pause) -> Error {
         (Some(outcome), _) => outcome.name().to_owned(),
         (None, None) => "over".to_owned(),
     };
-    let by = pause.decided_by.as_deref().unwrap_or("nobody");
     Error::Resumed {
         pause: pause.id.to_string(),
         outcome: how,
-        by: by.to_owned(),
+        by: pause.decider(),
     }
 }

@@ -309,19 +309,6 @@ impl Control {
     pub fn object(&self, cid: &str) -> Result<Option<StoredObject>> {
         object::get(&self.conn, cid)
     }
-
-    /// Returns the input of a held call as a user changed it. `continue` runs the call with that.
-    pub fn draft(&self, id: PauseId) -> Result<Option<serde_json::Value>> {
-        pause::draft(&self.conn, id)
-    }
-
-    /// Changes the input of a held call. None: as the agent gave it.
-    pub fn set_draft(&self, id: PauseId, input: Option<&serde_json::Value>) -> Result<()> {
-        self.write(|conn| {
-            pause::set_draft(conn, id, input)?;
-            pause::touch(conn, id)
-        })
-    }
 }
 
 fn session_id(pid: u32, started: i64) -> String {

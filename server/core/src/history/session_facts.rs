@@ -9,6 +9,8 @@ use crate::store::tables::{call, node, session, turn};
 /// A session at its next call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFacts {
+    /// As in the log. None: it has had no event.
+    pub letter: Option<String>,
     /// Number of calls so far.
     pub iterations: i64,
     pub turn: Option<SessionTurn>,
@@ -52,6 +54,7 @@ impl History<'_> {
             return Ok(None);
         };
         Ok(Some(SessionFacts {
+            letter: Some(id.letter()),
             iterations: session::iterations(conn, id)?,
             turn: self.session_turn(id, prompt_id)?,
         }))

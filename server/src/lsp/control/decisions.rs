@@ -9,25 +9,28 @@ use backstitch_core::control::{
 };
 use backstitch_core::{Engine, Error, LogFilter};
 use backstitch_protocol::{
-    BackParams, BreakpointResult, DecisionResult, FailureKind, HeldParams, InjectParams,
-    InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams, PausesResult,
-    PredictParams, PredictResult, RefuseParams, ResumeParams, SkipParams, StepParams,
+    BackParams, BreakpointResult, DecisionResult, DraftParams, FailureKind, HeldParams,
+    InjectParams, InjectResult, PauseDetails, PauseDetailsParams, PauseParams, PausesParams,
+    PausesResult, PredictParams, PredictResult, RefuseParams, ResumeParams, SkipParams, StepParams,
+    WantedText,
 };
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::face;
+use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
-use crate::control::{acts, view};
+use crate::control::{shown, view};
 use crate::host::progress::cancel_flag;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
 use crate::lsp::ask::must_ask;
+use crate::lsp::editing::{self, EditWait, OpenDocuments};
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::choice;
 use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
-use crate::lsp::{targets, views};
+use crate::lsp::{restore, targets, views};
 use crate::to_protocol;
 
 /// Number of checkpoints around a held call.
@@ -107,14 +110,49 @@ pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<Predi
     {
         tracing::info!("{id}: {error}");
     }
-    if let Some(input) = typed_input(params.input, params.input_text)? {
-        return Ok(details::predicted(&pause, input, &read_disk));
+    let typed = typed_input(params.input, params.input_text)?;
+    wished(&pause, typed, params.then)
+}
+
+/// Predicts a held call with another input, or with the one that writes these texts.
+fn wished(
+    pause: &Pause,
+    input: Option<Value>,
+    then: Option<Vec<WantedText>>,
+) -> Reply<PredictResult> {
+    if let Some(input) = input {
+        return Ok(shown::predicted(pause, input, &read_disk));
     }
-    let then = params.then.unwrap_or_default();
-    details::wanted(&pause, &then, &read_disk).map_err(|reason| {
+    let then = then.unwrap_or_default();
+    shown::wanted(pause, &then, &read_disk).map_err(|reason| {
         Failure::new(FailureKind::Refused, messages::not_invertible(&reason))
             .hint(messages::NOT_INVERTIBLE_HINT)
     })
+}
+
+/// Sets the input with which a held call runs, for all who see it.
+pub async fn draft(server: &ServerState, params: DraftParams) -> Reply<PauseDetails> {
+    let handle = targets::workspace_handle(server, &params.place())?;
+    let (pause, _) = find(&handle, &params.pause).await?;
+    pause.check_changeable()?;
+    let typed = typed_input(params.input, params.input_text)?;
+    let input = if typed.is_some() || params.then.is_some() {
+        Some(wished(&pause, typed, params.then)?.input)
+    } else {
+        None
+    };
+    let (id, face) = (pause.id, face(server));
+    let set = handle.control(false, move |control| {
+        acts::set_input(control, &pause, input, &face)?;
+        Ok((
+            control.open_pause(Some(&id.to_string()), None)?,
+            control.seq()?,
+        ))
+    });
+    let (pause, seq) = set
+        .await?
+        .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    of(&handle, pause, seq).await
 }
 
 /// Returns the input that a user typed, as a value or as a JSON text.
@@ -162,15 +200,23 @@ async fn decide(
     handle: &WorkspaceHandle,
     pause: &Pause,
     decision: PauseDecision,
-    step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
     let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, step.as_ref(), &face)
+        control.decide(id, &decision, None, &face)
     });
     let decided = decided
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    after(server, handle, decided).await
+}
+
+/// Waits for what a decision brings about, and says so.
+async fn after(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    decided: Decided,
+) -> Reply<DecisionResult> {
     let is_evaluated = decided.pause.is_program && decided.decision.is_evaluated();
     if is_evaluated || decided.pause.call.is_proposal() {
         evaluated(handle, decided.clone()).await?;
@@ -204,34 +250,74 @@ fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
     }
 }
 
+/// Lets a held call go on with the input that was shown, or with another one.
+async fn go_on(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    pause: Pause,
+    wish: GoingOn,
+    step: Option<StepUntil>,
+) -> Reply<DecisionResult> {
+    let face = face(server);
+    let goes_on = acts::going_on(&pause, &wish).map_err(obstacle)?;
+    let decided = handle.control(false, move |control| {
+        let decided = acts::go_on(control, &pause, &goes_on, step.as_ref(), &face);
+        Ok(decided.map(|decided| (decided, goes_on.shown)))
+    });
+    let decided = decided
+        .await?
+        .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
+    let (decided, _) = decided.map_err(obstacle)?;
+    after(server, handle, decided).await
+}
+
+fn obstacle(obstacle: GoOnObstacle) -> Box<Failure> {
+    match obstacle {
+        GoOnObstacle::Stale => {
+            Failure::new(FailureKind::Stale, messages::STALE).hint(messages::STALE_HINT)
+        }
+        GoOnObstacle::Input(problem) => {
+            Failure::new(FailureKind::Refused, problem.reason).hint(messages::FORCE_HINT)
+        }
+        GoOnObstacle::Error(error) => error.into(),
+    }
+}
+
+/// Carries out the answer to a question about a held call: it goes on as it was shown.
+pub(super) async fn answer(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    pause: &Pause,
+    fingerprint: String,
+    is_step: bool,
+) -> Reply<()> {
+    let wish = GoingOn {
+        fingerprint: Some(fingerprint),
+        // the question said what fails
+        force: true,
+        ..GoingOn::default()
+    };
+    let now = find(handle, &pause.id.to_string()).await?.0;
+    let step = if is_step {
+        acts::step_until(&now, "over")
+    } else {
+        None
+    };
+    go_on(server, handle, now, wish, step).await.map(drop)
+}
+
 pub async fn resume(
     server: &ServerState,
     handle: &WorkspaceHandle,
     params: ResumeParams,
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
-    let input = typed_input(params.input, params.input_text)?;
-    if let Some(shown) = params.fingerprint.as_deref() {
-        let input = input.clone().unwrap_or_else(|| details::input(&pause));
-        let now = details::predicted(&pause, input, &read_disk);
-        if now.fingerprint != shown {
-            return Err(
-                Failure::new(FailureKind::Stale, messages::STALE).hint(messages::STALE_HINT)
-            );
-        }
-    }
-    let decision = match input {
-        // the person saw what becomes of it
-        Some(input) if params.fingerprint.is_some() => PauseDecision::Change { input },
-        Some(input) => {
-            let checked = acts::changed(&pause, input);
-            let (decision, _) =
-                checked.map_err(|problem| Failure::new(FailureKind::Refused, problem.reason))?;
-            decision
-        }
-        None => PauseDecision::Continue,
+    let wish = GoingOn {
+        input: typed_input(params.input, params.input_text)?,
+        fingerprint: params.fingerprint.map(String::from),
+        force: params.force == Some(true),
     };
-    decide(server, handle, &pause, decision, None).await
+    go_on(server, handle, pause, wish, None).await
 }
 
 pub async fn step(
@@ -245,7 +331,12 @@ pub async fn step(
         let all = ["over", "into", "out", "file", "turn"];
         Failure::usage(messages::not_one_of("how", how, &all))
     })?;
-    decide(server, handle, &pause, PauseDecision::Continue, Some(until)).await
+    let wish = GoingOn {
+        input: typed_input(params.input, params.input_text)?,
+        fingerprint: params.fingerprint.map(String::from),
+        force: params.force == Some(true),
+    };
+    go_on(server, handle, pause, wish, Some(until)).await
 }
 
 pub async fn skip(
@@ -258,7 +349,7 @@ pub async fn skip(
     let decision = value.map_or(PauseDecision::Skip, |value| PauseDecision::Replace {
         value,
     });
-    decide(server, handle, &pause, decision, None).await
+    decide(server, handle, &pause, decision).await
 }
 
 pub async fn deny(
@@ -269,14 +360,7 @@ pub async fn deny(
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
     let message = message.unwrap_or_else(crate::control::words::refused);
-    decide(
-        server,
-        handle,
-        &pause,
-        PauseDecision::Deny { message },
-        None,
-    )
-    .await
+    decide(server, handle, &pause, PauseDecision::Deny { message }).await
 }
 
 pub async fn stop(
@@ -286,18 +370,12 @@ pub async fn stop(
 ) -> Reply<DecisionResult> {
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
-    decide(
-        server,
-        handle,
-        &pause,
-        PauseDecision::Stop { message },
-        None,
-    )
-    .await
+    decide(server, handle, &pause, PauseDecision::Stop { message }).await
 }
 
+/// Takes steps out as a rewind does: with the open documents of this editor, which then get their new texts.
 pub async fn back(
-    server: &ServerState,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     params: BackParams,
 ) -> Reply<DecisionResult> {
@@ -305,13 +383,33 @@ pub async fn back(
     let on_conflict = targets::on_conflict(params.on_conflict.as_deref())?;
     let steps = params.steps.unwrap_or(1);
     let (workspace, face) = (handle.workspace().clone(), face(server));
-    let stepped = handle.act(false, move |WriteAccess { engine, .. }| {
+    let _alone = handle.restoring.lock().await;
+    let open = OpenDocuments::of(server, handle);
+    let stepped = handle.act(false, move |WriteAccess { engine, lease }| {
         let control = Control::open(&workspace)?;
-        acts::back(engine, &control, &pause, steps, on_conflict, &face)
+        let editor = OwnEditor {
+            id: Some(lease.id()),
+            open: open.documents(engine.root()),
+            unreadable: open.unreadable(engine.root()),
+        };
+        let back = Back {
+            steps,
+            on_conflict,
+            face: &face,
+        };
+        let (decided, applied) = acts::back(engine, &control, &pause, &back, &editor)?;
+        // if another editor applied it, the texts are in its documents
+        let texts = match &applied.by {
+            None => restore::texts(engine, &applied.plan)?,
+            Some(_) => Vec::new(),
+        };
+        Ok((decided, texts))
     });
-    let decided = stepped.await;
+    let stepped = stepped.await;
     server.changed(handle);
-    Ok(told(server, &decided?))
+    let (decided, texts) = stepped?;
+    editing::apply(server, handle, texts, EditWait::Command).await;
+    Ok(told(server, &decided))
 }
 
 pub async fn pause(

@@ -2,31 +2,35 @@
 //! hook died.
 
 use std::collections::{BTreeMap, HashMap};
+use std::future::{Future as _, poll_fn};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    Breakpoint, Control, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseOutcome, PauseState,
-    ReplEntry, ReplFilter, ReplSession, StepUntil,
+    Breakpoint, ChangedInput, Control, Hit, Pause, PauseFilter, PauseId, PauseOutcome, PauseState,
+    ReplEntry, ReplFilter, ReplSession,
 };
-use backstitch_core::{Error, Result, Workspace};
+use backstitch_core::{Result, Workspace};
 use backstitch_protocol as protocol;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::{decisions, face};
 use crate::control::predict::read_disk;
-use crate::control::{acts, details, moves, view};
+use crate::control::{moves, shown, view};
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::ask::ask;
+use crate::lsp::ask::ask_for;
 use crate::lsp::control_state::{HeldHere, Shown};
 use crate::lsp::messages::control as messages;
 use crate::lsp::notifications::{
-    BreakpointsNotification, HitNotification, PauseNotification, ReplChangedNotification,
-    ReplOutputNotification, ResumeNotification,
+    BreakpointsNotification, HitNotification, PauseChangedNotification, PauseNotification,
+    ReplChangedNotification, ReplOutputNotification, ResumeNotification,
 };
 use crate::lsp::session::ServerState;
 use crate::to_protocol;
@@ -38,10 +42,52 @@ const MAX_LOST: usize = 100;
 /// Maximum number of log points that are announced at once.
 const MAX_HITS: usize = 100;
 
+/// Time after which a question that stands is taken for one that a person sees. An editor that cannot ask says so at once.
+const SHOWN_AFTER: Duration = Duration::from_millis(150);
+/// Time for which a user has to be idle until a lost question is asked again: at first, and at last.
+const ASKED_AGAIN: [Duration; 2] = [Duration::from_secs(3), Duration::from_mins(1)];
+/// Number of times that a question is asked of an editor that has never answered one.
+const MAX_UNHEARD: u32 = 3;
+/// Time for which a question about a held call stands.
+const QUESTION: Duration = Duration::from_hours(24);
+/// Editors that show questions, by a part of their names in small letters.
+const SHOWING: &[&str] = &[
+    "helix",
+    "eglot",
+    "emacs",
+    "lsp-mode",
+    "vim",
+    "kakoune",
+    "kak-lsp",
+    "sublime",
+    "zed",
+    "kate",
+    "visual studio code",
+];
+
+/// A pause as it was announced.
+#[derive(Clone, Debug, PartialEq)]
+struct ToldPause {
+    state: PauseState,
+    is_decided: bool,
+    draft: Option<ChangedInput>,
+}
+
+impl ToldPause {
+    fn of(pause: &Pause) -> Self {
+        Self {
+            state: pause.state,
+            is_decided: pause.decision.is_some(),
+            draft: pause.draft.clone(),
+        }
+    }
+}
+
 /// The part of a workspace's state that was announced.
 #[derive(Clone, Default)]
 struct Announced {
-    held: BTreeMap<PauseId, PauseState>,
+    /// Held, decided and parked calls.
+    open: BTreeMap<PauseId, ToldPause>,
     /// Calls whose hook died. Their agent may have run them all the same, which is found later.
     lost: Vec<PauseId>,
     breakpoints: Vec<Breakpoint>,
@@ -51,7 +97,16 @@ struct Announced {
     /// Row of the newest entry of a transcript.
     entry: Option<i64>,
     /// REPLs that were open.
-    open: Vec<String>,
+    open_repls: Vec<String>,
+}
+
+impl Announced {
+    /// True if a hook stands still, and may die.
+    fn waits(&self) -> bool {
+        self.open
+            .values()
+            .any(|one| one.state != PauseState::Parked)
+    }
 }
 
 /// The rows of a workspace now.
@@ -81,7 +136,7 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
     let mut all: HashMap<PathBuf, Announced> = HashMap::new();
     server.wait_until_ready().await;
     loop {
-        let waits = all.values().any(|one| !one.held.is_empty());
+        let waits = all.values().any(Announced::waits);
         let root = if waits {
             tokio::time::timeout(TICK, events.recv()).await
         } else {
@@ -91,7 +146,7 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
             Ok(Some(root)) => vec![root],
             Ok(None) => return,
             Err(_) => {
-                let held = all.iter().filter(|(_, one)| !one.held.is_empty());
+                let held = all.iter().filter(|(_, one)| one.waits());
                 held.map(|(root, _)| root.clone()).collect()
             }
         };
@@ -112,7 +167,7 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
     control.notice_lost()?;
     let open = control.pauses(PauseFilter::Open)?;
     let mut over = Vec::new();
-    for id in seen.held.keys() {
+    for id in seen.open.keys() {
         if open.iter().all(|pause| pause.id != *id) {
             over.extend(control.pause(*id)?);
         }
@@ -152,8 +207,8 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
     };
     let mut repls = control.repls(&filter)?.0;
     let open_repls: Vec<String> = repls.iter().map(|session| session.id.clone()).collect();
-    repls.retain(|session| !seen.open.contains(&session.id));
-    for id in seen.open.iter().filter(|id| !open_repls.contains(id)) {
+    repls.retain(|session| !seen.open_repls.contains(&session.id));
+    for id in seen.open_repls.iter().filter(|id| !open_repls.contains(id)) {
         repls.extend(control.repl(id)?);
     }
     Ok(ControlRows {
@@ -195,54 +250,78 @@ async fn look(
         }
         return Ok(());
     };
-    let is_held = |pause: &&Pause| pause.state == PauseState::Held;
-    let new: Vec<Pause> = rows
-        .open
-        .iter()
-        .filter(is_held)
-        // also one whose decision its program refused
-        .filter(|pause| announced.held.get(&pause.id) != Some(&PauseState::Held))
-        .cloned()
-        .collect();
-    let parked = rows.open.iter().filter(|pause| {
-        pause.state == PauseState::Parked && announced.held.contains_key(&pause.id)
-    });
-    let over: Vec<Pause> = parked.chain(&rows.over).cloned().collect();
-    for pause in &over {
-        announced.held.remove(&pause.id);
-        if pause.state == PauseState::Lost {
-            announced.lost.push(pause.id);
-        }
-    }
-    announced
-        .lost
-        .retain(|id| rows.slipped.iter().all(|pause| pause.id != *id));
-    let old = announced.lost.len().saturating_sub(MAX_LOST);
-    announced.lost.drain(..old);
-    for pause in new.iter().chain(&rows.open) {
-        if announced.held.contains_key(&pause.id) || pause.state == PauseState::Held {
-            announced.held.insert(pause.id, pause.state);
-        }
-    }
+    let changes = announce(announced, &rows);
     let has_changed = announced.breakpoints != rows.breakpoints;
     announced.breakpoints.clone_from(&rows.breakpoints);
     announced.hit = Some(rows.newest_hit);
     announced.pause = Some(rows.newest_pause);
     announced.entry = Some(rows.newest_entry);
-    announced.open.clone_from(&rows.open_repls);
-    if has_changed || !new.is_empty() || !over.is_empty() {
+    announced.open_repls.clone_from(&rows.open_repls);
+    if has_changed || !changes.is_empty() {
         keep(server, handle, &rows);
         server.refresh_lenses();
     }
-    tell(server, handle, &rows, (&new, &over), has_changed).await;
+    tell(server, handle, &rows, &changes, has_changed).await;
     Ok(())
+}
+
+/// The pauses of which there is news.
+#[derive(Default)]
+struct PauseChanges {
+    /// Held since the last time; also one whose decision its program refused.
+    new: Vec<Pause>,
+    /// No longer held.
+    over: Vec<Pause>,
+    /// Held with another input, or decided for their next try.
+    changed: Vec<Pause>,
+}
+
+impl PauseChanges {
+    fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.over.is_empty() && self.changed.is_empty()
+    }
+}
+
+/// Compares the pauses with those that were announced, and notes them.
+fn announce(announced: &mut Announced, rows: &ControlRows) -> PauseChanges {
+    let mut changes = PauseChanges::default();
+    for pause in &rows.open {
+        let now = ToldPause::of(pause);
+        match (announced.open.get(&pause.id), pause.state) {
+            (Some(told), _) if *told == now => continue,
+            (Some(told), PauseState::Held) if told.state == PauseState::Held => {
+                changes.changed.push(pause.clone());
+            }
+            (_, PauseState::Held) => changes.new.push(pause.clone()),
+            (Some(told), PauseState::Parked) if told.state == PauseState::Parked => {
+                changes.changed.push(pause.clone());
+            }
+            (Some(_), PauseState::Parked) => changes.over.push(pause.clone()),
+            // one that was parked before this server came is in the lists
+            _ => {}
+        }
+        announced.open.insert(pause.id, now);
+    }
+    for pause in &rows.over {
+        announced.open.remove(&pause.id);
+        if pause.state == PauseState::Lost {
+            announced.lost.push(pause.id);
+        }
+    }
+    changes.over.extend(rows.over.iter().cloned());
+    announced
+        .lost
+        .retain(|id| rows.slipped.iter().all(|pause| pause.id != *id));
+    let old = announced.lost.len().saturating_sub(MAX_LOST);
+    announced.lost.drain(..old);
+    changes
 }
 
 /// Keeps the state for lenses and code actions.
 fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &ControlRows) {
     let held = rows.open.iter().filter(|p| p.state == PauseState::Held);
     let held = held.map(|pause| {
-        let shown = details::predicted(pause, details::input(pause), &read_disk);
+        let shown = shown::now(pause, &read_disk);
         let here = HeldHere {
             pause: pause.clone(),
             predicted: shown.predicted,
@@ -261,7 +340,7 @@ async fn tell(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     rows: &ControlRows,
-    (new, over): (&[Pause], &[Pause]),
+    changes: &PauseChanges,
     has_changed: bool,
 ) {
     let own = &server.features().own;
@@ -270,7 +349,11 @@ async fn tell(
     for pause in &rows.slipped {
         server.say(MessageType::Warning, messages::slipped(pause));
     }
-    for pause in over
+    for pause in changes.over.iter().chain(&changes.changed) {
+        server.control.void(handle.root(), pause.id);
+    }
+    for pause in changes
+        .over
         .iter()
         .chain(&rows.slipped)
         .filter(|_| own.notifications)
@@ -287,7 +370,17 @@ async fn tell(
             .send_notification::<ResumeNotification>(resumed)
             .await;
     }
-    for pause in new {
+    for pause in changes.changed.iter().filter(|_| own.notifications) {
+        let changed = protocol::PauseChanged {
+            workspace: workspace.clone(),
+            seq,
+            pause: view::pause(pause),
+        };
+        client
+            .send_notification::<PauseChangedNotification>(changed)
+            .await;
+    }
+    for pause in &changes.new {
         if own.notifications {
             let paused = protocol::DidPause {
                 workspace: workspace.clone(),
@@ -296,11 +389,11 @@ async fn tell(
             };
             client.send_notification::<PauseNotification>(paused).await;
         }
-        if own.panels || server.control.has_answered.load(Ordering::Relaxed) {
+        if own.panels || shows_questions(server) {
             acknowledge(server, handle, pause.id).await;
         }
         if !own.panels {
-            tokio::spawn(question(server.clone(), handle.clone(), pause.clone()));
+            tokio::spawn(question(server.clone(), handle.clone(), pause.id));
         }
     }
     if has_changed && own.notifications {
@@ -320,7 +413,7 @@ async fn tell(
         let hit = protocol::DidHit {
             workspace: workspace.clone(),
             seq,
-            hit: view::hit(hit),
+            hit: view::hit(hit, &rows.breakpoints),
         };
         client.send_notification::<HitNotification>(hit).await;
     }
@@ -360,59 +453,164 @@ async fn acknowledge(server: &ServerState, handle: &WorkspaceHandle, id: PauseId
     }
 }
 
-/// Asks the user about a held call, in an editor without panels.
-async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, pause: Pause) {
-    let shown = details::predicted(&pause, details::input(&pause), &read_disk);
-    let text = messages::held(&pause, &shown.predicted);
-    let offered = [
-        messages::CONTINUE,
-        messages::STEP,
-        messages::DENY,
-        messages::DETAILS,
-    ];
-    loop {
-        let Some(answer) = ask(&server, MessageType::Info, &text, &offered).await else {
-            return;
-        };
-        server.control.has_answered.store(true, Ordering::Relaxed);
-        let (decision, step) = match answer.as_str() {
-            messages::CONTINUE => (PauseDecision::Continue, None),
-            messages::STEP => (PauseDecision::Continue, acts::step_until(&pause, "over")),
-            messages::DENY => {
-                let message = crate::control::words::refused();
-                (PauseDecision::Deny { message }, None)
-            }
-            _ => {
-                acknowledge(&server, &handle, pause.id).await;
-                let params = protocol::HeldParams::of(&pause.id.to_string());
-                if let Err(failure) = decisions::inspect(&server, &handle, params).await {
-                    server.say(MessageType::Error, failure.text());
+/// True if this editor shows questions to a person: it is known to, or it has answered one.
+fn shows_questions(server: &ServerState) -> bool {
+    let name = server.features().name.to_ascii_lowercase();
+    server.control.has_answered.load(Ordering::Relaxed)
+        || SHOWING.iter().any(|known| name.contains(known))
+}
+
+/// The end of a question.
+enum Answered {
+    Chosen(String),
+    /// It was closed without an answer.
+    Lost,
+    /// The editor cannot ask.
+    Never,
+}
+
+/// Asks the user about a held call, in an editor without panels. A question that is lost is asked again while the user is idle,
+/// and one whose call is decided elsewhere says so.
+async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, id: PauseId) {
+    let void = server.control.question(handle.root(), id);
+    let mut unheard = 0;
+    let mut wait = ASKED_AGAIN[0];
+    while let Some(pause) = held_now(&handle, id).await {
+        let shown = shown::now(&pause, &read_disk);
+        match stand(&server, &handle, &pause, &shown, &void).await {
+            Answered::Never => break,
+            Answered::Lost => {
+                unheard += 1;
+                let has_answered = server.control.has_answered.load(Ordering::Relaxed);
+                if !has_answered && unheard >= MAX_UNHEARD {
+                    break;
                 }
-                continue;
+                until_idle(&server, wait, &void).await;
+                wait = (wait * 3).min(ASKED_AGAIN[1]);
+            }
+            Answered::Chosen(answer) => {
+                server.control.has_answered.store(true, Ordering::Relaxed);
+                let fingerprint = shown.fingerprint.clone();
+                if let Some(refusal) =
+                    carry_out(&server, &handle, &pause, fingerprint, &answer).await
+                {
+                    server.say(MessageType::Warning, refusal);
+                }
+            }
+        }
+    }
+    server.control.no_question(handle.root(), id);
+}
+
+/// Returns a call that is held now.
+async fn held_now(handle: &WorkspaceHandle, id: PauseId) -> Option<Pause> {
+    let pause = handle.control(false, move |control| control.pause(id));
+    let pause = pause.await.ok()??;
+    pause.filter(|pause| pause.state == PauseState::Held)
+}
+
+/// Shows a question until it is answered. Tells the user if its call is decided elsewhere meanwhile, or runs otherwise.
+async fn stand(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    pause: &Pause,
+    shown: &protocol::PredictResult,
+    void: &Notify,
+) -> Answered {
+    let text = messages::held(pause, shown);
+    let offered = messages::offered_answers(pause);
+    let asked = ask_for(server, MessageType::Info, &text, &offered, QUESTION);
+    let mut asked = pin!(asked);
+    let mut is_seen = false;
+    loop {
+        let seen = is_seen;
+        let voided = async move {
+            if seen {
+                void.notified().await;
+            } else {
+                let _ = tokio::time::timeout(SHOWN_AFTER, void.notified()).await;
             }
         };
-        if let Err(error) = decide(&server, &handle, pause.id, decision, step).await {
-            // an answer that comes late says who was first
-            server.say(MessageType::Warning, error.to_string());
+        let mut voided = pin!(voided);
+        let answered = poll_fn(|context| match asked.as_mut().poll(context) {
+            Poll::Ready(answered) => Poll::Ready(Some(answered)),
+            Poll::Pending => voided.as_mut().poll(context).map(|()| None),
+        });
+        match answered.await {
+            Some(Ok(Some(answer))) => return Answered::Chosen(answer),
+            Some(Ok(None)) => return Answered::Lost,
+            Some(Err(_)) => return Answered::Never,
+            None => {}
         }
-        return;
+        if !is_seen {
+            // an editor that cannot ask has said so by now
+            is_seen = true;
+            acknowledge(server, handle, pause.id).await;
+        }
+        tell_if_void(server, handle, pause).await;
     }
 }
 
-async fn decide(
-    server: &ServerState,
-    handle: &WorkspaceHandle,
-    id: PauseId,
-    decision: PauseDecision,
-    step: Option<StepUntil>,
-) -> Result<()> {
-    let face = face(server);
-    let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, step.as_ref(), &face)
-    });
-    let missing = || Error::NotFound {
-        what: "pause",
-        name: id.to_string(),
+/// Tells the user what became of the call of a question that stands, if it is not held as it was.
+async fn tell_if_void(server: &ServerState, handle: &WorkspaceHandle, asked: &Pause) {
+    let id = asked.id;
+    let now = handle.control(false, move |control| control.pause(id));
+    let Ok(Some(Some(now))) = now.await else {
+        return;
     };
-    decided.await?.map(drop).ok_or_else(missing)
+    if now.state != PauseState::Held {
+        server.say(MessageType::Info, messages::void(&now));
+    } else if now.draft != asked.draft {
+        server.say(MessageType::Info, messages::changed(&now));
+    }
+}
+
+/// Waits until the user has been idle for a time. Ends early if the call is no longer held.
+async fn until_idle(server: &ServerState, wait: Duration, void: &Notify) {
+    let mut left = wait;
+    loop {
+        if tokio::time::timeout(left, void.notified()).await.is_ok() {
+            return;
+        }
+        let idle = server.control.idle();
+        if idle >= ASKED_AGAIN[0] {
+            return;
+        }
+        left = ASKED_AGAIN[0].saturating_sub(idle);
+    }
+}
+
+/// Carries an answer out. Returns the refusal, in words.
+async fn carry_out(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    pause: &Pause,
+    fingerprint: String,
+    answer: &str,
+) -> Option<String> {
+    let name = pause.id.to_string();
+    let done = match answer {
+        messages::CONTINUE | messages::REWIND | messages::STEP => {
+            let is_step = answer == messages::STEP;
+            decisions::answer(server, handle, pause, fingerprint, is_step).await
+        }
+        messages::DENY => decisions::deny(server, handle, protocol::RefuseParams::of(&name))
+            .await
+            .map(drop),
+        _ => {
+            let params = protocol::HeldParams::of(&name);
+            let shown = decisions::inspect(server, handle, params).await;
+            return shown.err().map(|failure| failure.text());
+        }
+    };
+    let failure = done.err()?;
+    let now = handle.control(false, {
+        let id = pause.id;
+        move |control| control.pause(id)
+    });
+    match now.await {
+        // an answer that comes late says what happened
+        Ok(Some(Some(now))) if !now.is_open() => Some(messages::too_late(answer, &now)),
+        _ => Some(failure.text()),
+    }
 }

@@ -9,7 +9,7 @@ pub mod repl;
 
 pub use breakpoints::{add, breakpoints, clear, edit, enable, list, remove, toggle};
 pub use decisions::{
-    back, deny, details, inject, inspect, pause, pauses, predict, resume, skip, step, stop,
+    back, deny, details, draft, inject, inspect, pause, pauses, predict, resume, skip, step, stop,
 };
 pub use follow::follow;
 pub use marks::{actions, lenses};

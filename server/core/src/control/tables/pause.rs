@@ -5,7 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::from_json;
 use crate::control::breakpoint::{BreakpointId, CallMoment};
 use crate::control::pause::{
-    Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState,
+    Ability, ChangedInput, HeldCall, Pause, PauseDecision, PauseHit, PauseId, PauseOutcome,
+    PauseState,
 };
 use crate::control::process::ProcessId;
 use crate::control::program::{ProgramPause, StackFrame};
@@ -51,7 +52,7 @@ const MAX_INPUT: usize = 256 << 20;
 
 const COLUMNS: &str = "id, breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment, \
                        input, cwd, files, can, holder, agent_process, until, made, state, decision, decided_by, \
-                       decided, outcome, ended, by";
+                       decided, outcome, ended, by, hit, error, output, letter, draft, draft_by, shown";
 
 /// A row whose texts are not parsed yet.
 struct StoredPause {
@@ -83,6 +84,13 @@ struct StoredPause {
     outcome: Option<PauseOutcome>,
     ended: Option<i64>,
     by: String,
+    hit: Option<String>,
+    error: Option<String>,
+    output: Option<String>,
+    letter: Option<String>,
+    draft: Option<String>,
+    draft_by: Option<String>,
+    shown: Option<String>,
 }
 
 fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
@@ -115,6 +123,13 @@ fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
         outcome: r.get(25)?,
         ended: r.get(26)?,
         by: r.get(27)?,
+        hit: r.get(28)?,
+        error: r.get(29)?,
+        output: r.get(30)?,
+        letter: r.get(31)?,
+        draft: r.get(32)?,
+        draft_by: r.get(33)?,
+        shown: r.get(34)?,
     })
 }
 
@@ -139,16 +154,31 @@ fn parse(row: StoredPause) -> Result<Pause> {
         .as_deref()
         .map(|text| from_json(text, "pause", row.id))
         .transpose()?;
+    let hit = row.hit.as_deref();
+    let hit: Option<PauseHit> = hit
+        .map(|text| from_json(text, "pause", row.id))
+        .transpose()?;
+    let draft = row.draft.as_deref();
+    let draft = draft
+        .map(|text| from_json(text, "pause", row.id))
+        .transpose()?
+        .map(|input| ChangedInput {
+            input,
+            // an older version did not note it
+            by: row.draft_by.unwrap_or_else(|| "a REPL".to_owned()),
+        });
     Ok(Pause {
         id: PauseId(row.id),
         holder: process(&row.holder)?,
         call: HeldCall {
             agent_process: row.agent_process.as_deref().map(process).transpose()?,
             breakpoint: row.breakpoint.map(BreakpointId),
+            hit,
             why: row.why,
             root: bytes_path(&row.root),
             agent: row.agent,
             session: row.session,
+            letter: row.letter,
             subagent: row.subagent,
             turn: row.turn,
             prompt: row.prompt,
@@ -157,8 +187,11 @@ fn parse(row: StoredPause) -> Result<Pause> {
             call: row.call,
             moment: row.moment,
             input,
+            error: row.error,
+            output: row.output,
             cwd: row.cwd.map(|cwd| bytes_path(&cwd)),
             files,
+            shown: row.shown,
             can,
             until: row.until,
         },
@@ -170,6 +203,7 @@ fn parse(row: StoredPause) -> Result<Pause> {
         outcome: row.outcome,
         ended: row.ended,
         is_program: row.by == "program",
+        draft,
     })
 }
 
@@ -181,8 +215,8 @@ pub(crate) fn insert(conn: &Connection, call: &HeldCall, holder: ProcessId) -> R
     })?;
     conn.prepare_cached(
         "INSERT INTO pause (breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment,
-           input, input_hash, cwd, files, can, holder, agent_process, until, made, state)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)",
+           input, input_hash, cwd, files, can, holder, agent_process, until, made, state, hit, error, output, letter, shown)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)",
     )?
     .execute(params![
         call.breakpoint.map(|id| id.0),
@@ -206,7 +240,12 @@ pub(crate) fn insert(conn: &Connection, call: &HeldCall, holder: ProcessId) -> R
         call.agent_process.map(|process| process.to_string()),
         call.until,
         now(),
-        PauseState::Held
+        PauseState::Held,
+        call.hit.as_ref().map(to_json).transpose()?,
+        call.error,
+        call.output,
+        call.letter,
+        call.shown,
     ])?;
     Ok(PauseId(conn.last_insert_rowid()))
 }
@@ -257,24 +296,26 @@ pub(crate) fn stack(conn: &Connection, id: PauseId) -> Result<Vec<StackFrame>> {
     text.map_or_else(|| Ok(Vec::new()), |text| from_json(&text, "pause", id.0))
 }
 
-/// Returns the input as a user changed it.
-pub(crate) fn draft(conn: &Connection, id: PauseId) -> Result<Option<serde_json::Value>> {
-    let text: Option<String> = conn
-        .prepare_cached("SELECT draft FROM pause WHERE id = ?1")?
-        .query_row([id.0], |r| r.get(0))
-        .optional()
-        .in_row(conn, || format!("row {} of table pause", id.0))?
-        .flatten();
-    text.map(|text| from_json(&text, "pause", id.0)).transpose()
-}
-
+/// Changes the input of a call that is not decided yet. Returns false if it is.
 pub(crate) fn set_draft(
     conn: &Connection,
     id: PauseId,
-    input: Option<&serde_json::Value>,
-) -> Result<()> {
-    conn.prepare_cached("UPDATE pause SET draft = ?2 WHERE id = ?1 AND state = 'held'")?
-        .execute(params![id.0, input.map(to_json).transpose()?])?;
+    draft: Option<(&serde_json::Value, &str)>,
+) -> Result<bool> {
+    let input = draft.map(|(input, _)| to_json(input)).transpose()?;
+    let changes = conn
+        .prepare_cached(
+            "UPDATE pause SET draft = ?2, draft_by = ?3
+             WHERE id = ?1 AND decision IS NULL AND state IN ('held','parked')",
+        )?
+        .execute(params![id.0, input, draft.map(|(_, by)| by)])?;
+    Ok(changes > 0)
+}
+
+/// Notes the files that a call would write, as they are shown.
+pub(crate) fn set_shown(conn: &Connection, id: PauseId, shown: &str) -> Result<()> {
+    conn.prepare_cached("UPDATE pause SET shown = ?2 WHERE id = ?1")?
+        .execute(params![id.0, shown])?;
     Ok(())
 }
 
