@@ -260,7 +260,7 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(unknown.code, 3, "{unknown}");
 }
 
-/// S1-F3, S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
+/// S2-058, S4-024: a new process reads everything, and `verify` finds no damage.
 #[test]
 fn a_new_process_reads_and_verifies_everything() {
     let world = kinds_of_changes();
@@ -669,7 +669,7 @@ fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     );
 }
 
-/// S4-008, S4-061: a checkpoint has a name and a description, and is of every file.
+/// S4-061: a checkpoint has a name and a description, and is of every file.
 #[test]
 fn checkpoints_have_names_and_descriptions() {
     let world = World::committed(&[("a.txt", "one\n")]);

@@ -261,7 +261,7 @@ fn gc_gets_below_its_limits() {
     world.ok(["verify"]);
 }
 
-/// S4-011, S4-073, S4-074: beyond the maximum the oldest go, of all branches together. Those that must stay are counted and named.
+/// S4-011: beyond the maximum the oldest go, of all branches together. Those that must stay are counted and named.
 /// 0 is no limit, for the option as for the setting.
 #[test]
 fn a_limit_by_number_says_what_is_left() {

@@ -13,7 +13,8 @@ fn strings(list: &Value, name: &str) -> Vec<String> {
     items.iter().map(text).collect()
 }
 
-/// `rewind` without a place undoes the last turn, then the one before; `undo` brings it back.
+/// S4-037: undo restores the previous state. S4-049: undo last turn, here `rewind` without a place, then the one before.
+/// S4-050: redo last turn, here `undo`, which brings it back.
 #[test]
 fn rewind_without_a_place_undoes_the_last_turn() {
     let world = two_turns_around_an_own_edit();

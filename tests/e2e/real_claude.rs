@@ -273,7 +273,7 @@ fn a_session_in_the_shell_is_rewound() {
     assert_same(&played.world.tree(), &after);
 }
 
-/// S3-009…011, S3-028, S4-037, U-12: three turns of one session; each rewind keeps the user's edits between them.
+/// S3-009…011, S3-028, U-12: three turns of one session; each rewind keeps the user's edits between them.
 #[test]
 fn rewinds_between_turns_keep_what_the_user_wrote() {
     let between =
@@ -350,7 +350,7 @@ fn a_subagent_belongs_to_its_turn() {
     assert_same(&played.world.tree(), &played.before);
 }
 
-/// S3-053: two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident. Work
+/// Two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident. Work
 /// can be taken over: that of a session, or of one turn by reverting its revert.
 #[test]
 fn two_agents_in_two_forks_stay_apart() {

@@ -80,7 +80,7 @@ fn a_rewind_to_the_last_checkpoint_restores_its_tree() {
     }
 }
 
-/// S1-F6, S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
+/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and unknown names.
 #[test]
 fn revisions_are_resolved() {
     let world = two_turns_around_an_own_edit();
@@ -344,7 +344,7 @@ fn an_exact_rewind_restores_the_recorded_state() {
     assert_same(&world.tree(), &after);
 }
 
-/// S4-037: one turn or step in the middle is reverted, and later ones stay. The revert can be undone.
+/// One turn or step in the middle is reverted, and later ones stay. The revert can be undone.
 #[test]
 fn a_revert_removes_one_turn_and_keeps_later_ones() {
     let world = two_turns_around_an_own_edit();

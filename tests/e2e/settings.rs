@@ -435,7 +435,7 @@ fn files_excluded_when_a_call_began_are_not_its_work() {
     world.ok(["verify"]);
 }
 
-/// S4-012, S4-074: automatic checkpoints are an option, of the user and of a workspace. Without them only a checkpoint made
+/// S4-012: automatic checkpoints are an option, of the user and of a workspace. Without them only a checkpoint made
 /// by hand is recorded, and the status says which line turned recording off. The default branch has a name of its own.
 #[test]
 fn automatic_checkpoints_can_be_turned_off() {

@@ -76,7 +76,7 @@ fn stats_counts_the_history() {
     );
 }
 
-/// S3-029, S4-035: `clear` removes every session with its checkpoints, keeps the files, and recording begins again.
+/// S4-035: `clear` removes every session with its checkpoints, keeps the files, and recording begins again.
 #[test]
 fn clear_removes_the_history_and_keeps_the_files() {
     let world = kinds_of_changes();

@@ -296,7 +296,7 @@ fn clear_asks_first() {
     }
 }
 
-/// S2-074, S2-079: `fork --switch` asks as `switch` does. After a no there is no branch, and every file is as it was.
+/// `fork --switch` asks as `switch` does. After a no there is no branch, and every file is as it was.
 #[test]
 fn a_fork_with_a_switch_asks() {
     let world = an_edit_and_a_new_file();

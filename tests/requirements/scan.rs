@@ -9,12 +9,34 @@ use crate::ids::{self, Id};
 #[derive(Debug)]
 pub struct Mention {
     pub id: Id,
-    file: String,
+    pub file: String,
     line: usize,
-    test: String,
+    pub test: String,
+    /// The test's comment and title.
+    text: String,
+}
+
+/// Words of a requirement that stand beside its id in a test.
+const REPEATED_WORDS: usize = 4;
+
+/// The words of a text, without signs, in small letters.
+fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|c: char| !c.is_alphanumeric());
+    let parts = parts.filter(|part| !part.is_empty());
+    parts.map(str::to_lowercase).collect()
 }
 
 impl Mention {
+    /// True if the test repeats the first words of a requirement, so that a wrong number is seen.
+    pub fn repeats(&self, requirement: &str) -> bool {
+        let first: Vec<String> = words(requirement)
+            .into_iter()
+            .take(REPEATED_WORDS)
+            .collect();
+        let own = words(&self.text);
+        own.windows(first.len()).any(|some| some == first)
+    }
+
     /// `file:line test`
     pub fn place(&self) -> String {
         format!("{}:{} {}", self.file, self.line, self.test)
@@ -103,6 +125,7 @@ pub fn rust(file: &str, text: &str) -> Vec<Mention> {
                 file: file.to_owned(),
                 line: number + 1,
                 test: name.to_owned(),
+                text: format!("{comments} {name}"),
             }));
             (comments, is_test) = (String::new(), false);
         } else {
@@ -134,12 +157,14 @@ fn typescript(file: &str, text: &str) -> Vec<Mention> {
             continue;
         }
         if line.starts_with("test(") || line.starts_with("it(") {
-            let ids = ids::in_text(&(comments + line));
+            let text = comments + line;
+            let ids = ids::in_text(&text);
             mentions.extend(ids.into_iter().map(|id| Mention {
                 id,
                 file: file.to_owned(),
                 line: number + 1,
                 test: line.chars().take(80).collect(),
+                text: text.clone(),
             }));
         }
         comments = String::new();
@@ -159,6 +184,7 @@ fn other(file: &str, text: &str) -> Vec<Mention> {
             file: file.to_owned(),
             line: number + 1,
             test: line.trim().chars().take(80).collect(),
+            text: line.to_owned(),
         }));
     }
     mentions
@@ -204,6 +230,19 @@ pub fn a_third() {}
             "U-07 x.rs:19 a_third",
         ];
         assert_eq!(places(&rust("x.rs", text)), expected);
+    }
+
+    #[test]
+    fn a_claim_repeats_the_first_words_of_its_requirement() {
+        let text = "/// S2-016: the event has the iteration, and more.\n#[test]\nfn a() {}\n\
+                    // S2-016: a call slips\n#[test]\nfn b() {}\n";
+        let found = rust("x.rs", text);
+        let repeats: Vec<bool> = found
+            .iter()
+            .map(|one| one.repeats("the event has the iteration, and tool, input"))
+            .collect();
+        assert_eq!(repeats, [true, false]);
+        assert!(found[0].repeats("the event"), "a short one is whole");
     }
 
     #[test]

@@ -7,7 +7,7 @@ import { debuggerOf, json } from './rig/places.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
-// S2-013, U-10
+// S2-013
 test('a held call is announced, its right side edited, and it goes on with that', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -122,7 +122,7 @@ test('closing decides nothing, a terminal is followed, and two agents are held b
   await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
 });
 
-// S2-095: everything by keys, found by the names that a screen reader speaks.
+// Everything by keys, found by the names that a screen reader speaks.
 test('by the accessibility tree and by keys alone', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
   agent.start();
@@ -182,7 +182,7 @@ test.describe(() => {
     vscode: { settings: { 'backstitch.breakpoints.fromDebugger': true } },
   });
 
-  // S2-005: the input as JSON, with the schema of its tool
+  // The input as JSON, with the schema of its tool
   test('an input is edited with its schema', async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     agent.start();

@@ -6,7 +6,7 @@ import { Program, pythonWithPackages } from './rig/program.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
-// S5-131, S5-134, S5-136…140, S5-142, S5-151
+// S5-131, S5-136…140, S5-142, S5-151
 test('a REPL at a held call', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();
@@ -219,7 +219,7 @@ test('a second window follows', async ({ world, code }) => {
 });
 
 
-// S5-106, S5-130, S5-132, S5-135, S5-141, S5-144…147, S5-149, S5-150, S5-152
+// S5-106, S5-130, S5-132, S5-141, S5-144…146, S5-149, S5-150, S5-152
 test('a paused program: stack, calls, values', async ({ world, code }) => {
   world.commit({ 'agent.py': AGENT });
   const window = await code.open('agent.py');
@@ -332,7 +332,7 @@ def down(n):
 down(197)
 `;
 
-// S5-039, S5-040…044, S5-131, S5-133, S5-142, S5-148
+// S5-039, S5-041…044, S5-131, S5-133, S5-142, S5-148
 test('a thousand sessions and two hundred frames', async ({ world, code }) => {
   world.commit({ 'deep.py': DEEP });
   const window = await code.open('deep.py');

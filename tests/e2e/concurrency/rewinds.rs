@@ -13,7 +13,7 @@ use crate::support::agent::Agent;
 use crate::support::limits::at_most;
 use crate::support::{Over, World};
 
-/// U-20, S4-037: rewinds while agents work: every edit is in the history, and no process hangs.
+/// U-20: rewinds while agents work: every edit is in the history, and no process hangs.
 #[test]
 fn rewinds_beside_agents_lose_no_edit() {
     let world = World::committed(&[("README", "together\n")]);

@@ -173,7 +173,7 @@ fn a_line_breakpoint_follows_the_text() {
     assert!(is_held(&world, &there));
 }
 
-/// S2-006, S2-016, S2-024: a failed call is held before the model hears of it.
+/// S2-006, S2-024: a failed call is held before the model hears of it.
 #[test]
 fn an_error_breakpoint_holds_after_a_failure() {
     let world = world();

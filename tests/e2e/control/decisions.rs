@@ -28,7 +28,7 @@ fn steps(world: &World) -> Vec<String> {
     tools
 }
 
-/// S2-014: a denied call is not recorded, and the reason reaches the model.
+/// S2-014: a denied call is not recorded, and the reason reaches the model. S2-096: commands reach the running agent.
 #[test]
 fn a_call_is_denied_with_a_reason() {
     let world = world();
@@ -306,7 +306,7 @@ fn a_command_from_inside_an_agent_is_refused() {
     assert_eq!(hook.answer(), Value::Null);
 }
 
-/// S2-095: every command about held calls takes a session, by its letter or its id.
+/// Every command about held calls takes a session, by its letter or its id.
 #[test]
 fn every_command_takes_a_session() {
     let world = world();

@@ -316,7 +316,7 @@ fn check(world: &World) {
     assert!(locks <= 1, "{locks} locks");
 }
 
-/// S2-016: whatever happens while a call is held, it does not run unasked, or is reported, and does not wait for ever.
+/// Whatever happens while a call is held, it does not run unasked, or is reported, and does not wait for ever.
 #[test]
 fn no_call_slips_and_none_hangs() {
     let seed = Rng::seed("BACKSTITCH_HELD_SEED", 20_261_125);

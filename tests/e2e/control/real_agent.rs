@@ -832,7 +832,7 @@ fn on_a_terminal(session: &Session) -> Editor {
     Editor::sized(world, "claude", Path::new("python3"), &args, (40, 120))
 }
 
-/// S2-016: nobody watches, and somebody sits before the agent: it asks its own question, although edits are allowed, and the
+/// Nobody watches, and somebody sits before the agent: it asks its own question, although edits are allowed, and the
 /// answer decides.
 #[test]
 fn an_attended_agent_asks_by_itself() {

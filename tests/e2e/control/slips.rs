@@ -428,7 +428,7 @@ fn ends_unseen(
         .collect()
 }
 
-/// S2-016: a call that no hook saw before it ran is reported by each kind of breakpoint that would have stopped it.
+/// A call that no hook saw before it ran is reported by each kind of breakpoint that would have stopped it.
 #[test]
 fn a_call_that_no_hook_saw_is_reported() {
     let unseen: [&[&str]; 9] = [

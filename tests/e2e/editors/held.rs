@@ -18,7 +18,7 @@ fn hold<'w>(world: &'w World, file: &str, id: &str) -> (Agent<'w>, HeldHook) {
     (agent, hook)
 }
 
-/// U-10: Helix asks, and the answer is the decision.
+/// Helix asks, and the answer is the decision.
 #[test]
 fn helix_asks_about_a_held_call() {
     let Some(program) = installed("helix_asks_about_a_held_call", "hx") else {
@@ -57,7 +57,7 @@ fn helix_asks_about_a_held_call() {
     helix.keys(":q\r");
 }
 
-/// U-10: Emacs asks, and the answer is the decision.
+/// Emacs asks, and the answer is the decision.
 #[test]
 fn emacs_asks_about_a_held_call() {
     let Some(program) = installed("emacs_asks_about_a_held_call", "emacs") else {

@@ -50,7 +50,7 @@ fn an_edit_of_the_call_starts_its_time_anew() {
     client.leave();
 }
 
-/// S2-013, U-10: the user is asked, and the answer is the decision. The call is unattended until they have answered once.
+/// S2-013: the user is asked, and the answer is the decision. The call is unattended until they have answered once.
 #[test]
 fn a_plain_editor_asks() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -115,7 +115,7 @@ fn a_held_call_has_a_lens_and_actions() {
     client.leave();
 }
 
-/// S2-015: a hit is told with its breakpoint, the kind of that and the reason, whether it holds the call or notes it.
+/// A hit is told with its breakpoint, the kind of that and the reason, whether it holds the call or notes it.
 #[test]
 fn hits_are_told() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -166,7 +166,7 @@ fn hits_are_told() {
     client.leave();
 }
 
-/// S2-016: a call that its agent ran although its hook was killed is told, after it was told as lost.
+/// A call that its agent ran although its hook was killed is told, after it was told as lost.
 #[test]
 fn a_call_that_slipped_is_told() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -207,7 +207,7 @@ fn a_call_that_slipped_is_told() {
     client.leave();
 }
 
-/// S2-016: a call whose hook died before it noted anything is told as well.
+/// A call whose hook died before it noted anything is told as well.
 #[test]
 fn a_call_that_no_hook_saw_is_told() {
     let world = World::committed(&[("a.txt", TEXT)]);

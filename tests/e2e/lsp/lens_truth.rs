@@ -218,19 +218,19 @@ fn tell(editor: Editor, options: Value) {
     assert!(story.report(&format!("{editor:?}")) >= 42);
 }
 
-/// S3-046: a client that asks for lenses when the server says so has the right ones after each event.
+/// A client that asks for lenses when the server says so has the right ones after each event.
 #[test]
 fn lenses_are_true_for_a_client_that_is_told() {
     tell(Editor::Vscode, json!({ "reloadsFromDisk": true }));
 }
 
-/// S3-046: a client that is not told gets the right ones whenever it asks.
+/// A client that is not told gets the right ones whenever it asks.
 #[test]
 fn lenses_are_true_for_a_client_that_is_not_told() {
     tell(Editor::Helix, json!({ "reloadsFromDisk": true }));
 }
 
-/// S3-046: the same in editors that do not reload files: the server brings the texts of restores into their documents for the
+/// The same in editors that do not reload files: the server brings the texts of restores into their documents for the
 /// user to save, and the user reads all other files again.
 #[test]
 fn lenses_are_true_in_editors_that_do_not_reload() {

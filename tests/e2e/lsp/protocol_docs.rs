@@ -336,7 +336,7 @@ fn every_answer_matches_its_types() {
     client.leave();
 }
 
-/// Sends everything about breakpoints and held calls. S2-015: a hit names its breakpoint and the reason.
+/// Sends everything about breakpoints and held calls. A hit names its breakpoint and the reason.
 fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
     agent.write("held.txt", "for a step back\n");
     let uri = client.uri("a.txt");

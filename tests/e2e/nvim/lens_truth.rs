@@ -173,7 +173,7 @@ impl View for Drawn<'_> {
     }
 }
 
-/// S3-046: after each of more than 42 kinds of event the drawn lenses agree with blame.
+/// After each of more than 42 kinds of event the drawn lenses agree with blame.
 #[test]
 fn lenses_are_true_after_every_event() {
     let world = world(&FILES);

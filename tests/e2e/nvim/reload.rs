@@ -14,7 +14,7 @@ fn numbered(count: usize) -> World {
     world
 }
 
-/// S3-045: an agent inserts lines above the cursor, which stays in its line, as do the first line of the window, marks,
+/// An agent inserts lines above the cursor, which stays in its line, as do the first line of the window, marks,
 /// folds and extmarks. Neovim knows that the buffer agrees with the file.
 #[test]
 fn everything_stays_with_its_text() {

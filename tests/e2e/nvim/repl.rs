@@ -14,7 +14,7 @@ use crate::repl::python::Program;
 const TAKES_INPUT: &str =
     "vim.api.nvim_get_mode().mode == 'i' and vim.fn.bufname():find('/input$') ~= nil";
 
-/// S5-134…140: by keys alone, from the held call to a transcript that closes with it.
+/// S5-136…140: by keys alone, from the held call to a transcript that closes with it.
 #[test]
 fn a_repl_at_a_held_call() {
     let world = rig::world(&[("a.txt", "one\ntwo\nthree\n")]);
@@ -151,7 +151,7 @@ def plan(state):
 print(bs.call(plan, {"step": 7}))
 "#;
 
-/// S5-130, S5-141, S5-144…147, S5-149, S5-150: a paused program is marked in its buffer; its stack, its calls and its values
+/// S5-130, S5-141, S5-144…146, S5-149, S5-150: a paused program is marked in its buffer; its stack, its calls and its values
 /// are lists, and lines of a buffer are evaluated.
 #[test]
 fn a_paused_program() {

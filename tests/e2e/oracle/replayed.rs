@@ -199,7 +199,7 @@ fn play(scene: &Scene, tally: &mut Tally) -> Checked {
     Ok(())
 }
 
-/// S4-037, U-19: a revert of any turns equals replaying the others, wherever the result is clear. Otherwise it is
+/// U-19: a revert of any turns equals replaying the others, wherever the result is clear. Otherwise it is
 /// reported, or at least drops no line and leaves none.
 #[test]
 fn a_revert_equals_playing_the_other_turns_again() {

@@ -225,7 +225,7 @@ fn evaluation_at_a_frame() {
     assert_eq!(rest, "state {'step': 9} local [1, 2, 3]\n");
 }
 
-/// S5-100…105: output of the program stands where it belongs, byte for byte, before, during and after evaluations of all kinds.
+/// S5-100…104: output of the program stands where it belongs, byte for byte, before, during and after evaluations of all kinds.
 #[test]
 fn output_stays_where_it_belongs() {
     let source = r#"

@@ -213,7 +213,7 @@ fn sorted(text: &str) -> Vec<&str> {
     lines
 }
 
-/// S5-001, S5-002, S5-013, S5-096, S5-100, S5-105: three requests to Flask stand still at once while 40 others are answered; each
+/// S5-001, S5-002, S5-013, S5-096, S5-100: three requests to Flask stand still at once while 40 others are answered; each
 /// is asked in its own request, and changed, skipped or refused.
 #[test]
 fn flask_under_load() {

@@ -52,7 +52,7 @@ print(bs.call(plan, "go", steps), flush=True)
 bs.call(other)
 "#;
 
-/// S5-019…026, S5-032, S5-033, S5-037, S5-051, S5-054, S5-124…129, S5-135, S5-147, S5-149: sessions of a call from their start to their
+/// S5-019, S5-021…026, S5-032, S5-033, S5-037, S5-051, S5-054, S5-124…129, S5-149: sessions of a call from their start to their
 /// end, field by field; the call, the stack and the lists name them.
 #[test]
 fn sessions_of_a_call_field_by_field() {
@@ -186,7 +186,7 @@ fn without_nulls(object: &Value) -> Value {
         .collect()
 }
 
-/// S5-037…045, S5-048, S5-055, S5-058: lists by function, text, state and time, page by page; requests without their fields are
+/// S5-037…039, S5-041…045, S5-048, S5-055, S5-058: lists by function, text, state and time, page by page; requests without their fields are
 /// refused.
 #[test]
 fn lists_over_lsp() {

@@ -78,7 +78,7 @@ fn exchange(control: &Control, session: &str, pause: PauseId, input: &str, resul
     assert_eq!(entry.output, result);
 }
 
-/// S5-003…006, S5-015…023, S5-025…031, S5-033: a session's fields and its end.
+/// S5-003…006, S5-015…019, S5-021…023, S5-025…031, S5-033: a session's fields and its end.
 #[test]
 fn a_session_and_its_end() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -336,7 +336,7 @@ fn programs_by_number_and_start() {
     assert_eq!(control.programs().expect("programs").len(), 2);
 }
 
-/// S5-037…046: lists by search, status, dates, pages; S5-045: an empty one.
+/// S5-037…039, S5-041…046: lists by search, status, dates, pages; S5-045: an empty one.
 #[test]
 fn lists() {
     let world = World::committed(&[("a.txt", "a\n")]);
