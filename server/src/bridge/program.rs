@@ -466,8 +466,12 @@ impl BridgeShared {
                 // a denial is refused when it is made
                 BreakpointAction::Log | BreakpointAction::Deny => {
                     let hit = hit(&breakpoint, program, stop, &why);
+                    let text = match &breakpoint.message {
+                        Some(template) => log_text(&control, &breakpoint, template, program, stop),
+                        None => why,
+                    };
                     let hit = Hit {
-                        text: Some(breakpoint.message.clone().unwrap_or(why)),
+                        text: Some(text),
                         ..hit
                     };
                     control.record_only_hit(&hit, breakpoint.once)?;
@@ -487,14 +491,7 @@ impl BridgeShared {
         let Some(jq) = &breakpoint.condition else {
             return true;
         };
-        let document = json!({
-            "function": stop.function,
-            "args": stop.args,
-            "at": if stop.moment == CallMoment::Before { "before" } else { "after" },
-            "thread": stop.thread,
-            "language": program.language,
-            "cwd": program.cwd,
-        });
+        let document = document(program, stop);
         match condition::outputs(jq, &document, CONDITION) {
             Ok(outputs) => !matches!(
                 outputs.first().map(String::as_str),
@@ -797,6 +794,37 @@ impl BridgeShared {
         let entry = control.answer_eval(EvalId(result.eval_id), &answer)?;
         Ok(json!({ "index": entry.map(|entry| entry.number) }))
     }
+}
+
+/// The document that conditions and log texts see.
+fn document(program: &Connected, stop: &StopPlace<'_>) -> Value {
+    json!({
+        "function": stop.function,
+        "args": stop.args,
+        "at": if stop.moment == CallMoment::Before { "before" } else { "after" },
+        "thread": stop.thread,
+        "language": program.language,
+        "cwd": program.cwd,
+    })
+}
+
+/// The text of a log point with its values. One that is missing is noted, and its jq stands in the text.
+fn log_text(
+    control: &Control,
+    breakpoint: &Breakpoint,
+    template: &str,
+    program: &Connected,
+    stop: &StopPlace<'_>,
+) -> String {
+    let (text, problem) = match condition::render_with(template, document(program, stop)) {
+        Ok(rendered) => (rendered.text, rendered.problem),
+        Err(problem) => (template.to_owned(), Some(problem)),
+    };
+    if let Some(problem) = problem {
+        // the text matters more than the note
+        let _ = control.note_problem(breakpoint.id, &problem);
+    }
+    text
 }
 
 fn hit(breakpoint: &Breakpoint, program: &Connected, stop: &StopPlace<'_>, why: &str) -> Hit {

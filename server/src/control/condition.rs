@@ -172,6 +172,11 @@ impl LogText {
 
     /// Returns the text with its values. A value that cannot be evaluated stands there as jq.
     pub fn render(&self, input: &ConditionInput) -> Rendered {
+        self.render_document(document(input))
+    }
+
+    /// As `render`, for any document.
+    fn render_document(&self, document: Result<Value, String>) -> Rendered {
         let parts = self.parts.clone();
         let evaluate = move |input: Value| {
             let input = Val::from(&input);
@@ -183,7 +188,7 @@ impl LogText {
             Ok(rendered)
         };
         let rendered =
-            document(input).and_then(|input| limits::limited(self.time, move || evaluate(input)));
+            document.and_then(|input| limits::limited(self.time, move || evaluate(input)));
         rendered.unwrap_or_else(|problem| {
             let mut rendered = Rendered::default();
             for (part, _) in &*self.parts {
@@ -211,6 +216,11 @@ pub fn outputs(jq: &str, document: &Value, time: Duration) -> Result<Vec<String>
 /// Fills in the text of a log point. Err: the mistake in it.
 pub fn render(text: &str, input: &ConditionInput) -> Result<Rendered, String> {
     Ok(LogText::compile(text)?.render(input))
+}
+
+/// As `render`, for any document.
+pub fn render_with(text: &str, document: Value) -> Result<Rendered, String> {
+    Ok(LogText::compile(text)?.render_document(Ok(document)))
 }
 
 impl Rendered {

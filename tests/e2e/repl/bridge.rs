@@ -376,3 +376,28 @@ fn another_programs_bridge_has_no_part_in_a_pause() {
     other.end();
     own.end();
 }
+
+/// A log point at a function fills in its text, as one at an agent's call does. A value that fails is noted.
+#[test]
+fn a_log_point_at_a_function_has_its_values() {
+    let world = world();
+    let log = ["--action", "log", "--message"];
+    let add = |text: &str| {
+        let mut all = vec!["breakpoint", "add", "function", "f"];
+        all.extend(log);
+        all.push(text);
+        world.ok(all);
+    };
+    add("n is {.args[\"0\"]} in {.function}, {.language}");
+    add("{.args | error}");
+    let mut talk = Talk::start(&world);
+    let begins = json!({ "function": "f", "args": { "0": 7 }, "thread": "main" });
+    assert!(talk.ok("call/begin", &begins)["pause"].is_null());
+    let hits = world.json(["breakpoint", "hits"]);
+    let text = hits["hits"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with("n is 7 in f, "), "{text}");
+    assert_eq!(hits["hits"][1]["text"], "{.args | error}");
+    let list = world.json(["breakpoint", "list"]);
+    assert!(!list["breakpoints"][1]["problem"].is_null(), "{list}");
+    talk.end();
+}
