@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -30,10 +30,12 @@ use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
-use crate::render::{self, BOLD, DIM, PLAIN, RED, YELLOW};
+use crate::render::{self, BOLD, DIM, PLAIN, Paint, RED, YELLOW};
 
 /// Time for which `pauses` warns of a call that ran unasked, in microseconds.
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
+/// Calls that breakpoints denied, as `pauses --all` and `show` list them.
+pub const DENIED: usize = 50;
 /// Interval at which `pauses --watch` looks for news.
 const WATCH: Duration = Duration::from_millis(100);
 
@@ -87,6 +89,10 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         None => Vec::new(),
     };
     let session = context.known_session(options.session.as_deref())?;
+    let denied = match context.existing()? {
+        Some(control) if options.all => control.denied(session.as_deref(), None, DENIED)?,
+        _ => Vec::new(),
+    };
     let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
     let all: Vec<&Pause> = all.iter().filter(is_wanted).collect();
     if context.out.json {
@@ -95,18 +101,36 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
             .map(|control| control.seq())
             .transpose()?;
         let all: Vec<_> = all.iter().map(|pause| view::pause(pause)).collect();
-        return out::answer(json!({ "seq": seq.unwrap_or(0), "pauses": all }));
+        let seq = seq.unwrap_or(0);
+        if !options.all {
+            return out::answer(json!({ "seq": seq, "pauses": all }));
+        }
+        let denied: Vec<_> = denied.iter().map(view::hit).collect();
+        return out::answer(json!({ "seq": seq, "pauses": all, "denied": denied }));
     }
-    if all.is_empty() {
+    if all.is_empty() && denied.is_empty() {
         context.out.text("No call is held.\n")?;
     }
     let lines = all.iter().map(|pause| line(context, pause));
     let text: String = lines.collect();
     context.out.text(&text)?;
+    let lines = denied.iter().map(|hit| denied_line(hit, context.out.paint));
+    context.out.text(&lines.collect::<String>())?;
     if !options.all {
         tell_slipped(context, session.as_deref())?;
     }
     Ok(())
+}
+
+/// A call that a breakpoint denied by itself.
+pub fn denied_line(hit: &Hit, paint: Paint) -> String {
+    TextLine::new()
+        .column(BOLD, &hit.breakpoint.to_string(), 5)
+        .column(DIM, "denied", 10)
+        .add(BOLD, render::clean(&hit.tool))
+        .add(DIM, format!("  {}  {}", hit.agent, render::clean(&hit.why)))
+        .right(paint.ago(hit.time))
+        .draw(paint)
 }
 
 /// Warns of calls that ran unasked within the last day.

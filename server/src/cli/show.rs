@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 
+use backstitch_core::control::Control;
 use backstitch_core::model::{ContentId, Kind, NodeId, RelPath};
 use backstitch_core::{Entry, Unsaved};
 use serde_json::json;
@@ -10,6 +11,7 @@ use super::args;
 use super::context::CommandContext;
 use super::error::{CliError, CliResult};
 use super::files;
+use super::held;
 use super::line::TextLine;
 use super::log;
 use super::out;
@@ -39,6 +41,7 @@ pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<
     if entry.node.kind == Kind::Turn {
         text.push('\n');
         text.push_str(&log::rows(&steps, context.out.paint, usize::MAX));
+        text.push_str(&denied(context, &entry)?);
     } else if !entry.changes.is_empty() {
         text.push('\n');
         text.push_str(&files::stat(
@@ -51,6 +54,22 @@ pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<
         text.push_str(&unsaved(&entry.unsaved, context.out.paint));
     }
     context.out.text(&text)
+}
+
+/// Returns rows of the calls of a turn that breakpoints denied by themselves.
+fn denied(context: &CommandContext, entry: &Entry) -> CliResult<String> {
+    let (Some(turn), Some(session)) = (&entry.turn, &entry.session) else {
+        return Ok(String::new());
+    };
+    let Some(control) = Control::open_existing(&context.workspace)? else {
+        return Ok(String::new());
+    };
+    let paint = context.out.paint;
+    let hits = control.denied(Some(&session.native), Some(turn.number), held::DENIED)?;
+    Ok(hits
+        .iter()
+        .map(|hit| held::denied_line(hit, paint))
+        .collect())
 }
 
 /// Returns rows of the text that editors had not saved.

@@ -230,6 +230,17 @@ impl Control {
         hit::newest_of(&self.conn, of, limit)
     }
 
+    /// Returns the newest calls that breakpoints denied by themselves, oldest first. `session`: the beginning of its id.
+    /// `turn`: only in this one.
+    pub fn denied(
+        &self,
+        session: Option<&str>,
+        turn: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
+        hit::denied(&self.conn, session, turn, limit)
+    }
+
     /// Returns the triggers after a number, oldest first.
     pub fn hits_after(&self, id: i64, limit: usize) -> Result<Vec<Hit>> {
         hit::after(&self.conn, id, limit)

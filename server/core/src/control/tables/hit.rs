@@ -88,6 +88,25 @@ pub(crate) fn newest_of(
     Ok(hits)
 }
 
+/// Returns the newest calls that breakpoints denied by themselves, oldest first. `session`: the beginning of its id.
+/// `turn`: only in this one.
+pub(crate) fn denied(
+    conn: &Connection,
+    session: Option<&str>,
+    turn: Option<i64>,
+    limit: usize,
+) -> Result<Vec<Hit>> {
+    let mut select = conn.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM hit WHERE action = ?1 AND acted AND (?2 IS NULL OR substr(session, 1, length(?2)) = ?2)
+           AND (?3 IS NULL OR turn = ?3) ORDER BY id DESC LIMIT ?4"
+    ))?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = select.query(params![BreakpointAction::Deny, session, turn, limit])?;
+    let mut hits: Vec<Hit> = read_all(conn, "hit", rows, read)?;
+    hits.reverse();
+    Ok(hits)
+}
+
 fn read(r: &Row<'_>) -> rusqlite::Result<Hit> {
     Ok(Hit {
         id: r.get(0)?,
