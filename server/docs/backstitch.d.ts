@@ -23,7 +23,7 @@ export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "sk
 export interface AddBreakpointParams {
   /** `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`. */
   kind: string;
-  /** The parameters of the kind, as in `Breakpoint`. */
+  /** The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it. */
   spec: unknown;
   /** `before` or `after` the call. The default is the usual moment of the kind. */
   at?: string | null;
@@ -234,6 +234,8 @@ export interface BreakpointParams {
 
 export interface BreakpointResult {
   breakpoint: Breakpoint;
+  /** Remarks on a new one, for people: the files of its pattern, and the limits of its kind. */
+  remarks?: string[];
 }
 
 /** `backstitch/breakpointsChanged`. */

@@ -16,7 +16,7 @@ local FIELDS = {
   tool = 'name',
   content = 'regex',
   pattern = 'regex',
-  command = 'regex',
+  command = 'text',
   iteration = 'number',
   error = 'tool',
   budget = 'limit',
@@ -121,7 +121,8 @@ function M.add(client, at, kind, value)
   local arguments = { workspace = at.workspace, kind = kind, spec = vim.tbl_isempty(spec) and vim.empty_dict() or spec }
   ---@type backstitch.BreakpointResult
   local made = server.execute(client, 'backstitch.breakpoint.add', arguments)
-  say(('%s: agents stop at %s %s'):format(made.breakpoint.id, kind, made.breakpoint.summary))
+  local text = ('%s: agents stop at %s %s.'):format(made.breakpoint.id, kind, made.breakpoint.summary)
+  say(table.concat({ text, unpack(words.given(made.remarks) or {}) }, ' '))
 end
 
 --- Lists the breakpoints, and removes, enables or disables the chosen one.

@@ -15,7 +15,7 @@
 
 ---@class backstitch.AddBreakpointParams
 ---@field kind string `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
----@field spec any The parameters of the kind, as in `Breakpoint`.
+---@field spec any The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it.
 ---@field at? string|nil `before` or `after` the call. The default is the usual moment of the kind.
 ---@field agent? string|nil
 ---@field session? string|nil
@@ -153,6 +153,7 @@
 
 ---@class backstitch.BreakpointResult
 ---@field breakpoint backstitch.Breakpoint
+---@field remarks? string[] Remarks on a new one, for people: the files of its pattern, and the limits of its kind.
 
 ---`backstitch/breakpointsChanged`.
 ---@class backstitch.BreakpointsChanged

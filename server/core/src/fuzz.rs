@@ -185,8 +185,15 @@ pub fn breakpoint(input: &[u8]) {
     let texts = || text.to_owned();
     let specs = [
         BreakpointSpec::Pattern { regex: texts() },
-        BreakpointSpec::Command { regex: texts() },
-        BreakpointSpec::Path { glob: texts() },
+        BreakpointSpec::command(text),
+        BreakpointSpec::Command {
+            regex: Some(texts()),
+            words: None,
+        },
+        BreakpointSpec::Path {
+            glob: texts(),
+            edits: false,
+        },
         BreakpointSpec::Tool {
             name: texts(),
             condition: Some(texts()),

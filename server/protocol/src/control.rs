@@ -258,6 +258,9 @@ shape! {
 
     pub struct BreakpointResult {
         pub breakpoint: Breakpoint,
+        /// Remarks on a new one, for people: the files of its pattern, and the limits of its kind.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub remarks: Vec<String>,
     }
 
     pub struct RemovedResult {

@@ -422,7 +422,7 @@ params! {
     pub struct AddBreakpointParams in workspace [] {
         /// `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
         pub kind: Name,
-        /// The parameters of the kind, as in `Breakpoint`.
+        /// The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it.
         pub spec: Value,
         /// `before` or `after` the call. The default is the usual moment of the kind.
         pub at: Option<Name>,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::message::PermissionOption;
 use super::traffic::QUESTION;
-use crate::agents::{self, Abilities, Agent, AnswerPart, Gated};
+use crate::agents::{self, Abilities, Agent, AnswerPart, Gated, command_text};
 
 /// An agent that asks its client.
 pub struct AcpAgent {
@@ -38,14 +38,8 @@ impl Gated for AcpAgent {
         {
             return Some(command);
         }
-        match input.get("command")? {
-            Value::String(command) => Some(command.clone()),
-            Value::Array(words) => {
-                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-                Some(words.join(" "))
-            }
-            _ => None,
-        }
+        // the names of an agent's tools are for people here
+        command_text(input, false)
     }
 
     fn with_input(&self, _payload: &[u8], _input: &Value) -> Option<Vec<u8>> {

@@ -13,7 +13,7 @@ use super::gated::{AcpAgent, cancellation, refusal};
 use super::pump::LineSink;
 use super::recording::Places;
 use super::traffic::{Question, Traffic};
-use crate::control::gate::{AtGate, Passed};
+use crate::control::gate::{AtGate, Passed, reached};
 use crate::control::words;
 use crate::host::agent_events::print;
 
@@ -36,7 +36,8 @@ pub struct Holds {
 struct Held {
     session: String,
     call: String,
-    workspace: Workspace,
+    /// Those whose breakpoints are asked: the agent's own, and those that the call reaches into.
+    workspaces: Vec<Workspace>,
     /// The client has cancelled the turn.
     is_cancelled: AtomicBool,
 }
@@ -63,21 +64,23 @@ impl Holds {
         let Ok(workspace) = self.places.of(&question.event, &mut None) else {
             return Some(line);
         };
-        let armed = match Armed::read(&workspace.store_dir) {
-            Ok(None) => return Some(line),
-            Ok(Some(armed)) => Ok(armed),
-            Err(error) => Err(error),
-        };
+        let adapter = AcpAgent::of(&question.event.agent);
+        let mut gates = reached(&workspace, &adapter, &question.event);
+        let own = Armed::read(&workspace.store_dir).transpose();
+        gates.extend(own.map(|armed| (workspace.clone(), armed)));
+        if gates.is_empty() {
+            return Some(line);
+        }
         let held = Arc::new(Held {
             session: question.event.session.clone(),
             call: call_id(&question.event).to_owned(),
-            workspace,
+            workspaces: gates.iter().map(|(place, _)| place.clone()).collect(),
             is_cancelled: AtomicBool::new(false),
         });
         self.lock().push(Arc::clone(&held));
         let all = self.clone();
         thread::spawn(move || {
-            all.hold(&question, &line, armed, &held);
+            all.hold(&question, &line, gates, (&workspace, &held));
             all.lock().retain(|one| !Arc::ptr_eq(one, &held));
         });
         None
@@ -104,24 +107,41 @@ impl Holds {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hold(&self, question: &Question, line: &[u8], armed: Result<Armed>, held: &Held) {
-        let gate = AtGate {
-            workspace: &held.workspace,
-            agent: &AcpAgent::of(&question.event.agent),
-            event: &question.event,
-            payload: &[],
-            limit: Some(LIMIT),
-            started: Instant::now(),
-            process: Some(self.process),
-        };
-        let mut passed = gate.pass(armed);
-        if let Some(warning) = &passed.warning {
-            print(warning);
+    fn hold(
+        &self,
+        question: &Question,
+        line: &[u8],
+        gates: Vec<(Workspace, Result<Armed>)>,
+        (own, held): (&Workspace, &Held),
+    ) {
+        let mut all: Vec<(Workspace, Passed)> = Vec::new();
+        for (place, armed) in gates {
+            let gate = AtGate {
+                workspace: &place,
+                agent: &AcpAgent::of(&question.event.agent),
+                event: &question.event,
+                payload: &[],
+                limit: Some(LIMIT),
+                started: Instant::now(),
+                process: Some(self.process),
+                reaches_in: place != *own,
+            };
+            let passed = gate.pass(armed);
+            if let Some(warning) = &passed.warning {
+                print(warning);
+            }
+            let is_decided = passed.is_decided();
+            all.push((place, passed));
+            if is_decided {
+                break;
+            }
         }
-        if !passed.abandoned {
-            self.answer(question, line, &passed, held);
+        if let Some((_, passed)) = all.last().filter(|(_, passed)| !passed.abandoned) {
+            self.answer(question, line, passed, held);
         }
-        passed.answered(&held.workspace);
+        for (place, mut passed) in all {
+            passed.answered(&place);
+        }
     }
 
     fn answer(&self, question: &Question, line: &[u8], passed: &Passed, held: &Held) {
@@ -161,15 +181,17 @@ impl Held {
 
     /// Returns true once the pause is decided.
     fn try_deny(&self) -> Result<bool> {
-        let control = Control::open_for_hook(&self.workspace)?;
-        let open = control.pauses(PauseFilter::Open)?.into_iter();
         let mut is_done = false;
-        for pause in open.filter(|pause| pause.call.call == self.call) {
-            let message = words::refused();
-            let decision = PauseDecision::Deny { message };
-            is_done |= control
-                .decide(pause.id, &decision, None, "cancelled")
-                .is_ok();
+        for workspace in &self.workspaces {
+            let control = Control::open_for_hook(workspace)?;
+            let open = control.pauses(PauseFilter::Open)?.into_iter();
+            for pause in open.filter(|pause| pause.call.call == self.call) {
+                let message = words::refused();
+                let decision = PauseDecision::Deny { message };
+                is_done |= control
+                    .decide(pause.id, &decision, None, "cancelled")
+                    .is_ok();
+            }
         }
         Ok(is_done)
     }

@@ -16,7 +16,7 @@ use backstitch_core::{Workspace, record_gap};
 
 use super::gated::AcpAgent;
 use super::traffic::{CallKey, Told};
-use crate::control::gate::AtGate;
+use crate::control::gate::{AtGate, reached};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Events that wait for the thread, at most.
@@ -266,19 +266,21 @@ fn record(
 
 /// Notes a call that a breakpoint would have stopped, and that its agent ran without a question.
 fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
-    let armed = match Armed::read(&workspace.store_dir) {
-        Ok(None) => return,
-        Ok(Some(armed)) => Ok(armed),
-        Err(error) => Err(error),
-    };
-    let gate = AtGate {
-        workspace,
-        agent: &AcpAgent::of(&told.event.agent),
-        event: &told.event,
-        payload: &[],
-        limit: None,
-        started: Instant::now(),
-        process: Some(agent),
-    };
-    gate.notice_unasked(armed);
+    let adapter = AcpAgent::of(&told.event.agent);
+    let mut gates = reached(workspace, &adapter, &told.event);
+    let own = Armed::read(&workspace.store_dir).transpose();
+    gates.extend(own.map(|armed| (workspace.clone(), armed)));
+    for (place, armed) in gates {
+        let gate = AtGate {
+            workspace: &place,
+            agent: &adapter,
+            event: &told.event,
+            payload: &[],
+            limit: None,
+            started: Instant::now(),
+            process: Some(agent),
+            reaches_in: place != *workspace,
+        };
+        gate.notice_unasked(armed);
+    }
 }

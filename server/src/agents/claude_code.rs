@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, HookOutput};
+use super::fields::command_text;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
 
@@ -50,8 +51,7 @@ impl Agent for ClaudeCode {
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         // Bash, and others that run a command: Monitor, PowerShell
         let is_reader = payload::READ_ONLY_TOOLS.contains(&tool);
-        let text = input.get("command").filter(|_| !is_reader)?;
-        text.as_str().map(str::to_owned)
+        command_text(input, self.tools().contains(&tool)).filter(|_| !is_reader)
     }
 
     fn is_attended(&self) -> bool {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, HookEntry, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, command_text};
 use super::hook_table;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
@@ -213,17 +213,7 @@ impl Agent for Cline {
         if READ_ONLY_TOOLS.contains(&tool) || EDIT_TOOLS.contains(&tool) {
             return None;
         }
-        if let Some(command) = input.get("command") {
-            return command.as_str().map(str::to_owned);
-        }
-        let lines = input.get("commands")?.as_array()?.iter();
-        let lines: Vec<String> = lines
-            .map(|line| {
-                line.as_str()
-                    .map_or_else(|| line.to_string(), str::to_owned)
-            })
-            .collect();
-        Some(lines.join("\n"))
+        command_text(input, self.tools().contains(&tool))
     }
 
     fn is_attended(&self) -> bool {

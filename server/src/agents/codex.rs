@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Common, Fields};
+use super::fields::{self, Common, Fields, command_text};
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
@@ -144,8 +144,7 @@ impl Agent for Codex {
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         let is_other = tool == PATCH || is_reader(tool);
-        let text = input.get("command").filter(|_| !is_other)?;
-        text.as_str().map(str::to_owned)
+        command_text(input, self.tools().contains(&tool)).filter(|_| !is_other)
     }
 
     fn is_attended(&self) -> bool {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Common, Fields};
+use super::fields::{self, Common, Fields, command_text};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
@@ -171,8 +171,7 @@ impl Agent for Copilot {
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         let is_reader = READ_ONLY_TOOLS.contains(&tool);
-        let text = input.get("command").filter(|_| !is_reader)?;
-        text.as_str().map(str::to_owned)
+        command_text(input, self.tools().contains(&tool)).filter(|_| !is_reader)
     }
 
     fn is_attended(&self) -> bool {

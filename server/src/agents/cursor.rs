@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError, taken};
 use super::answer::{Answer, AnswerPart, HookOutput, NotTaken, ToolDecision};
-use super::fields::{self, Common, Fields};
+use super::fields::{self, Common, Fields, command_text};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
@@ -147,8 +147,7 @@ impl Agent for Cursor {
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         let is_other = READ_ONLY_TOOLS.contains(&tool) || EDIT_TOOLS.contains(&tool);
-        let text = input.get("command").filter(|_| !is_other)?;
-        text.as_str().map(str::to_owned)
+        command_text(input, self.tools().contains(&tool)).filter(|_| !is_other)
     }
 
     fn is_attended(&self) -> bool {

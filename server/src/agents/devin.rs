@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
 use super::answer::{Answer, AnswerPart, HookOutput, ToolDecision};
-use super::fields::{self, Common, Fields};
+use super::fields::{self, Common, Fields, command_text};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
@@ -106,8 +106,7 @@ impl Agent for Devin {
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        let text = input.get("command_line").filter(|_| tool == SHELL)?;
-        text.as_str().map(str::to_owned)
+        command_text(input, tool == WRITE || tool == SHELL)
     }
 
     fn is_attended(&self) -> bool {

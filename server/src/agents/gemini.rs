@@ -109,7 +109,7 @@ impl Agent for Gemini {
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        family::command(tool, input)
+        family::command(&self.tools(), tool, input)
     }
 
     fn is_attended(&self) -> bool {

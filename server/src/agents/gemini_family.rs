@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use backstitch_core::capture::{Effect, PathReport, ToolCall, ToolReport, Wrote};
 use serde_json::Value;
 
-use super::fields::{self, Fields};
+use super::fields::{self, Fields, command_text};
 use super::machine::home;
 use super::own_tools::is_own;
 
@@ -88,10 +88,9 @@ pub fn report(call: &ToolCall, fields: &Fields<'_>) -> ToolReport {
 }
 
 /// Returns the text of a shell command.
-pub fn command(tool: &str, input: &Value) -> Option<String> {
+pub fn command(tools: &[&str], tool: &str, input: &Value) -> Option<String> {
     let is_reader = READ_ONLY_TOOLS.contains(&tool);
-    let text = input.get("command").filter(|_| !is_reader)?;
-    text.as_str().map(str::to_owned)
+    command_text(input, tools.contains(&tool)).filter(|_| !is_reader)
 }
 
 /// Returns the settings of a project, or the user's own. `directory`: the agent's own, such as `.gemini`.

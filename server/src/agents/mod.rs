@@ -24,6 +24,7 @@ mod settings_plan;
 
 pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
+pub use fields::command_text;
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
 

@@ -107,7 +107,7 @@ impl Agent for Qwen {
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        family::command(tool, input)
+        family::command(&self.tools(), tool, input)
     }
 
     fn is_attended(&self) -> bool {

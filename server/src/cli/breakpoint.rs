@@ -19,7 +19,7 @@ use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
 use crate::control::condition::{Condition, LogText};
-use crate::control::{lookup, moves, view};
+use crate::control::{lookup, moves, view, words};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
@@ -42,10 +42,12 @@ pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()
 
 fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     let control = context.create()?;
+    let typed = typed_pattern(&kind);
     let (spec, base, options) = spec(context, kind)?;
     let made = control.add_breakpoint(new(context, spec, base, options)?)?;
+    let remarks = words::remarks(&context.workspace.root, typed.as_deref(), &made.spec);
     if context.out.json {
-        return out::answer(json!({ "breakpoint": view::breakpoint(&made) }));
+        return out::answer(json!({ "breakpoint": view::breakpoint(&made), "remarks": remarks }));
     }
     let what = format!(
         "{} {}",
@@ -56,6 +58,11 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     context
         .out
         .remark(&format!("Added {}: {what}\n", made.id))?;
+    for remark in remarks {
+        context
+            .out
+            .remark(&format!("{}\n", render::clean(&remark)))?;
+    }
     let is_function = matches!(made.spec, BreakpointSpec::Function { .. });
     if made.action == BreakpointAction::Pause && is_function {
         context.out.remark(
@@ -91,6 +98,15 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
         );
     }
     Ok(())
+}
+
+/// The pattern of paths that was typed.
+fn typed_pattern(kind: &BreakpointKind) -> Option<String> {
+    match kind {
+        BreakpointKind::Path { glob, .. } => Some(glob.clone()),
+        BreakpointKind::Content { path, .. } => path.clone(),
+        _ => None,
+    }
 }
 
 /// Notes a scope that has no call yet: it may be mistyped.
@@ -286,9 +302,13 @@ fn spec(
             condition,
             options,
         } => (BreakpointSpec::Tool { name, condition }, None, options),
-        BreakpointKind::Path { glob, options } => {
+        BreakpointKind::Path {
+            glob,
+            edits,
+            options,
+        } => {
             let glob = context.pattern(&glob)?;
-            (BreakpointSpec::Path { glob }, None, options)
+            (BreakpointSpec::Path { glob, edits }, None, options)
         }
         BreakpointKind::Line { place, options } => {
             let (path, start, count) = place_of(context, &place)?;
@@ -313,8 +333,8 @@ fn spec(
         BreakpointKind::Pattern { regex, options } => {
             (BreakpointSpec::Pattern { regex }, None, options)
         }
-        BreakpointKind::Command { regex, options } => {
-            (BreakpointSpec::Command { regex }, None, options)
+        BreakpointKind::Command { text, options } => {
+            (BreakpointSpec::command(&text), None, options)
         }
         BreakpointKind::Iteration { number, options } => {
             (BreakpointSpec::Iteration { number }, None, options)

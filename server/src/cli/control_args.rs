@@ -21,7 +21,9 @@ pub enum BreakpointCommand {
         backstitch breakpoint add tool Edit --condition 'src/auth'\n  \
         backstitch breakpoint add path 'src/auth/**'\n  \
         backstitch breakpoint add line src/auth.rs:10-20\n  \
-        backstitch breakpoint add command 'rm +-rf'\n  \
+        backstitch breakpoint add path .env --edits\n  \
+        backstitch breakpoint add command 'rm -rf'\n  \
+        backstitch breakpoint add command '/curl .*[|] *sh/'\n  \
         backstitch breakpoint add pattern 'password' --action deny --message 'Leave passwords alone.'\n  \
         backstitch breakpoint add iteration 20\n  \
         backstitch breakpoint add error --tool Bash\n  \
@@ -78,10 +80,13 @@ pub enum BreakpointKind {
         #[command(flatten)]
         options: BreakpointOptions,
     },
-    /// Calls that name, or have changed, such a file
+    /// Calls that name, or have changed, such a file; reading ones, too
     Path {
-        /// Glob, relative to the workspace: `src/auth/**`
+        /// File, directory, or glob, relative to the workspace: `src/auth/**`. The name of a file that exists is taken literally
         glob: String,
+        /// Not calls that only read
+        #[arg(long)]
+        edits: bool,
         #[command(flatten)]
         options: BreakpointOptions,
     },
@@ -110,10 +115,11 @@ pub enum BreakpointKind {
         #[command(flatten)]
         options: BreakpointOptions,
     },
-    /// Shell commands whose text matches
+    /// Shell commands with these words and options, in any order and spelling
     Command {
-        /// Regular expression
-        regex: String,
+        /// Words, as `rm -rf`, or a regular expression on the text between slashes: `/rm +-rf/`
+        #[arg(value_name = "WORDS|/REGEX/")]
+        text: String,
         #[command(flatten)]
         options: BreakpointOptions,
     },

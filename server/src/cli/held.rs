@@ -105,7 +105,14 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         if !options.all {
             return out::answer(json!({ "seq": seq, "pauses": all }));
         }
-        let denied: Vec<_> = denied.iter().map(view::hit).collect();
+        let breakpoints = match context.existing()? {
+            Some(control) => control.breakpoints()?,
+            None => Vec::new(),
+        };
+        let denied: Vec<_> = denied
+            .iter()
+            .map(|hit| view::hit(hit, &breakpoints))
+            .collect();
         return out::answer(json!({ "seq": seq, "pauses": all, "denied": denied }));
     }
     if all.is_empty() && denied.is_empty() {

@@ -2,21 +2,23 @@
 //! the answer. It stands before the recording of a call, so that a held call is not open yet, and holds no lock of the
 //! store while it waits.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
-    Ability, Armed, Breakpoint, BreakpointAction, CallFacts, CallMoment, Control, Given, HeldCall,
-    Hit, Hold, NOBODY_WATCHES, PauseDecision, PauseHit, PauseId, PauseOutcome, PauseState,
-    ProcessId, TIME_LIMIT, Trigger, Unattended, Waited, Wake, check, may_match, named_paths, now,
+    Ability, Armed, Breakpoint, BreakpointAction, BreakpointSpec, CallFacts, CallMoment, Control,
+    Given, HeldCall, Hit, Hold, NOBODY_WATCHES, PauseDecision, PauseHit, PauseId, PauseOutcome,
+    PauseState, ProcessId, TIME_LIMIT, Trigger, Unattended, Waited, Wake, armed_elsewhere, check,
+    may_match, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
 
 use super::evaluate::Evaluation;
-use super::lookup::{CallAt, Lookup, PastCall, clean, expanded, relative, resolved};
+use super::lookup::{CallAt, Lookup, PastCall, resolved};
+use super::named::by_call;
 use super::{answers, input, moves, shown, words};
 use crate::agents::{Answer, Gated};
 
@@ -43,6 +45,54 @@ pub struct AtGate<'a> {
     pub started: Instant,
     /// The agent's process. Commands from below it are refused.
     pub process: Option<ProcessId>,
+    /// True if the session works in another workspace, and its call reaches into this one.
+    pub reaches_in: bool,
+}
+
+/// Returns the workspaces with armed breakpoints into which a call reaches from another one: it names a file there, or runs
+/// there. The common case, in which no workspace has a breakpoint, costs one `stat`.
+pub fn reached(
+    own: &Workspace,
+    agent: &dyn Gated,
+    event: &AgentEvent,
+) -> Vec<(Workspace, backstitch_core::Result<Armed>)> {
+    let (EventKind::Before(call) | EventKind::After { call, .. }) = &event.kind else {
+        return Vec::new();
+    };
+    let mut others = armed_elsewhere(own);
+    if others.is_empty() {
+        return others;
+    }
+    let input = input::read(&call.input).unwrap_or_default();
+    let command = agent.command(&call.tool, &input);
+    others.retain(|(workspace, _)| {
+        let root = &workspace.root;
+        let cwd = event.cwd.as_deref().unwrap_or(&own.root);
+        let named = by_call(call, &input, command.as_deref(), root, cwd);
+        let paths = named.paths.iter().chain(&named.mentioned);
+        let mut dirs = paths.chain(named.searched.iter().map(|search| &search.dir));
+        cwd.starts_with(root) || dirs.any(|path| !path.starts_with('/'))
+    });
+    others
+}
+
+/// True for a kind that is about a call itself, and not about the session that makes it.
+fn is_about_calls(breakpoint: &Breakpoint) -> bool {
+    match breakpoint.spec {
+        BreakpointSpec::Path { .. }
+        | BreakpointSpec::Line { .. }
+        | BreakpointSpec::Content { .. }
+        | BreakpointSpec::Command { .. }
+        | BreakpointSpec::Pattern { .. }
+        | BreakpointSpec::Tool { .. } => true,
+        BreakpointSpec::Iteration { .. }
+        | BreakpointSpec::Turn { .. }
+        | BreakpointSpec::Error { .. }
+        | BreakpointSpec::Budget { .. }
+        | BreakpointSpec::Function { .. }
+        | BreakpointSpec::Any
+        | BreakpointSpec::Step { .. } => false,
+    }
 }
 
 /// The gate's word on an event.
@@ -75,6 +125,14 @@ impl std::fmt::Debug for AtGate<'_> {
 }
 
 impl Passed {
+    /// True if the call is not left to the next check.
+    pub fn is_decided(&self) -> bool {
+        self.prevented
+            || self.abandoned
+            || self.payload.is_some()
+            || !self.answer.parts().is_empty()
+    }
+
     /// Notes that the agent has the answer.
     pub fn answered(&mut self, workspace: &Workspace) {
         if let Some((id, outcome)) = self.pause
@@ -94,11 +152,18 @@ impl Passed {
 impl AtGate<'_> {
     /// Lets an event pass, or holds its call. `armed`: from the file, or the reason why it cannot be read.
     pub fn pass(&self, armed: backstitch_core::Result<Armed>) -> Passed {
+        let armed = armed.map(|mut armed| {
+            self.concerned(&mut armed.breakpoints);
+            armed
+        });
         let opened = Control::open_for_hook(self.workspace);
         let armed = match (armed, &opened) {
             (Ok(armed), _) => Ok(armed),
             // the file is damaged: the rows say it
-            (Err(_), Ok(control)) => control.armed(),
+            (Err(_), Ok(control)) => control.armed().map(|mut armed| {
+                self.concerned(&mut armed.breakpoints);
+                armed
+            }),
             (Err(error), Err(_)) => Err(error),
         };
         match (armed, opened) {
@@ -125,9 +190,10 @@ impl AtGate<'_> {
         let Ok(control) = Control::open_for_hook(self.workspace) else {
             return;
         };
-        let Ok(armed) = armed.or_else(|_| control.armed()) else {
+        let Ok(mut armed) = armed.or_else(|_| control.armed()) else {
             return;
         };
+        self.concerned(&mut armed.breakpoints);
         let moved = moves::follow(self.workspace, &control, &armed.breakpoints);
         let breakpoints = moved.as_deref().unwrap_or(&armed.breakpoints);
         self.with_facts(|facts, cwd| {
@@ -188,26 +254,8 @@ impl AtGate<'_> {
             Ok(input) => (input, None),
             Err(reason) => (Value::Null, Some(reason)),
         };
-        let paths = named(&call.effect, root, cwd);
         let command = self.agent.command(&call.tool, &input);
-        let mentioned = match &command {
-            Some(command) => {
-                let (root, cwd) = (root.to_string_lossy(), cwd.to_string_lossy());
-                let mut words = named_paths(command, &root, &cwd);
-                let patterns: Vec<String> = words
-                    .iter()
-                    .filter(|word| word.contains(['*', '?', '[']) && !word.starts_with('/'))
-                    .cloned()
-                    .collect();
-                for pattern in &patterns {
-                    words.extend(expanded(&self.workspace.root, pattern));
-                }
-                add_real(&mut words, &self.workspace.root);
-                words
-            }
-            None if paths.is_empty() => in_fields(&input, root, cwd),
-            None => Vec::new(),
-        };
+        let named = by_call(call, &input, command.as_deref(), root, cwd);
         let facts = CallFacts {
             moment,
             agent: &self.event.agent,
@@ -217,8 +265,11 @@ impl AtGate<'_> {
             input: &input,
             unreadable: unreadable.as_deref(),
             command: command.as_deref(),
-            paths: &paths,
-            mentioned: &mentioned,
+            paths: &named.paths,
+            mentioned: &named.mentioned,
+            only_read: &named.only_read,
+            searched: &named.searched,
+            reads: matches!(call.effect, Effect::Reads),
             cwd: &cwd.to_string_lossy(),
             failed: matches!(self.event.kind, EventKind::After { failed: true, .. }),
             writes_named: !matches!(call.effect, Effect::Any { .. }),
@@ -230,7 +281,7 @@ impl AtGate<'_> {
         let mut passed = self
             .with_facts(|facts, cwd| self.check_call(armed, control, facts, cwd))
             .unwrap_or_default();
-        if matches!(self.event.kind, EventKind::SessionEnd) {
+        if matches!(self.event.kind, EventKind::SessionEnd) && !self.reaches_in {
             let _ = control.session_is_over(&self.event.session);
         }
         self.add_messages(armed, control, &mut passed);
@@ -268,6 +319,13 @@ impl AtGate<'_> {
         }
     }
 
+    /// Leaves the breakpoints that may stop this call.
+    fn concerned(&self, breakpoints: &mut Vec<Breakpoint>) {
+        if self.reaches_in {
+            breakpoints.retain(is_about_calls);
+        }
+    }
+
     /// Checks a call against the rows. None: its breakpoint for one hit has held another call at the same time.
     fn check_rows(&self, control: &Control, facts: CallFacts<'_>, cwd: &Path) -> Option<Passed> {
         let call = self.call();
@@ -289,7 +347,10 @@ impl AtGate<'_> {
         };
         // the file may name what is gone: the rows decide
         let breakpoints = match control.breakpoints() {
-            Ok(breakpoints) => breakpoints,
+            Ok(mut breakpoints) => {
+                self.concerned(&mut breakpoints);
+                breakpoints
+            }
             Err(error) => return Some(self.refused(&words::cannot_hold(&error.to_string()))),
         };
         let mut lookup = Lookup::new(at, control, &breakpoints);
@@ -510,7 +571,7 @@ impl AtGate<'_> {
             error: None,
             output: None,
             cwd: self.event.cwd.clone(),
-            files: facts.paths.to_vec(),
+            files: files(facts),
             shown: None,
             can: answers::abilities(self.agent, &self.event.name, facts.moment),
             agent_process: self.process,
@@ -800,6 +861,15 @@ impl AtGate<'_> {
     }
 }
 
+/// The files that people see of a call.
+fn files(facts: CallFacts<'_>) -> Vec<String> {
+    if !facts.reads {
+        return facts.paths.to_vec();
+    }
+    let shown = facts.mentioned.iter().filter(|path| *path != ".");
+    shown.cloned().collect()
+}
+
 /// The facts about a call that has run, as they were before.
 fn before(facts: CallFacts<'_>) -> CallFacts<'_> {
     CallFacts {
@@ -833,78 +903,4 @@ fn unseen(policy: Unattended, held: &HeldCall) -> Option<PauseDecision> {
         }
         Unattended::Ask | Unattended::Hold | Unattended::Deny => None,
     }
-}
-
-/// Returns the paths that a call names.
-fn named(effect: &Effect, root: &Path, cwd: &Path) -> Vec<String> {
-    let Effect::Names(paths) = effect else {
-        return Vec::new();
-    };
-    let absolute = |path: &PathBuf| clean(&cwd.join(path));
-    let mut named = paths
-        .iter()
-        .map(|path| relative(root, &absolute(path)))
-        .collect();
-    add_real(&mut named, root);
-    named
-}
-
-/// Adds the paths behind links: a path outside of the root may lead into it, and one inside may lead elsewhere.
-fn add_real(paths: &mut Vec<String>, root: &Path) {
-    let mut real = Vec::new();
-    for path in paths.iter() {
-        if let Some(found) = resolved(&root.join(path)) {
-            real.push(relative(root, &found));
-        }
-    }
-    for path in real {
-        if !path.is_empty() && !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-}
-
-/// Returns the paths in the input of a tool that is no known edit tool: the values of fields whose names speak of a path,
-/// a file or a directory.
-fn in_fields(input: &Value, root: &Path, cwd: &Path) -> Vec<String> {
-    let Value::Object(fields) = input else {
-        return Vec::new();
-    };
-    let is_path = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        [
-            "path",
-            "file",
-            "dir",
-            "folder",
-            "uri",
-            "source",
-            "destination",
-        ]
-        .iter()
-        .any(|word| name.contains(word))
-    };
-    let texts = fields.iter().filter(|(name, _)| is_path(name));
-    let texts = texts.flat_map(|(_, value)| match value {
-        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
-        value => value.as_str().into_iter().collect::<Vec<_>>(),
-    });
-    let mut paths: Vec<String> = texts
-        .filter(|text| text.len() < 4096 && !text.contains('\n'))
-        .map(|text| text.strip_prefix("file://").unwrap_or(text))
-        .map(|text| relative(root, &clean(&cwd.join(text))))
-        .filter(|path| !path.is_empty())
-        .collect();
-    // the patterns of search tools: they read what they match
-    let patterns = ["pattern", "glob"]
-        .iter()
-        .filter_map(|name| fields.get(*name)?.as_str());
-    for pattern in patterns.filter(|text| text.contains('/') && text.len() < 4096) {
-        let word = relative(root, &clean(&cwd.join(pattern)));
-        if !word.starts_with('/') && !word.contains("**") {
-            paths.extend(expanded(root, &word));
-        }
-    }
-    add_real(&mut paths, root);
-    paths
 }

@@ -36,6 +36,7 @@ pub fn inverse(
     let files = match predict(tool, input, cwd, read) {
         Prediction::Files(files) => files,
         Prediction::Unpredicted { reason, .. } => return Err(reason.to_owned()),
+        Prediction::Reads { .. } => return Err("the call only reads".to_owned()),
     };
     for (path, text) in wanted {
         let Some(file) = files.iter().find(|file| file.path == *path) else {
@@ -72,6 +73,8 @@ pub fn inverse(
         CallForm::Blocks => call.blocks(file, text),
         CallForm::Insert => Err("an insertion cannot be changed into another edit".to_owned()),
         CallForm::Texts(_) => Err("an edit inside an editor cannot be changed".to_owned()),
+        CallForm::Several(_) => Err("the call writes several files".to_owned()),
+        CallForm::Read => Err("the call only reads".to_owned()),
         CallForm::ShellPatch(_) | CallForm::Patch(_) | CallForm::Shell(_) | CallForm::Other => {
             Err("the text of a command cannot be derived from files".to_owned())
         }
@@ -90,7 +93,7 @@ impl ToolInput<'_> {
     fn leads_to(&self, input: &Value, text: &str) -> bool {
         match predict(self.tool, input, self.cwd, self.read) {
             Prediction::Files(files) => matches!(&files[..], [file] if is(file, text)),
-            Prediction::Unpredicted { .. } => false,
+            Prediction::Unpredicted { .. } | Prediction::Reads { .. } => false,
         }
     }
 
@@ -165,7 +168,7 @@ impl ToolInput<'_> {
         let files = predict(self.tool, &input, self.cwd, self.read);
         let is_certain = match &files {
             Prediction::Files(files) => files.iter().all(|file| file.outlook == Outlook::Certain),
-            Prediction::Unpredicted { .. } => false,
+            Prediction::Unpredicted { .. } | Prediction::Reads { .. } => false,
         };
         (is_certain && self.leads_to(&input, text)).then_some(input)
     }

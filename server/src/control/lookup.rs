@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 
 use backstitch_core::control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
-    Control, Hit, LineRange, RegionState, Trigger, TurnFacts, follow,
+    Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, fixed_start, follow,
 };
 use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
 
 use super::condition::{self, Condition, ConditionChange, ConditionInput, ConditionTurn};
 use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
+use serde_json::Value;
 
 /// Maximum number of entries of directories that are read for one word of a command.
 const MAX_WALK: usize = 5000;
+/// Files of a tool of an unknown form that are looked at.
+const MAX_UNKNOWN: usize = 64;
 /// Microseconds of a minute.
 const MINUTE: i64 = 60 * 1_000_000;
 
@@ -273,7 +276,7 @@ fn is_unknown(file: &PredictedFile) -> bool {
 fn may_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
     let files = match prediction {
         Prediction::Files(files) => files.as_slice(),
-        Prediction::Unpredicted { .. } => &[],
+        Prediction::Unpredicted { .. } | Prediction::Reads { .. } => &[],
     };
     files
         .iter()
@@ -284,7 +287,7 @@ fn may_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
 fn will_write(prediction: &Prediction) -> impl Iterator<Item = &PredictedFile> {
     let files = match prediction {
         Prediction::Files(files) => files.as_slice(),
-        Prediction::Unpredicted { .. } => &[],
+        Prediction::Unpredicted { .. } | Prediction::Reads { .. } => &[],
     };
     files
         .iter()
@@ -361,7 +364,10 @@ impl CallLookup for Lookup<'_> {
                 ..ChangedLines::between(&path, &side(&file.before), &side(&file.after))
             }
         };
-        let predicted: Vec<ChangedLines> = may_write(&prediction).map(lines).collect();
+        let mut predicted: Vec<ChangedLines> = may_write(&prediction).map(lines).collect();
+        if matches!(prediction, Prediction::Unpredicted { .. }) {
+            predicted.extend(self.unknown_writes());
+        }
         self.predicted = Some(predicted);
         Ok(self.predicted.clone().unwrap_or_default())
     }
@@ -411,6 +417,10 @@ impl CallLookup for Lookup<'_> {
             &is_match,
             &mut MAX_WALK.clone(),
         ))
+    }
+
+    fn is_searched(&mut self, search: &SearchedFiles, pattern: &str) -> Result<bool> {
+        Ok(has_both(&self.at.workspace.root, search, pattern))
     }
 
     fn was_let_go(&mut self) -> Result<bool> {
@@ -465,7 +475,53 @@ impl CallLookup for Lookup<'_> {
     }
 }
 
+/// Calls `f` with the texts that a tool of an unknown form may write.
+fn written_texts(name: &str, value: &Value, f: &mut dyn FnMut(&str)) {
+    const WRITTEN: [&str; 11] = [
+        "content", "text", "body", "data", "code", "value", "new", "insert", "replace", "patch",
+        "line",
+    ];
+    match value {
+        Value::String(text) => {
+            let name = name.to_ascii_lowercase();
+            if WRITTEN.iter().any(|word| name.contains(word)) && !name.contains("old") {
+                f(text);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| written_texts(name, item, f)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                written_texts(name, value, f);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 impl Lookup<'_> {
+    /// The files that a tool of an unknown form names, if it has a text to write: as of an MCP server.
+    fn unknown_writes(&self) -> Vec<ChangedLines> {
+        let facts = self.at.facts;
+        if facts.reads {
+            return Vec::new();
+        }
+        let mut added = Vec::new();
+        written_texts("", facts.input, &mut |text| {
+            added.extend(text.lines().map(str::to_owned));
+        });
+        if added.is_empty() {
+            return Vec::new();
+        }
+        let named = facts.paths.iter().chain(facts.mentioned);
+        let write = |path: &String| ChangedLines {
+            path: path.clone(),
+            added: added.clone(),
+            unknown: true,
+            ..ChangedLines::default()
+        };
+        named.take(MAX_UNKNOWN).map(write).collect()
+    }
+
     /// The changes of a call that ran.
     fn changes_of_step(&self) -> Result<Vec<ChangedLines>> {
         let Some(call) = self.at.call else {
@@ -558,7 +614,6 @@ fn any_below(root: &Path, dir: &Path, is_match: &dyn Fn(&str) -> bool, left: &mu
 
 /// Returns the paths that a word with wildcards stands for, as a shell expands it. `word`: relative to the root.
 pub fn expanded(root: &Path, word: &str) -> Vec<String> {
-    let is_pattern = |part: &str| part.contains(['*', '?', '[']);
     let mut found = vec![String::new()];
     for part in word.split('/').filter(|part| !part.is_empty()) {
         let join = |dir: &str, name: &str| {
@@ -568,21 +623,29 @@ pub fn expanded(root: &Path, word: &str) -> Vec<String> {
                 format!("{dir}/{name}")
             }
         };
-        if !is_pattern(part) {
-            found = found.iter().map(|dir| join(dir, part)).collect();
+        let (fixed, is_plain) = fixed_start(part);
+        if is_plain {
+            found = found.iter().map(|dir| join(dir, &fixed)).collect();
             continue;
         }
         let Ok(pattern) = backstitch_core::control::glob(part) else {
             return Vec::new();
         };
-        let mut next = Vec::new();
+        // `**` stands for no directory, too
+        let mut next = if part == "**" {
+            found.clone()
+        } else {
+            Vec::new()
+        };
         for dir in &found {
             let Ok(entries) = std::fs::read_dir(root.join(dir)) else {
                 continue;
             };
             for entry in entries.flatten() {
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if pattern.is_match(&name) && next.len() < MAX_WALK {
+                // a wildcard does not stand for the first dot
+                let is_hidden = name.starts_with('.') && !part.starts_with('.');
+                if !is_hidden && pattern.is_match(&name) && next.len() < MAX_WALK {
                     next.push(join(dir, &name));
                 }
             }
@@ -590,6 +653,35 @@ pub fn expanded(root: &Path, word: &str) -> Vec<String> {
         found = next;
     }
     found
+}
+
+/// True if a file of the workspace matches both patterns, or the tree is too large to tell.
+fn has_both(root: &Path, search: &SearchedFiles, pattern: &str) -> bool {
+    let compile = backstitch_core::control::glob;
+    let (Ok(one), Ok(other)) = (compile(pattern), compile(&search.glob)) else {
+        return true;
+    };
+    let is_match = |path: &str| one.is_match(path) && other.is_match(path);
+    any_below(
+        root,
+        &root.join(&search.dir),
+        &is_match,
+        &mut MAX_WALK.clone(),
+    )
+}
+
+/// True if a file of the workspace matches a pattern now. None: the tree is too large to tell.
+pub fn matches_now(root: &Path, pattern: &str) -> Option<bool> {
+    let (fixed, is_whole) = fixed_start(pattern);
+    if is_whole || fixed.starts_with('/') {
+        return Some(root.join(&fixed).symlink_metadata().is_ok());
+    }
+    let pattern = backstitch_core::control::glob(pattern).ok()?;
+    let dir = fixed.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let mut left = MAX_WALK;
+    let is_match = |path: &str| pattern.is_match(path);
+    let found = any_below(root, &root.join(dir), &is_match, &mut left);
+    (left > 0).then_some(found)
 }
 
 /// Returns the lines of a `line` breakpoint in its file as it is now. None: it is of another kind, or has no text.

@@ -14,6 +14,7 @@ mod inverse;
 pub mod lookup;
 mod mask;
 pub mod moves;
+mod named;
 pub mod object;
 pub mod pattern;
 pub mod predict;

@@ -1,23 +1,30 @@
 //! Patterns of paths as a person types them, made relative to the root.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use backstitch_core::control::{fixed_start, literal_glob};
+
+use super::lookup::matches_now;
 
 /// Characters that a pattern does not take literally.
 const WILDCARDS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
 /// Returns a typed pattern as one for paths relative to the root. One that begins with `./` or `../`, and the plain name of a
 /// file that only the directory `cwd` has, are relative to `cwd`. A directory stands for everything below it. A pattern for
-/// files outside of the root stays absolute.
+/// files outside of the root stays absolute. The name of a file or directory that exists is taken literally, whatever signs it
+/// has: `app/[id]/page.tsx`.
 pub fn pattern(root: &Path, cwd: &Path, typed: &str) -> String {
     if root.to_str().is_none() {
         return typed.to_owned();
     }
-    let is_plain = !typed.contains(WILDCARDS);
+    let exists = |path: PathBuf| path.symlink_metadata().is_ok();
+    let is_in_root = exists(root.join(typed));
+    let is_literal = !typed.contains(WILDCARDS) || is_in_root || exists(cwd.join(typed));
     let is_here = typed == "."
         || typed == ".."
         || typed.starts_with("./")
         || typed.starts_with("../")
-        || is_plain && !root.join(typed).exists() && cwd.join(typed).exists();
+        || is_literal && !is_in_root && exists(cwd.join(typed));
     let whole = if typed.starts_with('/') {
         typed.to_owned()
     } else if is_here {
@@ -34,18 +41,61 @@ pub fn pattern(root: &Path, cwd: &Path, typed: &str) -> String {
         }
     }
     let absolute = format!("/{}", parts.join("/"));
-    let mut pattern = below(root, &absolute).unwrap_or_else(|| absolute.clone());
-    if pattern.is_empty() {
+    let below = below(root, &absolute, is_literal);
+    let path = below.as_deref().unwrap_or(&absolute);
+    if path.is_empty() {
         return "**".to_owned();
     }
-    if typed.ends_with('/') || is_plain && Path::new(&absolute).is_dir() {
+    let mut pattern = if is_literal {
+        literal_glob(path)
+    } else {
+        escaped(root, path)
+    };
+    if typed.ends_with('/') || is_literal && Path::new(&absolute).is_dir() {
         pattern.push_str("/**");
     }
     pattern
 }
 
+/// Takes the directories of a pattern literally that exist under their name: `app/[id]/*.tsx`.
+fn escaped(root: &Path, path: &str) -> String {
+    let mut dir = Some(root.join(if path.starts_with('/') { "/" } else { "" }));
+    let mut parts: Vec<String> = Vec::new();
+    for part in path.split('/') {
+        dir = dir
+            .map(|dir| dir.join(part))
+            .filter(|dir| dir.symlink_metadata().is_ok());
+        parts.push(match dir {
+            Some(_) => literal_glob(part),
+            None => part.to_owned(),
+        });
+    }
+    parts.join("/")
+}
+
+/// Returns a remark on a pattern for the person who typed it: what it stands for now. None: nothing surprises.
+pub fn remark(root: &Path, typed: &str, pattern: &str) -> Option<String> {
+    let below = pattern.strip_suffix("/**").unwrap_or(pattern);
+    let (path, is_literal) = fixed_start(below);
+    let name = typed.strip_suffix("/**").unwrap_or(typed);
+    if is_literal && name.contains(WILDCARDS) {
+        return Some(format!(
+            "`{path}` exists, so this is taken as its name and not as a pattern."
+        ));
+    }
+    if matches_now(root, below) != Some(false) {
+        return None;
+    }
+    let hint = if typed.contains('[') {
+        " `[ab]` is one letter of these; write `\\[` for a bracket."
+    } else {
+        ""
+    };
+    Some(format!("No file matches it now.{hint}"))
+}
+
 /// Returns an absolute pattern relative to the root. None: it is outside of it.
-fn below(root: &Path, absolute: &str) -> Option<String> {
+fn below(root: &Path, absolute: &str, is_literal: bool) -> Option<String> {
     let strip = |text: &str| {
         let rest = text.strip_prefix(root.to_str()?)?;
         let is_whole = rest.is_empty() || rest.starts_with('/');
@@ -53,7 +103,11 @@ fn below(root: &Path, absolute: &str) -> Option<String> {
     };
     strip(absolute).or_else(|| {
         // the start may be a link
-        let fixed = absolute.split(WILDCARDS).next().unwrap_or_default();
+        let fixed = if is_literal {
+            absolute
+        } else {
+            absolute.split(WILDCARDS).next().unwrap_or_default()
+        };
         let at = fixed.rfind('/').filter(|at| *at > 0)?;
         let real = super::lookup::resolved(Path::new(&absolute[..at]))?;
         strip(&format!("{}{}", real.display(), &absolute[at..]))
@@ -99,5 +153,41 @@ mod tests {
             at("", &typed(&outer, "workshop/a")),
             typed(&outer, "workshop/a")
         );
+    }
+
+    #[test]
+    fn a_file_that_exists_is_taken_literally() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("its path");
+        for name in ["app/[id]", "app/(group)", "{x}"] {
+            std::fs::create_dir_all(root.join(name)).expect("made");
+        }
+        for name in ["app/[id]/page.tsx", "app/(group)/a.ts", "{x}/a", "*", "a?"] {
+            std::fs::write(root.join(name), "").expect("written");
+        }
+        let at = |cwd: &str, typed: &str| pattern(&root, &root.join(cwd), typed);
+        for (typed, expected) in [
+            ("app/[id]/page.tsx", r"app/\[id\]/page.tsx"),
+            ("./app/[id]/page.tsx", r"app/\[id\]/page.tsx"),
+            ("app/[id]", r"app/\[id\]/**"),
+            ("app/[id]/*.tsx", r"app/\[id\]/*.tsx"),
+            ("app/[id]/**", r"app/\[id\]/**"),
+            ("app/(group)/a.ts", "app/(group)/a.ts"),
+            ("{x}/a", r"\{x\}/a"),
+            ("*", r"\*"),
+            ("a?", r"a\?"),
+            ("app/[xyz]/page.tsx", "app/[xyz]/page.tsx"),
+            ("**/*.tsx", "**/*.tsx"),
+        ] {
+            assert_eq!(at("", typed), expected, "{typed}");
+        }
+        assert_eq!(at("app", "[id]/page.tsx"), r"app/\[id\]/page.tsx");
+        let whole = format!("{}/app/[id]/page.tsx", root.display());
+        assert_eq!(at("", &whole), r"app/\[id\]/page.tsx");
+        let said = |typed: &str| remark(&root, typed, &at("", typed)).unwrap_or_default();
+        assert!(said("app/[id]/page.tsx").contains("is taken as its name"));
+        assert!(said("app/[xyz]/page.tsx").contains("No file matches it now. `[ab]`"));
+        assert!(said("none/**").contains("No file matches it now."));
+        assert_eq!(said("app/**"), "");
     }
 }

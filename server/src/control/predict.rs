@@ -53,6 +53,8 @@ pub enum Prediction {
         reason: &'static str,
         names: Vec<PathBuf>,
     },
+    /// The call changes nothing. `names`: absolute paths that it reads.
+    Reads { names: Vec<PathBuf> },
 }
 
 /// One file that a call would write.
@@ -133,6 +135,20 @@ pub fn predict(tool: &str, input: &Value, cwd: &Path, read: ReadFile) -> Predict
                 names: shell::names(&command, cwd),
             };
         }
+        CallForm::Several(edits) => edits
+            .iter()
+            .filter_map(|edit| match predict(tool, edit, cwd, read) {
+                Prediction::Files(files) => Some(files),
+                Prediction::Unpredicted { .. } | Prediction::Reads { .. } => None,
+            })
+            .flatten()
+            .map(|file| file.doubted("the tool is not known"))
+            .collect(),
+        CallForm::Read => {
+            return Prediction::Reads {
+                names: paths_within(input, cwd),
+            };
+        }
         CallForm::Other => {
             return Prediction::Unpredicted {
                 reason: "this is not a known edit tool",
@@ -166,6 +182,23 @@ fn one(
 ) -> Vec<PredictedFile> {
     let path = InputField::Path.text(input).unwrap_or_default();
     vec![file(absolute(cwd, Path::new(path)))]
+}
+
+/// Paths in the fields of a tool that reads, also of several files.
+fn paths_within(input: &Value, cwd: &Path) -> Vec<PathBuf> {
+    let mut names = named_paths(input, cwd);
+    for items in ["files", "paths", "file_paths"]
+        .iter()
+        .filter_map(|name| input.get(name)?.as_array())
+    {
+        for item in items.iter().take(shell::MAX_NAMES) {
+            match item.as_str() {
+                Some(path) => names.push(absolute(cwd, Path::new(path))),
+                None => names.extend(named_paths(item, cwd)),
+            }
+        }
+    }
+    names
 }
 
 /// Paths in the fields of an unknown tool that name a path.

@@ -103,6 +103,16 @@ fn prediction(
     let root = &call.root;
     let (predicted, unpredicted): (Vec<protocol::PredictedFile>, _) = match &prediction {
         Prediction::Files(files) => (files.iter().map(|one| file(one, root)).collect(), None),
+        Prediction::Reads { names } => {
+            let names: Vec<String> = names.iter().map(|path| relative(root, path)).collect();
+            let reason = if names.is_empty() {
+                "it only reads".to_owned()
+            } else {
+                format!("it reads {}", names.join(", "))
+            };
+            let paths = Vec::new();
+            (Vec::new(), Some(protocol::Unpredicted { reason, paths }))
+        }
         Prediction::Unpredicted { reason, names } => {
             let paths = names.iter().map(|path| text_path(root, path)).collect();
             let reason = (*reason).to_owned();

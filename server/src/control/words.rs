@@ -1,11 +1,15 @@
 //! Words about held calls, for the model and for people. Pure.
 
+use std::path::Path;
 use std::time::Duration;
 
-use backstitch_core::control::{BreakpointId, HeldCall, Pause, PauseDecision, PauseState};
+use backstitch_core::control::{
+    BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState,
+};
 use backstitch_protocol::{CallFile, Text};
 use serde_json::Value;
 
+use super::pattern;
 use super::proposal::Proposal;
 use crate::agents;
 use crate::render;
@@ -223,6 +227,21 @@ pub fn turn_of(pause: &Pause) -> String {
         parts.push(format!("“{}”", render::cut(&render::clean(prompt), 30)));
     }
     parts.join(" ")
+}
+
+/// Remarks on a new breakpoint, each a line: what its pattern stands for now, and what its kind does not see. `typed`: the
+/// pattern of paths as it was typed.
+pub fn remarks(root: &Path, typed: Option<&str>, spec: &BreakpointSpec) -> Vec<String> {
+    let glob = match spec {
+        BreakpointSpec::Path { glob, .. } => Some(glob),
+        BreakpointSpec::Content { path, .. } => path.as_ref(),
+        _ => None,
+    };
+    let of_pattern = typed
+        .zip(glob)
+        .and_then(|(typed, glob)| pattern::remark(root, typed, glob));
+    let limits = spec.limits().map(str::to_owned);
+    of_pattern.into_iter().chain(limits).collect()
 }
 
 /// Says that a command has more lines than the one that is shown.

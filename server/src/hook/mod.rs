@@ -15,7 +15,7 @@ use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
-use crate::control::gate::{AtGate, Passed};
+use crate::control::gate::{AtGate, Passed, reached};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Maximum payload in bytes that is read into memory.
@@ -40,7 +40,8 @@ struct Invocation {
 /// A handled event: the output for the agent, and the pause that is over once the agent has it.
 struct Handled {
     output: HookOutput,
-    passed: Option<Passed>,
+    /// With the workspace whose breakpoints were asked.
+    passed: Vec<(Workspace, Passed)>,
 }
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
@@ -75,8 +76,8 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
                 print(&warning);
             }
             let exit = send(&handled.output);
-            if let (Some(mut passed), Some(workspace)) = (handled.passed, &workspace) {
-                passed.answered(workspace);
+            for (workspace, mut passed) in handled.passed {
+                passed.answered(&workspace);
             }
             return exit;
         }
@@ -107,16 +108,21 @@ fn handle(
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
     // one look at a file that is missing unless something is armed
     let armed = Armed::read(&workspace.store_dir).transpose();
-    let Some(armed) = armed.filter(|_| agent.waits(&event)) else {
+    let mut gates = Vec::new();
+    if agent.waits(&event) {
+        gates = reached(workspace, &agent, &event);
+        gates.extend(armed.map(|armed| (workspace.clone(), armed)));
+    }
+    if gates.is_empty() {
         let unnamed = is_unnamed(&event).then_some(payload);
         let answer = record(invocation, workspace, &event, warning)?;
         name_turn(agent, workspace, &event, unnamed.as_deref(), warning);
         let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
         return Ok(Handled {
             output,
-            passed: None,
+            passed: Vec::new(),
         });
-    };
+    }
     let gate = AtGate {
         workspace,
         agent: &agent,
@@ -125,8 +131,9 @@ fn handle(
         limit: shorter(invocation.limit, agent.longest_hold(&event)),
         started,
         process: starter(),
+        reaches_in: false,
     };
-    let handled = pass(invocation, agent, gate, armed, warning)?;
+    let handled = pass(invocation, agent, gate, gates, warning)?;
     let unnamed = is_unnamed(&event).then_some(payload.as_slice());
     name_turn(agent, workspace, &event, unnamed, warning);
     Ok(handled)
@@ -163,13 +170,13 @@ fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     }
 }
 
-/// Has an event pass the gate. A call that has run is recorded before: only then its changes are known. One that has
+/// Has an event pass the gates of the workspaces that it reaches into, and its own. A call that has run is recorded before: only then its changes are known. One that has
 /// not is recorded after the decision, if it runs. A failure to record does not lose the answer.
 fn pass(
     invocation: &Invocation,
     agent: &dyn Agent,
     gate: AtGate<'_>,
-    armed: backstitch_core::Result<Armed>,
+    gates: Vec<(Workspace, backstitch_core::Result<Armed>)>,
     warning: &mut Option<String>,
 ) -> Result<Handled, String> {
     let AtGate {
@@ -185,14 +192,30 @@ fn pass(
     if has_run {
         keep(event, warning);
     }
-    let passed = gate.pass(armed);
+    let mut all: Vec<(Workspace, Passed)> = Vec::new();
+    for (place, armed) in gates {
+        let at = AtGate {
+            workspace: &place,
+            reaches_in: place != *workspace,
+            ..gate
+        };
+        let passed = at.pass(armed);
+        let is_decided = passed.is_decided();
+        all.push((place, passed));
+        if is_decided {
+            break;
+        }
+    }
+    let Some((_, passed)) = all.last() else {
+        return Err("no gate was asked".to_owned());
+    };
     if let Some(said) = &passed.warning {
         warning.get_or_insert_with(|| said.clone());
     }
     if passed.abandoned {
         return Ok(Handled {
             output: HookOutput::default(),
-            passed: None,
+            passed: Vec::new(),
         });
     }
     if !has_run && !passed.prevented {
@@ -217,7 +240,7 @@ fn pass(
     }
     Ok(Handled {
         output,
-        passed: Some(passed),
+        passed: all,
     })
 }
 

@@ -106,6 +106,7 @@ async fn hold(
             limit: Some(LIMIT),
             started: Instant::now(),
             process: starter(),
+            reaches_in: false,
         };
         let mut passed = gate.pass(armed);
         passed.answered(&workspace);

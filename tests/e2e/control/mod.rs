@@ -3,6 +3,7 @@
 mod breakpoints;
 mod decisions;
 mod generated;
+mod guards;
 mod holds;
 mod manage;
 pub mod real_agent;

@@ -25,8 +25,8 @@ export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
     { label: "tool", detail: say("Before a call of this tool: Edit, or mcp__*"), field: "name" },
     {
       label: "command",
-      detail: say("Before a shell command with this text (a regular expression)"),
-      field: "regex",
+      detail: say("Before a shell command like this: rm -rf, or /a regular expression/"),
+      field: "text",
     },
     {
       label: "pattern",
@@ -58,7 +58,11 @@ export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
   const spec: Record<string, unknown> = { [kind.field]: isNumber ? Number(value) : value };
   if (kind.label === "budget") spec["of"] = "calls";
   if (kind.label === "error" && value === "*") delete spec["tool"];
-  return ctx.execute("backstitch.breakpoint.add", { ...(await ctx.about({})), kind: kind.label, spec });
+  const about = await ctx.about({});
+  const added = await ctx.execute("backstitch.breakpoint.add", { ...about, kind: kind.label, spec });
+  const remarks = added.remarks ?? [];
+  if (remarks.length > 0) void vscode.window.showInformationMessage(remarks.join(" "));
+  return added;
 }
 
 /** Makes a breakpoint at the selected lines, or removes the one that is there. */

@@ -72,6 +72,10 @@ impl Armed {
         })
     }
 
+    pub(crate) fn has_breakpoints(&self) -> bool {
+        !self.breakpoints.is_empty()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.breakpoints.is_empty() && !self.pauses && !self.messages
     }

@@ -7,6 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+use super::command_words::{CommandPattern, has_expression_signs};
 use crate::error::{Error, Result};
 use crate::model::RelPath;
 
@@ -72,7 +73,12 @@ pub enum BreakpointSpec {
         condition: Option<String>,
     },
     /// Calls that name, or have changed, a file with such a path.
-    Path { glob: String },
+    Path {
+        glob: String,
+        /// True: not calls that only read it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        edits: bool,
+    },
     /// Edits that touch lines of a file. Lines count from 1.
     Line {
         path: String,
@@ -87,8 +93,13 @@ pub enum BreakpointSpec {
     },
     /// Calls whose input matches, whatever the case.
     Pattern { regex: String },
-    /// Shell commands whose text matches.
-    Command { regex: String },
+    /// Shell commands whose text matches an expression, or that have these words and options. One of both.
+    Command {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        regex: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        words: Option<String>,
+    },
     /// The call with this number in its session.
     Iteration { number: u32 },
     /// The first call of a turn. `number`: `t4` is 4.
@@ -277,6 +288,59 @@ impl From<HitCondition> for String {
 }
 
 impl BreakpointSpec {
+    /// A breakpoint on shell commands, as typed: an expression between slashes, or one that has signs of an expression, else
+    /// the words and options of a command.
+    pub fn command(typed: &str) -> Self {
+        let between = typed
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'));
+        let regex = match between {
+            Some(regex) if !regex.is_empty() => Some(regex.to_owned()),
+            _ => has_expression_signs(typed).then(|| typed.to_owned()),
+        };
+        Self::Command {
+            words: regex.is_none().then(|| typed.to_owned()),
+            regex,
+        }
+    }
+
+    /// The limits of a kind in one line, for the person who makes such a breakpoint. None: it has none that surprise.
+    pub fn limits(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Path { edits: true, .. } => {
+                "It does not see files that a program opens by itself, nor calls that only read. A change by a program is seen after the call."
+            }
+            Self::Path { .. } => {
+                "It does not see files that a program opens by itself, as a build or a script does. A change of one is seen after the call."
+            }
+            Self::Line { .. } => {
+                "Before a call it sees edit tools alone. A change of these lines by a command is seen after it ran."
+            }
+            Self::Content { .. } => {
+                "It sees texts that tools write. A text that a command writes is seen with --after alone."
+            }
+            Self::Command { words: Some(_), .. } => {
+                "It sees these words and options in any order and spelling. It does not see a command that a script or an alias runs; /expression/ looks for any text."
+            }
+            Self::Command { .. } => {
+                "An expression sees the text of a command alone: `rm -rf` is not `rm -fr`. Words without signs of an expression are told apart by options."
+            }
+            Self::Tool { .. } => "It sees calls of this tool alone; another tool may do the same.",
+            Self::Pattern { .. } => {
+                "It sees the input of calls, not the files that they read or write."
+            }
+            Self::Function { .. } => {
+                "It sees calls that a program watches, in programs that run `backstitch` clients."
+            }
+            Self::Iteration { .. }
+            | Self::Turn { .. }
+            | Self::Error { .. }
+            | Self::Budget { .. }
+            | Self::Any
+            | Self::Step { .. } => return None,
+        })
+    }
+
     /// Name of the kind, as in `backstitch breakpoint add KIND`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -314,7 +378,7 @@ impl BreakpointSpec {
                     .as_deref()
                     .map_or(Ok(()), |text| regex(text, Case::Ignored).map(drop))
             }
-            Self::Path { glob: text } | Self::Function { name: text } => glob(text).map(drop),
+            Self::Path { glob: text, .. } | Self::Function { name: text } => glob(text).map(drop),
             Self::Line { path, start, count } => {
                 if RelPath::new(path.as_bytes()).is_none() {
                     return usage(format!("`{path}` is not a path below the workspace"));
@@ -332,7 +396,11 @@ impl BreakpointSpec {
                 path.as_deref().map_or(Ok(()), |path| glob(path).map(drop))
             }
             Self::Pattern { regex: text } => expression(text, Case::Ignored),
-            Self::Command { regex: text } => expression(text, Case::Counts),
+            Self::Command { regex, words } => match (regex, words) {
+                (Some(text), None) => expression(text, Case::Counts),
+                (None, Some(text)) => CommandPattern::new(text).map(drop),
+                _ => usage("a command has either `words` or `regex`".to_owned()),
+            },
             Self::Error { tool } => tool.as_deref().map_or(Ok(()), |tool| glob(tool).map(drop)),
             Self::Iteration { number: 0 } => {
                 usage("iterations of a session count from 1".to_owned())
@@ -368,18 +436,28 @@ impl BreakpointSpec {
                 condition: None,
             }
             | Self::Function { name } => name.clone(),
-            Self::Path { glob } => glob.clone(),
+            Self::Path { glob, edits } => match (edits, literal_text(glob)) {
+                (false, Some(path)) => path,
+                (false, None) => glob.clone(),
+                (true, Some(path)) => format!("{path} (edits)"),
+                (true, None) => format!("{glob} (edits)"),
+            },
             Self::Line { path, start, count } => match count {
                 1 => format!("{path}:{start}"),
                 count => format!("{path}:{start}-{}", start.saturating_add(count - 1)),
             },
-            Self::Content { regex, path: None }
-            | Self::Pattern { regex }
-            | Self::Command { regex } => format!("/{regex}/"),
+            Self::Content { regex, path: None } | Self::Pattern { regex } => format!("/{regex}/"),
+            Self::Command { regex, words } => match (regex, words) {
+                (Some(regex), _) => format!("/{regex}/"),
+                (None, words) => words.clone().unwrap_or_default(),
+            },
             Self::Content {
                 regex,
                 path: Some(path),
-            } => format!("/{regex}/ in {path}"),
+            } => format!(
+                "/{regex}/ in {}",
+                literal_text(path).as_deref().unwrap_or(path)
+            ),
             Self::Iteration { number } => format!("{number}"),
             Self::Turn { number } => format!("t{number}"),
             Self::Error { tool } => tool.clone().unwrap_or_default(),
@@ -469,6 +547,43 @@ pub fn regex(text: &str, case: Case) -> Result<Regex> {
         })
 }
 
+/// The characters that a glob does not take literally.
+const WILDCARDS: [char; 6] = ['*', '?', '[', '{', '\\', ']'];
+
+/// Returns a path as a glob of this path alone.
+pub fn literal_glob(path: &str) -> String {
+    let mut glob = String::with_capacity(path.len());
+    for c in path.chars() {
+        if WILDCARDS.contains(&c) || c == '}' {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    glob
+}
+
+/// Returns the start of a glob up to its first wildcard, as a path, and true if that is the whole.
+pub fn fixed_start(glob: &str) -> (String, bool) {
+    let mut start = String::new();
+    let mut chars = glob.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => start.extend(chars.next()),
+            '*' | '?' | '[' | '{' => return (start, false),
+            c => start.push(c),
+        }
+    }
+    (start, true)
+}
+
+/// The path that a glob stands for. None: it is a pattern, or has nothing to take literally.
+fn literal_text(glob: &str) -> Option<String> {
+    let (path, is_whole) = fixed_start(glob.strip_suffix("/**").unwrap_or(glob));
+    let is_escaped = is_whole && glob.contains('\\');
+    let end = if glob.ends_with("/**") { "/**" } else { "" };
+    is_escaped.then(|| format!("{path}{end}"))
+}
+
 /// Compiles a glob. `*` stays within a directory, `**` does not.
 pub fn glob(text: &str) -> Result<GlobMatcher> {
     if text.is_empty() {
@@ -513,12 +628,11 @@ mod tests {
             regex: "a(?=b)".into(),
         });
         assert!(look_around.contains("look-around"), "{look_around}");
-        let open = said(BreakpointSpec::Command {
-            regex: "rm (".into(),
-        });
+        let open = said(BreakpointSpec::command("rm ("));
         assert!(open.contains("unclosed group"), "{open}");
         let glob = said(BreakpointSpec::Path {
             glob: "src/[".into(),
+            edits: false,
         });
         assert!(glob.contains("`src/[`"), "{glob}");
         let outside = said(BreakpointSpec::Line {
@@ -540,13 +654,15 @@ mod tests {
         assert_eq!(spec.summary(), format!("a:{0}-{0}", u32::MAX));
     }
 
-    /// S2-006: an error is known after the call.
+    /// S2-006: an error is known after the call. S2-L2 limit: where iteration and error breakpoints pause is said by their moment.
     #[test]
     fn moments_of_kinds() {
         let error = BreakpointSpec::Error { tool: None };
         assert!(error.allows(CallMoment::After) && !error.allows(CallMoment::Before));
         assert_eq!(error.usual_moment(), CallMoment::After);
         assert!(BreakpointSpec::Any.allows(CallMoment::Before));
+        let iteration = BreakpointSpec::Iteration { number: 3 };
+        assert_eq!(iteration.usual_moment(), CallMoment::Before);
     }
 
     #[test]
@@ -562,6 +678,43 @@ mod tests {
         assert!(!scope(Some("*")).has("a", "s", None));
         assert!(scope(Some("x1")).has("a", "s", Some("x123")));
         assert!(!scope(Some("x1")).has("a", "s", Some("y")));
+    }
+
+    #[test]
+    fn a_command_is_words_or_an_expression() {
+        let command = |typed: &str| serde_json::to_value(BreakpointSpec::command(typed)).unwrap();
+        for (typed, field, value) in [
+            ("rm -rf", "words", "rm -rf"),
+            ("/rm -rf/", "regex", "rm -rf"),
+            ("rm +-rf", "regex", "rm +-rf"),
+            ("/bin/rm", "words", "/bin/rm"),
+            ("^true$", "regex", "^true$"),
+        ] {
+            let json = command(typed);
+            assert_eq!(json, serde_json::json!({ "kind": "command", field: value }));
+        }
+        // one that an older version stored
+        let old = r#"{"kind":"command","regex":"rm -rf"}"#;
+        let old: BreakpointSpec = serde_json::from_str(old).expect("a spec");
+        assert_eq!(
+            (old.check().is_ok(), old.summary()),
+            (true, "/rm -rf/".to_owned())
+        );
+        assert_eq!(BreakpointSpec::command("rm -rf").summary(), "rm -rf");
+    }
+
+    #[test]
+    fn a_literal_glob_is_shown_as_the_path() {
+        let glob = literal_glob("app/[id]/{x}*.tsx");
+        assert_eq!(fixed_start(&glob), ("app/[id]/{x}*.tsx".to_owned(), true));
+        assert!(super::glob(&glob).unwrap().is_match("app/[id]/{x}*.tsx"));
+        let spec = |glob: &str| BreakpointSpec::Path {
+            glob: glob.to_owned(),
+            edits: false,
+        };
+        assert_eq!(spec(&glob).summary(), "app/[id]/{x}*.tsx");
+        assert_eq!(spec("app/\\[id\\]/**").summary(), "app/[id]/**");
+        assert_eq!(spec("src/**").summary(), "src/**");
     }
 
     #[test]

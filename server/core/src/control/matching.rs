@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointSpec, BudgetOf, CallMoment, Case,
-    StepUntil, glob, regex,
+    StepUntil, fixed_start, glob, regex,
 };
+use super::command_words::{CommandPattern, SearchedFiles};
 use super::regions::{ChangedLines, LineRange};
 use crate::error::Result;
 
@@ -30,6 +31,12 @@ pub struct CallFacts<'a> {
     pub paths: &'a [String],
     /// Paths that the call only mentions: words of a shell command, and paths in the input of a tool that edits nothing.
     pub mentioned: &'a [String],
+    /// Those of `mentioned` that the call only reads.
+    pub only_read: &'a [String],
+    /// Searches of a tree for files of a pattern.
+    pub searched: &'a [SearchedFiles],
+    /// True if the call changes nothing.
+    pub reads: bool,
     /// The directory in which the call runs. Absolute.
     pub cwd: &'a str,
     /// True if the tool reported an error.
@@ -73,6 +80,10 @@ pub trait CallLookup {
     fn triggered_before(&mut self, breakpoint: BreakpointId) -> Result<bool>;
     /// True if a file below a directory matches a pattern.
     fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool>;
+    /// True if a search reads a file that matches a pattern.
+    fn is_searched(&mut self, _search: &SearchedFiles, _pattern: &str) -> Result<bool> {
+        Ok(false)
+    }
     /// True if the call was held before it ran, and was let go on.
     fn was_let_go(&mut self) -> Result<bool>;
     /// The result of a jq condition. Err: the reason why it has none.
@@ -255,18 +266,24 @@ fn may_be_of_kind(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
     let may_write_any = !is_before && !facts.writes_named;
     match &breakpoint.spec {
         BreakpointSpec::Tool { name, .. } => is_tool(name, facts.tool),
-        BreakpointSpec::Path { glob } => {
+        BreakpointSpec::Path { edits: true, .. } if is_before && facts.reads => false,
+        BreakpointSpec::Path { glob, .. } => {
             may_write_any
                 || any_path_may_match(glob, facts.paths)
                 || any_path_may_match(glob, facts.mentioned)
                 || facts.mentioned.iter().any(|path| is_above(path, glob))
                 || (is_anywhere(glob) && !facts.mentioned.is_empty())
+                || !facts.searched.is_empty()
         }
-        BreakpointSpec::Line { path, .. } => may_write_any || facts.paths.contains(path),
+        BreakpointSpec::Line { path, .. } => {
+            may_write_any || facts.paths.contains(path) || facts.mentioned.contains(path)
+        }
         BreakpointSpec::Content { path, .. } => {
+            let named = [facts.paths, facts.mentioned];
             !is_before
-                || path.as_deref().map_or(!facts.paths.is_empty(), |glob| {
-                    any_path_may_match(glob, facts.paths)
+                || named.iter().any(|named| match path {
+                    Some(glob) => any_path_may_match(glob, named),
+                    None => !named.is_empty(),
                 })
         }
         BreakpointSpec::Command { .. } => facts.command.is_some(),
@@ -307,11 +324,17 @@ fn compare(
             ..
         }
         | BreakpointSpec::Pattern { regex: text } => input_matches(text, facts.input),
-        BreakpointSpec::Path { glob: text } if is_before => match names(text, facts) {
-            Match::No => names_above(text, facts, lookup)?,
-            found => found,
-        },
-        BreakpointSpec::Path { glob: text } => changes_path(breakpoint, text, facts, lookup)?,
+        BreakpointSpec::Path { glob: text, edits } if is_before => {
+            let mentioned = mentioned(facts, *edits);
+            match names(text, facts, &mentioned) {
+                Match::No => names_above(text, facts, &mentioned, lookup)?,
+                found => found,
+            }
+        }
+        BreakpointSpec::Path { glob: text, edits } => {
+            let named = || matches!(names(text, facts, &mentioned(facts, *edits)), Match::Yes(_));
+            changes_path(breakpoint, text, named, lookup)?
+        }
         BreakpointSpec::Line { path, .. } => touches_region(breakpoint, path, facts, lookup)?,
         BreakpointSpec::Content { regex, path } => {
             let changes = if is_before {
@@ -321,7 +344,9 @@ fn compare(
             };
             adds_line(regex, path.as_deref(), &changes, facts.input)
         }
-        BreakpointSpec::Command { regex: text } => command_matches(text, facts.command),
+        BreakpointSpec::Command { regex, words } => {
+            command_matches(regex.as_deref(), words.as_deref(), facts.command)
+        }
         BreakpointSpec::Iteration { number } => {
             // calls that run at the same time may get the same number
             let is_reached = lookup.passes_iteration(breakpoint.id, *number)?;
@@ -386,7 +411,7 @@ fn has_wildcard(glob: &str) -> bool {
 
 /// Compares the fixed start and end of a pattern, so that it is compiled for few paths only.
 fn any_path_may_match(glob: &str, paths: &[String]) -> bool {
-    let start = glob.split(WILDCARDS).next().unwrap_or_default();
+    let (start, _) = fixed_start(glob);
     // a class, an alternative or an escape may end with these letters
     let is_simple = !glob.contains(['[', ']', '{', '}', '\\']);
     let end = if is_simple {
@@ -398,21 +423,31 @@ fn any_path_may_match(glob: &str, paths: &[String]) -> bool {
     let end = end.trim_start_matches('/');
     paths
         .iter()
-        .any(|path| path.starts_with(start) && path.ends_with(end))
+        .any(|path| path.starts_with(&start) && path.ends_with(end))
 }
 
-fn names(pattern: &str, facts: &CallFacts<'_>) -> Match {
-    if any_path_may_match(pattern, facts.paths) || any_path_may_match(pattern, facts.mentioned) {
+/// The paths that a call only mentions. `edits`: without those that it only reads.
+fn mentioned(facts: &CallFacts<'_>, edits: bool) -> Vec<String> {
+    let all = facts.mentioned.iter();
+    all.filter(|path| !edits || !facts.reads && !facts.only_read.contains(path))
+        .cloned()
+        .collect()
+}
+
+fn names(pattern: &str, facts: &CallFacts<'_>, mentioned: &[String]) -> Match {
+    let verb = if facts.reads { "reads" } else { "names" };
+    let shown = |path: &str| path.strip_suffix("/.").unwrap_or(path).to_owned();
+    if any_path_may_match(pattern, facts.paths) || any_path_may_match(pattern, mentioned) {
         let compiled = match glob(pattern) {
             Ok(compiled) => compiled,
             Err(error) => return Match::Unusable(error.to_string()),
         };
-        if let Some(path) = first_match(&compiled, facts.paths.iter().chain(facts.mentioned)) {
-            return Match::Yes(format!("names {path}"));
+        if let Some(path) = first_match(&compiled, facts.paths.iter().chain(mentioned)) {
+            return Match::Yes(format!("{verb} {}", shown(path)));
         }
     }
-    match facts.mentioned.iter().find(|path| is_above(path, pattern)) {
-        Some(path) => Match::Yes(format!("names {path}, above {pattern}")),
+    match mentioned.iter().find(|path| is_above(path, pattern)) {
+        Some(path) => Match::Yes(format!("{verb} {path}, above {pattern}")),
         None => Match::No,
     }
 }
@@ -420,16 +455,26 @@ fn names(pattern: &str, facts: &CallFacts<'_>) -> Match {
 /// True if the files of a pattern may lie in any directory: it begins with a wildcard.
 fn is_anywhere(glob: &str) -> bool {
     let first = glob.split('/').next().unwrap_or_default();
-    has_wildcard(first) && glob.contains('/')
+    glob.contains('/') && !fixed_start(first).1
 }
 
-/// The same as `names`, for a pattern whose directories only the disk knows.
-fn names_above(pattern: &str, facts: &CallFacts<'_>, lookup: &mut dyn CallLookup) -> Result<Match> {
+/// The same as `names`, for what only the disk knows: a pattern of files in any directory, and a search for files.
+fn names_above(
+    pattern: &str,
+    facts: &CallFacts<'_>,
+    mentioned: &[String],
+    lookup: &mut dyn CallLookup,
+) -> Result<Match> {
     if is_anywhere(pattern) {
-        for path in facts.mentioned {
+        for path in mentioned.iter().filter(|path| !path.ends_with("/.")) {
             if lookup.has_below(path, pattern)? {
                 return Ok(Match::Yes(format!("names {path}, above {pattern}")));
             }
+        }
+    }
+    for search in facts.searched {
+        if lookup.is_searched(search, pattern)? {
+            return Ok(Match::Yes(format!("searches {}", search.glob)));
         }
     }
     Ok(Match::No)
@@ -440,7 +485,7 @@ fn is_above(path: &str, glob: &str) -> bool {
     if path == "." {
         return !glob.starts_with('/');
     }
-    let fixed = glob.split(WILDCARDS).next().unwrap_or_default();
+    let (fixed, _) = fixed_start(glob);
     let Some((dir, _)) = fixed.rsplit_once('/') else {
         return false;
     };
@@ -460,14 +505,13 @@ fn first_match<'p>(
 fn changes_path(
     breakpoint: &Breakpoint,
     text: &str,
-    facts: &CallFacts<'_>,
+    is_named: impl FnOnce() -> bool,
     lookup: &mut dyn CallLookup,
 ) -> Result<Match> {
     let pattern = match glob(text) {
         Ok(pattern) => pattern,
         Err(error) => return Ok(Match::Unusable(error.to_string())),
     };
-    let is_named = || matches!(names(text, facts), Match::Yes(_));
     let changed = lookup.changed()?;
     let path = first_match(&pattern, changed.iter().map(|change| &change.path));
     match path {
@@ -588,12 +632,19 @@ fn any_string(value: &Value, is_match: &dyn Fn(&str) -> bool) -> bool {
     }
 }
 
-fn command_matches(text: &str, command: Option<&str>) -> Match {
-    match regex(text, Case::Counts) {
-        Ok(expression) => yes_if(
-            command.is_some_and(|command| expression.is_match(command)),
-            || format!("its command matches /{text}/"),
-        ),
+fn command_matches(expression: Option<&str>, words: Option<&str>, command: Option<&str>) -> Match {
+    let command = command.unwrap_or_default();
+    if let Some(text) = expression {
+        return match regex(text, Case::Counts) {
+            Ok(expression) => yes_if(expression.is_match(command), || {
+                format!("its command matches /{text}/")
+            }),
+            Err(error) => Match::Unusable(error.to_string()),
+        };
+    }
+    let text = words.unwrap_or_default();
+    match CommandPattern::new(text) {
+        Ok(pattern) => yes_if(pattern.is_in(command), || format!("its command has {text}")),
         Err(error) => Match::Unusable(error.to_string()),
     }
 }

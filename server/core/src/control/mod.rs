@@ -2,6 +2,7 @@
 //! held calls. Knows no agent's payload.
 
 pub mod armed;
+mod armed_index;
 mod breakpoint;
 mod breakpoints;
 mod command_words;
@@ -19,7 +20,7 @@ mod repls;
 mod retention;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -27,12 +28,13 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use armed::Armed;
+pub use armed_index::armed_elsewhere;
 pub use breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
-    CallMoment, Case, HitCondition, StepUntil, Unattended, glob, regex,
+    CallMoment, Case, HitCondition, StepUntil, Unattended, fixed_start, glob, literal_glob, regex,
 };
 pub use breakpoints::NewBreakpoint;
-pub use command_words::named_paths;
+pub use command_words::{CommandPlace, NamedFiles, SearchedFiles, named_files};
 pub use hold::{Hold, Waited, Wake};
 pub use matching::{
     CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
@@ -83,6 +85,7 @@ const SCHEMA: Schema = Schema {
 pub struct Control {
     conn: Connection,
     dir: PathBuf,
+    workspace: Workspace,
 }
 
 impl Control {
@@ -92,7 +95,12 @@ impl Control {
     /// Opens the database of a workspace; makes it if it is missing. A store that is not the user's own is refused.
     pub fn open(workspace: &Workspace) -> Result<Self> {
         crate::owner::check(&workspace.store_dir, &workspace.root)?;
-        Self::open_in(&workspace.store_dir, store::BUSY_TIMEOUT)
+        let control = Self::open_in(workspace, store::BUSY_TIMEOUT)?;
+        // one that an older version armed is not in the index
+        if armed::path(&control.dir).exists() && !armed_index::is_noted(workspace) {
+            let _ = armed_index::note(workspace, control.armed()?.has_breakpoints());
+        }
+        Ok(control)
     }
 
     /// As `open`. None: there is no database yet.
@@ -112,10 +120,11 @@ impl Control {
     /// As `open`, for a hook, which does not wait long for other writers.
     pub fn open_for_hook(workspace: &Workspace) -> Result<Self> {
         crate::owner::check(&workspace.store_dir, &workspace.root)?;
-        Self::open_in(&workspace.store_dir, store::BUSY_TIMEOUT_HOOK)
+        Self::open_in(workspace, store::BUSY_TIMEOUT_HOOK)
     }
 
-    pub(crate) fn open_in(dir: &Path, busy_timeout: Duration) -> Result<Self> {
+    fn open_in(workspace: &Workspace, busy_timeout: Duration) -> Result<Self> {
+        let dir = workspace.store_dir.as_path();
         let path = dir.join(DATABASE);
         let is_new = std::fs::metadata(&path).map_or(true, |file| file.len() == 0);
         // the database is gone, and what was armed is not: the hooks must not let pass what it holds
@@ -139,6 +148,7 @@ impl Control {
         let control = Self {
             conn,
             dir: dir.to_path_buf(),
+            workspace: workspace.clone(),
         };
         if let Some(lost) = lost {
             control.recover(&lost)?;
@@ -206,8 +216,11 @@ impl Control {
     /// Has the file `armed` say what the rows say.
     pub(crate) fn settle_armed(&self) -> Result<()> {
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
-        Armed::of(&tx)?.replace(&self.dir)?;
+        let armed = Armed::of(&tx)?;
+        armed.replace(&self.dir)?;
         tx.rollback()?;
+        // the index only serves agents of other workspaces
+        let _ = armed_index::note(&self.workspace, armed.has_breakpoints());
         Ok(())
     }
 

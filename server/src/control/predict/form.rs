@@ -30,6 +30,10 @@ pub enum CallForm<'a> {
     Shell(String),
     /// An edit of an agent inside an editor: the texts of its files, as the language server gives them.
     Texts(&'a [Value]),
+    /// Edits of several files, each with its own path.
+    Several(&'a [Value]),
+    /// A tool that changes nothing.
+    Read,
     Other,
 }
 
@@ -62,8 +66,8 @@ impl InputField {
                 "path",
                 "target_file",
             ],
-            Self::Old => &["old_string", "oldString", "old_str", "old_text"],
-            Self::New => &["new_string", "newString", "new_str", "new_text"],
+            Self::Old => &["old_string", "oldString", "old_str", "old_text", "oldText"],
+            Self::New => &["new_string", "newString", "new_str", "new_text", "newText"],
             Self::All => &["replace_all", "replaceAll", "allow_multiple"],
             Self::Content => &["content", "file_text", "contents"],
             Self::Patch => &["command", "patch", "input", "patchText"],
@@ -106,7 +110,8 @@ pub fn form<'a>(tool: &str, input: &'a Value) -> CallForm<'a> {
         return match shell::command(input) {
             Some(_) if let Some(patch) = shell::patch(input) => CallForm::ShellPatch(patch),
             Some(command) => CallForm::Shell(command),
-            None => CallForm::Other,
+            None if is_reader(tool) => CallForm::Read,
+            None => several(input).map_or(CallForm::Other, CallForm::Several),
         };
     }
     let is_notebook = input.get("notebook_path").is_some() && input.get("new_source").is_some();
@@ -120,14 +125,32 @@ pub fn form<'a>(tool: &str, input: &'a Value) -> CallForm<'a> {
     if tool == "replace_in_file" && input.get("diff").is_some_and(Value::is_string) {
         return CallForm::Blocks;
     }
+    // the server that MCP gives as an example only shows the edits then
+    if input.get("dryRun").and_then(Value::as_bool) == Some(true) {
+        return CallForm::Read;
+    }
     let has_edits = input.get("edits").is_some_and(Value::is_array);
     if has_edits || InputField::New.text(input).is_some() {
         return CallForm::Replace(replacing(tool, input));
     }
     match InputField::Content.text(input) {
-        Some(_) if !is_reader(tool) => CallForm::Write(writing(tool, input)),
-        _ => CallForm::Other,
+        _ if is_reader(tool) => CallForm::Read,
+        Some(_) => CallForm::Write(writing(tool, input)),
+        None => CallForm::Other,
     }
+}
+
+/// Returns the edits of a tool of several files: each has a path and a text.
+fn several(input: &Value) -> Option<&[Value]> {
+    let has_text = |edit: &Value| {
+        InputField::Path.text(edit).is_some()
+            && (InputField::New.text(edit).is_some()
+                || InputField::Content.text(edit).is_some()
+                || edit.get("edits").is_some_and(Value::is_array))
+    };
+    let mut names = ["files", "edits", "changes"].iter();
+    let edits = names.find_map(|name| input.get(name)?.as_array())?;
+    (!edits.is_empty() && edits.iter().all(has_text)).then_some(edits)
 }
 
 fn replacing(tool: &str, input: &Value) -> &'static Dialect {
@@ -184,7 +207,11 @@ fn is_shell(tool: &str) -> bool {
 /// Tools that have a path and a text, and write nothing to the path.
 fn is_reader(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
-    ["search", "grep", "read", "find", "view"]
-        .iter()
-        .any(|word| tool.contains(word))
+    let reads = ["search", "grep", "read", "find", "view", "glob", "list"];
+    // the name of an MCP server may be such a word: `mcp__reader__write_file`
+    let own = tool.rsplit("__").next().unwrap_or(&tool);
+    let writes = [
+        "write", "edit", "replace", "create", "update", "delete", "append", "insert",
+    ];
+    reads.iter().any(|word| own.contains(word)) && !writes.iter().any(|word| own.contains(word))
 }

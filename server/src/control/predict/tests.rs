@@ -41,7 +41,9 @@ impl Disk {
     pub(in crate::control) fn files(&self, tool: &str, input: &Value) -> Vec<PredictedFile> {
         match predict(tool, input, Path::new("/w"), &|path| self.read(path)) {
             Prediction::Files(files) => files,
-            other @ Prediction::Unpredicted { .. } => panic!("{other:?}"),
+            other @ (Prediction::Unpredicted { .. } | Prediction::Reads { .. }) => {
+                panic!("{other:?}")
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::face;
 use crate::control::condition::{Condition, LogText};
-use crate::control::{lookup, moves, view};
+use crate::control::{lookup, moves, view, words};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::control as messages;
@@ -192,20 +192,28 @@ pub async fn add(
     if let Some(fields) = spec.as_object_mut() {
         fields.insert("kind".to_owned(), Value::from(kind.clone()));
     }
-    let mut spec: BreakpointSpec = serde_json::from_value(spec)
-        .map_err(|error| Failure::usage(messages::wrong_spec(&kind, &error.to_string())))?;
+    // a command as a person types it
+    let typed = spec.get("text").and_then(Value::as_str).map(str::to_owned);
+    let typed = typed.filter(|_| kind == "command");
+    let mut spec: BreakpointSpec = match typed {
+        Some(text) => BreakpointSpec::command(&text),
+        None => serde_json::from_value(spec)
+            .map_err(|error| Failure::usage(messages::wrong_spec(&kind, &error.to_string())))?,
+    };
     let mut base = None;
     if let BreakpointSpec::Line { path, .. } = &mut spec {
         *path = targets::path(handle, path)?.display();
         base = Some(base_of(server, handle, path)?);
     }
-    if let BreakpointSpec::Path { glob }
+    let mut typed = None;
+    if let BreakpointSpec::Path { glob, .. }
     | BreakpointSpec::Content {
         path: Some(glob), ..
     } = &mut spec
         && !glob.is_empty()
     {
         let root = &handle.workspace().root;
+        typed = Some(glob.clone());
         *glob = crate::control::pattern::pattern(root, root, glob);
     }
     let chosen = params
@@ -230,9 +238,11 @@ pub async fn add(
         ..NewBreakpoint::of(spec, &face(server))
     };
     let made = with(handle, |control| control.add_breakpoint(new)).await?;
-    server.report(messages::added(&made));
+    let remarks = words::remarks(handle.root(), typed.as_deref(), &made.spec);
+    server.report(messages::added(&made, &remarks));
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&made),
+        remarks,
     })
 }
 
@@ -282,6 +292,7 @@ pub async fn edit(
     });
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&changed.await?),
+        remarks: Vec::new(),
     })
 }
 
@@ -302,6 +313,7 @@ pub async fn enable(
     });
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&changed.await?),
+        remarks: Vec::new(),
     })
 }
 
@@ -381,7 +393,7 @@ pub async fn toggle(
         ..NewBreakpoint::of(spec, &face(server))
     };
     let made = with(handle, |control| control.add_breakpoint(new)).await?;
-    server.report(messages::added(&made));
+    server.report(messages::added(&made, &[]));
     Ok(ToggleResult {
         added: Some(view::breakpoint(&made)),
         removed: Vec::new(),

@@ -427,6 +427,7 @@ pub async fn pause(
         .ok_or_else(|| Failure::new(FailureKind::Failed, messages::NO_BREAKPOINTS))?;
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&made),
+        remarks: Vec::new(),
     })
 }
 

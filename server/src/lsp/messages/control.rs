@@ -231,13 +231,18 @@ pub fn decided(pause: &Pause, outcome: &str) -> String {
     format!("{}: {} ({outcome}).", pause.id, shown::summary(pause))
 }
 
-pub fn added(breakpoint: &Breakpoint) -> String {
-    format!(
+pub fn added(breakpoint: &Breakpoint, remarks: &[String]) -> String {
+    let mut text = format!(
         "Breakpoint {}: agents stop at {} {}.",
         breakpoint.id,
         breakpoint.spec.kind(),
         render::clean(&breakpoint.spec.summary())
-    )
+    );
+    for remark in remarks {
+        text.push(' ');
+        text.push_str(&render::clean(remark));
+    }
+    text
 }
 
 pub fn removed(ids: &[String]) -> String {

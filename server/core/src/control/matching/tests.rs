@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use serde_json::json;
 
 use super::*;
-use crate::control::command_words::named_paths;
+use crate::control::command_words::tests::named_paths;
 use crate::control::{BreakpointScope, HitCondition, RegionState, follow};
 
 mod naive;
@@ -123,6 +123,7 @@ fn tool(name: &str, condition: Option<&str>) -> BreakpointSpec {
 fn path(glob: &str) -> BreakpointSpec {
     BreakpointSpec::Path {
         glob: glob.to_owned(),
+        edits: false,
     }
 }
 
@@ -193,6 +194,9 @@ impl Call {
             command: self.command.as_deref(),
             paths: &self.paths,
             mentioned: &self.mentioned,
+            only_read: &[],
+            searched: &[],
+            reads: false,
             cwd: "/home/dev/project",
             failed: self.failed,
             writes_named: false,
@@ -248,7 +252,7 @@ fn a_tool_by_its_name() {
     assert_eq!(why.as_deref(), Some("calls Bash"));
 }
 
-/// S2-002: a tool breakpoint with a condition on the serialized input.
+/// S2-002: a tool breakpoint with a condition on the serialized input. S2-D4 decided: a tool breakpoint has a name and a condition.
 #[test]
 fn a_tool_with_a_condition_on_its_input() {
     let with = |condition| tool("Bash", Some(condition));
@@ -392,7 +396,8 @@ fn lines_that_a_call_adds() {
 #[test]
 fn a_shell_command_by_its_text() {
     let command = |regex: &str| BreakpointSpec::Command {
-        regex: regex.to_owned(),
+        regex: Some(regex.to_owned()),
+        words: None,
     };
     assert!(stops(command("^git push"), &bash("git push origin")));
     assert!(!stops(command("^git push"), &bash("GIT PUSH")));
@@ -634,7 +639,8 @@ fn an_expression_that_cannot_be_used_triggers_and_is_noted() {
         pattern("("),
         tool("Bash", Some("(")),
         BreakpointSpec::Command {
-            regex: "(".to_owned(),
+            regex: Some("(".to_owned()),
+            words: None,
         },
     ] {
         let mut answers = Answers::default();

@@ -15,7 +15,7 @@ fn shell_commands_are_not_predicted_but_their_paths_are_named() {
             .map(|path| path.display().to_string())
             .collect::<Vec<_>>()
             .join(" "),
-        other @ Prediction::Files(_) => panic!("{other:?}"),
+        other @ (Prediction::Files(_) | Prediction::Reads { .. }) => panic!("{other:?}"),
     };
     assert_eq!(
         names(json!("sed -i 's/a b/c/' src/main.rs")),
@@ -54,15 +54,41 @@ fn unknown_tools() {
         ("search_files", json!({"path": "f.txt", "content": "x"})),
     ] {
         let named = predict(tool, &input, Path::new("/w"), &|path| disk.read(path));
-        let reason = "this is not a known edit tool";
-        assert_eq!(
-            named,
-            Prediction::Unpredicted {
-                reason,
-                names: vec!["/w/f.txt".into()]
-            }
-        );
+        let names = vec!["/w/f.txt".into()];
+        assert_eq!(named, Prediction::Reads { names }, "{tool}");
     }
+    let input = json!({"file_path": "f.txt"});
+    let named = predict("Touch", &input, Path::new("/w"), &|path| disk.read(path));
+    assert_eq!(
+        named,
+        Prediction::Unpredicted {
+            reason: "this is not a known edit tool",
+            names: vec!["/w/f.txt".into()]
+        }
+    );
+    // an MCP server edits one file, or several
+    for input in [
+        json!({"path": "f.txt", "edits": [{"oldText": "one", "newText": "two"}]}),
+        json!({"files": [{"path": "f.txt", "content": "two\n"}]}),
+        json!({"edits": [{"path": "f.txt", "oldText": "one", "newText": "two"}]}),
+    ] {
+        let file = disk.only("mcp__filesystem__edit_file", &input);
+        assert_eq!(
+            file.after,
+            PredictedContent::Text(b"two\n".to_vec()),
+            "{input}"
+        );
+        assert!(matches!(file.outlook, Outlook::Unsure(_)), "{input}");
+    }
+    let dry =
+        json!({"path": "f.txt", "edits": [{"oldText": "one", "newText": "x"}], "dryRun": true});
+    let named = predict(
+        "mcp__filesystem__edit_file",
+        &dry,
+        Path::new("/w"),
+        &|path| disk.read(path),
+    );
+    assert!(matches!(named, Prediction::Reads { .. }), "{named:?}");
     let odd = [
         json!(null),
         json!([1]),

@@ -117,7 +117,8 @@ pub fn breakpoint(random: &mut Random, kind: usize, id: i64) -> Breakpoint {
         },
         4 => pattern(random.pick(&EXPRESSIONS)),
         5 => BreakpointSpec::Command {
-            regex: text(random, &EXPRESSIONS),
+            regex: Some(text(random, &EXPRESSIONS)),
+            words: None,
         },
         6 => BreakpointSpec::Iteration {
             number: random.number(40) + 1,
@@ -369,10 +370,10 @@ impl Matcher {
 fn compile(breakpoint: Breakpoint) -> Compiled {
     let (regex, ignore_case, glob) = match breakpoint.spec.clone() {
         BreakpointSpec::Tool { name, condition } => (condition, true, Some(name)),
-        BreakpointSpec::Path { glob } => (None, false, Some(glob)),
+        BreakpointSpec::Path { glob, .. } => (None, false, Some(glob)),
         BreakpointSpec::Content { regex, path } => (Some(regex), false, path),
         BreakpointSpec::Pattern { regex } => (Some(regex), true, None),
-        BreakpointSpec::Command { regex } => (Some(regex), false, None),
+        BreakpointSpec::Command { regex, .. } => (regex, false, None),
         BreakpointSpec::Error { tool } => (None, false, tool),
         _ => (None, false, None),
     };
@@ -439,7 +440,7 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
         BreakpointSpec::Path { .. } if is_after => {
             is_new && answers.changed.iter().any(|change| is_glob(&change.path))
         }
-        BreakpointSpec::Path { glob } => {
+        BreakpointSpec::Path { glob, .. } => {
             let words = facts.mentioned;
             // a directory of the pattern without wildcards, or one above it
             let mut above: Vec<String> = Vec::new();
