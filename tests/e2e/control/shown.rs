@@ -41,7 +41,7 @@ fn inspected(world: &World) -> Value {
     world.json(["inspect"])["pause"].clone()
 }
 
-/// S5-032: a change is seen by all, has another fingerprint, and runs with a step as with a continuation.
+/// a change is seen by all, has another fingerprint, and runs with a step as with a continuation.
 #[test]
 fn a_change_is_shown_everywhere_and_runs_with_a_step() {
     let world = World::committed(&[(FILE, TEXT)]);
@@ -324,7 +324,8 @@ fn a_change_that_no_agent_takes_is_refused_where_it_is_made() {
     client.leave();
 }
 
-/// S2-016: where a failed call is held, its error is seen, with its tool and its input; nothing of it can be changed.
+/// S2-016: the event has the iteration, and tool, input or error. Where a failed call is held, its error is seen, with its tool and
+/// its input; nothing of it can be changed.
 #[test]
 fn the_error_of_a_failed_call_is_seen() {
     let world = World::committed(&[(FILE, TEXT)]);
@@ -389,7 +390,8 @@ fn the_error_of_a_failed_call_is_seen() {
     client.leave();
 }
 
-/// S2-015: a hit has the breakpoint's id, kind, parameters and conditions, also of one that is gone with its first hit.
+/// S2-015: a hit emits an event with id, type and condition. It has the breakpoint's id, kind, parameters and conditions, also of
+/// one that is gone with its first hit.
 #[test]
 fn a_hit_names_its_breakpoint() {
     let world = World::committed(&[(FILE, TEXT)]);
@@ -851,7 +853,7 @@ fn play(rng: &mut Rng, world: &World, client: &mut Client<'_>, number: usize) {
     );
 }
 
-/// S5-032: for random agents, edits, decisions and front ends, the agent is answered what the last look at the call showed.
+/// for random agents, edits, decisions and front ends, the agent is answered what the last look at the call showed.
 #[test]
 fn what_is_shown_is_what_runs() {
     let cases = rng::cases("BACKSTITCH_SHOWN_CASES", 60, 500);

@@ -30,7 +30,8 @@ fn state(client: &mut Client<'_>) -> Value {
     all["pauses"][0]["state"].clone()
 }
 
-/// S2-013: the first call of an editor's session is held where the editor shows the question; its first answer does nothing.
+/// S2-013: they are checked before the tool has any effect: the first call of an editor's session, too, is held where the editor
+/// shows the question. Its first answer does nothing.
 #[test]
 fn the_first_call_is_held_where_a_question_stands() {
     for editor in [Editor::Helix, Editor::Eglot] {
