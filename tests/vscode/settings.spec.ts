@@ -1,4 +1,6 @@
 // Settings of VS Code and their effect on server, hook and rewind.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
 import { look } from './rig/look.ts';
 import { expect, test } from './rig/test.ts';
 
@@ -33,13 +35,15 @@ test('lenses are switched off and on', async ({ world, agent, code }) => {
 });
 
 test.describe(() => {
-  test.use({
-    vscode: { settings: { 'backstitch.capture.exclude': ['secret.txt'], 'backstitch.restore.default': 'exact' } },
-  });
+  test.use({ vscode: { settings: { 'backstitch.capture.exclude': ['secret.txt'] } } });
 
   test('what is not recorded, and what a rewind takes out', { tag: '@long' }, async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT });
     world.write('secret.txt', 'one\n');
+    // an editor's value would not count: a project can set it
+    const own = path.join(world.place.dir('config'), 'backstitch');
+    fs.mkdirSync(own, { recursive: true });
+    fs.writeFileSync(path.join(own, 'config.toml'), 'restore.default = "exact"\n');
     const window = await code.open('a.txt');
     const { editor, plan, quick, notifications, page } = window;
     // the hook is another process, and uses the editor's settings

@@ -72,7 +72,7 @@ pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String
              cannot be rewound; `backstitch checkpoint` still records the current state"
         ));
     }
-    let place = config.narrowed_by_workspace()?;
+    let place = config.narrowed_at()?;
     let sources = Sources::of(workspace);
     let now = Excludes::read(&workspace.root, &sources);
     // as it would be without that file
@@ -123,8 +123,8 @@ pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String
     }
     (looked > 0).then(|| {
         format!(
-            "{place}: this file of the workspace excludes everything: nothing of what agents do here is recorded, and \
-             nothing can be rewound; take out its `capture` lines if you did not write them"
+            "{place} excludes everything: nothing of what agents do here is recorded, and nothing can be rewound; take out \
+             its `capture` lines if you did not write them"
         )
     })
 }

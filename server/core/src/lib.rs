@@ -52,11 +52,11 @@ pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, CallEvents, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState,
-    OpKind, OpState, Operation, RestoreLimits, SessionFacts, SessionTurn, ShellCommand, Subject,
-    Tag, Tree,
+    OpKind, OpState, Operation, RestoreLimits, RunningCall, SessionFacts, SessionTurn,
+    ShellCommand, Subject, Tag, Tree,
 };
 pub use open::record_gap;
-pub use places::{Workspace, data_dir, state_dir};
+pub use places::{Workspace, data_dir, state_dir, user_config};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
 pub use review::{

@@ -29,6 +29,7 @@ pub(crate) enum Ownership {
 
 /// Makes the directory of a store for a workspace at `root`, with its stamp. One that is there is left as it is.
 pub(crate) fn make(dir: &Path, root: &Path) -> Result<()> {
+    places::check_state_dir(root)?;
     if dir.is_dir() {
         return Ok(());
     }
@@ -58,6 +59,7 @@ fn begin(dir: &Path, root: &Path) -> Result<()> {
 /// Checks that a store is the user's own, for a workspace at `root`. Nothing of it is read before. A store that is not
 /// there yet is made.
 pub(crate) fn check(dir: &Path, root: &Path) -> Result<Ownership> {
+    places::check_state_dir(root)?;
     let Ok(meta) = std::fs::metadata(dir) else {
         make(dir, root)?;
         return Ok(Ownership::Stamped);

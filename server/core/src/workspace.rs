@@ -353,7 +353,7 @@ fn is_family(store_dir: &Path, root: &Path) -> bool {
 fn stores(l: &Locate<'_>) -> Result<PathBuf> {
     match l.store_dir {
         Some(dir) => std::path::absolute(dir).at("find", dir),
-        None => match config::user_store_dir() {
+        None => match config::user_store_dir(l.workspace.unwrap_or(l.cwd)) {
             Some(dir) => Ok(dir),
             None => user_stores(),
         },

@@ -241,13 +241,97 @@ fn settings_that_a_workspace_may_not_set_are_reported_in_the_editor() {
     client.leave();
 }
 
-/// `restore.default` applies to rewinds of the editor, which can override it.
+/// A clone sets an editor's settings, too, so those that loosen anything do not count, in the editor, for hooks and for the
+/// command line. The user hears of each, and where to set it.
+#[test]
+fn an_editor_loosens_nothing() {
+    let world = two_sessions();
+    let loose = json!({
+        "capture": { "include": ["*", ".env"], "maxFileSize": "20 MiB" },
+        "restore": { "default": "exact" },
+        "store": { "keepDays": 1, "maxBytes": "2 MiB" },
+        "checkpoints": { "max": 1 },
+        "pause": { "timeout": 1, "onTimeout": "allow", "unattended": "allow" },
+        "agents": { "allowControl": true },
+        "repl": { "shell": "./evil", "evalTimeout": 1000, "maxObject": "9 MiB" },
+    });
+    let before = world.json(["status"])["settings"].clone();
+    for pulled in [false, true] {
+        let mut client = if pulled {
+            let mut client = Client::start(&world, Editor::Vscode);
+            client.settings = json!({});
+            client.until(|client| client.pulled == 1);
+            client.settings = loose.clone();
+            configure(&mut client, &Value::Null);
+            client.until(|client| client.pulled == 2);
+            client
+        } else {
+            Client::with(&world, Editor::Helix, &loose)
+        };
+        client.open("a.txt");
+        client.lenses("a.txt");
+        world.write("b.txt", if pulled { "pulled\n" } else { "sent\n" });
+        world.ok(["checkpoint"]);
+        for group in loose.as_object().expect("groups") {
+            for key in group.1.as_object().expect("keys").keys() {
+                let name = format!("{}.{key}", group.0);
+                until_message(&mut client, &format!("`{name}`: an editor's settings"));
+                let status = world.json(["status"]);
+                assert_eq!(status["settings"][&name], before[&name], "{name}");
+            }
+        }
+        assert!(client.said.iter().any(|said| said.contains("config.toml")));
+        let doctor = world.run(["doctor"]).stdout;
+        assert!(doctor.contains("`checkpoints.max`"), "{doctor}");
+        // the user's own word counts
+        world.configure("checkpoints.max = 500\n");
+        let now = world.json(["status"])["settings"]["checkpoints.max"].clone();
+        assert_eq!(now["value"], 500);
+        world.configure("");
+        client.leave();
+    }
+}
+
+/// "Do not record" is a wish that counts from an editor, too: a truth keeps its type on the way to hooks, nothing is
+/// recorded, and everything says so.
+#[test]
+fn an_editor_turns_recording_off() {
+    let world = two_sessions();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.settings = json!({ "checkpoints": { "automatic": false } });
+    configure(&mut client, &Value::Null);
+    client.open("a.txt");
+    until_message(&mut client, "the editor's settings: recording is off");
+    let off = json!({ "value": false, "source": "editor" });
+    while world.json(["status"])["settings"]["checkpoints.automatic"] != off {
+        client.lenses("a.txt");
+    }
+    let count = world.checkpoints().len();
+    let mut agent = world.agent();
+    agent.session_start();
+    assert_eq!(agent.prompt("secret").stderr, "");
+    agent.bash("echo secret >> a.txt");
+    agent.stop();
+    assert_eq!(world.checkpoints().len(), count);
+    for command in ["status", "doctor"] {
+        let said = world.run([command]);
+        let said = format!("{}{}", said.stdout, said.stderr);
+        assert!(
+            said.contains("the editor's settings: recording is off"),
+            "{said}"
+        );
+    }
+    client.leave();
+}
+
+/// `restore.default` applies to rewinds of the editor, which can override it. An editor's settings only keep the user's own
+/// edits: a project can set them.
 #[test]
 fn restore_default_applies_to_editor_rewinds() {
     let world = two_sessions();
     world.write("b.txt", "changed\nmine\n");
-    let own = json!({ "restore": { "default": "exact" } });
-    let mut client = Client::with(&world, Editor::Helix, &own);
+    world.configure("restore.default = \"exact\"\n");
+    let mut client = Client::start(&world, Editor::Helix);
     client.open("a.txt");
     let rewind = |client: &mut Client, more: Value| {
         let mut arguments = json!({ "rev": "t2", "confirm": false });
@@ -268,6 +352,21 @@ fn restore_default_applies_to_editor_rewinds() {
     rewind(&mut client, json!({}));
     assert_eq!(world.read("b.txt"), "other\nmine\n");
     client.leave();
+    world.remove(FILE);
+    world.ok(["undo"]);
+    for (user, editor, left) in [
+        ("exact", "merge", "other\nmine\n"),
+        ("merge", "exact", "other\nmine\n"),
+    ] {
+        world.configure(&format!("restore.default = \"{user}\"\n"));
+        let own = json!({ "restore": { "default": editor } });
+        let mut client = Client::with(&world, Editor::Helix, &own);
+        client.open("a.txt");
+        rewind(&mut client, json!({}));
+        assert_eq!(world.read("b.txt"), left, "{user} {editor}");
+        client.command("backstitch.undo", json!({ "confirm": false }));
+        client.leave();
+    }
 }
 
 /// An editor's `store.dir` applies only to its server, which says so; a later change has no effect.

@@ -128,6 +128,61 @@ fn strictness(setting: &Setting) -> Option<u8> {
     })
 }
 
+/// A way by which a value comes that need not be the user's own: a clone can bring it, and an agent can write it. The
+/// user's own `config.toml` and the command line always count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingOrigin {
+    /// The workspace's own file.
+    Workspace,
+    /// An editor, whose settings may be those of a project: the server cannot tell them from the user's.
+    Editor,
+}
+
+impl SettingOrigin {
+    pub const ALL: [Self; 2] = [Self::Workspace, Self::Editor];
+
+    pub(super) fn subject(self) -> &'static str {
+        match self {
+            Self::Workspace => "a file in a workspace",
+            Self::Editor => "an editor's settings, which a project can set, too,",
+        }
+    }
+}
+
+/// The values of a key that loosen what is in force without them: less is kept, more is recorded, fewer calls are held,
+/// the user's own edits go, or a program runs. Only the user says such a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looser {
+    /// No value does.
+    Never,
+    Any,
+    Smaller,
+    Larger,
+    /// As `Smaller`, where 0 is no limit.
+    SmallerLimit,
+    True,
+    Exact,
+    /// An outcome that lets more run.
+    LessStrict,
+    /// Patterns are added in front of those in force: the later of two that match decides, and that is the user's.
+    Patterns,
+}
+
+/// By whom a key may be loosened is the same for all: by the user alone.
+#[derive(Clone, Copy, Debug)]
+struct LooseningRule {
+    looser: Looser,
+    /// The end of the sentence "an editor's settings …", with which a looser value is refused.
+    refusal: &'static str,
+    /// The ways for the user to say it.
+    instead: &'static str,
+}
+
+const CONFIG: &str = "set it in your own config.toml";
+const LESS_RECORDED: &str = "may have less recorded, never more";
+const MORE_KEPT: &str = "may ask for more to be kept, never for less";
+const MORE_HELD: &str = "may have more calls held, never fewer";
+
 impl Lenses {
     const ALL: [Self; 4] = [Self::All, Self::Session, Self::LatestTurn, Self::Off];
 
@@ -235,88 +290,58 @@ impl Key {
         })
     }
 
-    /// Returns the value in force if the workspace's own file sets this and `own` is in force without it. That file may come with a
-    /// clone, and an agent can write it: it may have less recorded, more kept, and no edit of the user's taken out.
-    /// Err: why it is not heeded.
+    /// The one declaration of what may loosen a key.
+    fn loosening(self) -> LooseningRule {
+        let (looser, refusal) = match self {
+            Self::CodeLens => (Looser::Never, ""),
+            Self::Exclude => (Looser::Patterns, LESS_RECORDED),
+            Self::Include => (Looser::Any, LESS_RECORDED),
+            Self::MaxFileSize | Self::MaxObject => (Looser::Larger, LESS_RECORDED),
+            // "do not record" is a wish that a person may have in an editor, and it is said wherever people look
+            Self::Automatic => (Looser::True, LESS_RECORDED),
+            Self::Restore => (Looser::Exact, "cannot have your own edits taken out"),
+            Self::StoreDir => (
+                Looser::Any,
+                "cannot name the place of histories, for it may come with a clone",
+            ),
+            Self::KeepDays => (Looser::Smaller, MORE_KEPT),
+            Self::MaxBytes | Self::MaxCheckpoints => (Looser::SmallerLimit, MORE_KEPT),
+            Self::PauseTimeout => (Looser::SmallerLimit, MORE_HELD),
+            Self::PauseOnTimeout | Self::PauseUnattended => (Looser::LessStrict, MORE_HELD),
+            Self::AllowControl => (Looser::True, "cannot let agents decide on their own calls"),
+            // evaluations have the rights of their program, so nobody else sets them up
+            Self::EvalTimeout | Self::Shell => (Looser::Any, "cannot set up evaluations"),
+        };
+        let instead = match self {
+            Self::Restore => "set it in your own config.toml, or pass --exact",
+            Self::StoreDir => "set it in your own config.toml, or pass --store-dir",
+            _ => CONFIG,
+        };
+        LooseningRule {
+            looser,
+            refusal,
+            instead,
+        }
+    }
+
+    /// Returns the value in force if somebody else than the user says this, and `own` is in force without it. The only
+    /// way by which such a value comes into force. Err: the reason why it is not heeded.
     pub(super) fn heeded(
         self,
         own: Option<&Setting>,
         said: &Setting,
-    ) -> Result<Setting, &'static str> {
-        use Setting::{Count, Days, Flag, Patterns, Quota, Restoring as How, Seconds, Size};
-        let is_heeded = match (self, own, said) {
-            (Self::StoreDir, ..) => {
-                return Err(
-                    "a file in a workspace cannot name the place of histories, for it may come with a clone; set it in \
-                     your own config.toml, or pass --store-dir",
-                );
-            }
-            (Self::Include, ..) => {
-                return Err(
-                    "a file in a workspace may have less recorded, never more; set it in your own config.toml",
-                );
-            }
-            // the later of two matching patterns decides: that is the user's
-            (Self::Exclude, Some(Patterns(own)), Patterns(said)) => {
-                let mut all = said.clone();
-                all.extend(own.iter().cloned());
-                return Ok(Patterns(all));
-            }
-            (_, Some(Size(own)), Size(said)) => said <= own,
-            (Self::Automatic, Some(Flag(own)), Flag(said)) => said <= own,
-            (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
-            (_, Some(Days(own)), Days(said)) => said >= own,
-            (Self::PauseOnTimeout | Self::PauseUnattended, Some(own), said) => {
-                strictness(said) >= strictness(own)
-            }
-            (Self::AllowControl, _, said) => *said == Setting::Flag(false),
-            // evaluations have the rights of their program, so a clone does not set them up
-            (Self::EvalTimeout | Self::Shell, ..) => false,
-            // 0 is no limit
-            (
-                _,
-                Some(Quota(own) | Count(own) | Seconds(own)),
-                Quota(said) | Count(said) | Seconds(said),
-            ) => *said == 0 || *own != 0 && said >= own,
-            (Self::Exclude | Self::CodeLens, ..) => true,
-            (
-                Self::MaxFileSize
-                | Self::MaxObject
-                | Self::Restore
-                | Self::KeepDays
-                | Self::MaxBytes
-                | Self::MaxCheckpoints
-                | Self::Automatic
-                | Self::PauseTimeout
-                | Self::PauseOnTimeout
-                | Self::PauseUnattended,
-                ..,
-            ) => false,
-        };
-        if is_heeded {
-            return Ok(said.clone());
+        origin: SettingOrigin,
+    ) -> Result<Setting, String> {
+        let rule = self.loosening();
+        if own == Some(said) || !rule.looser.loosens(own, said) {
+            return Ok(rule.looser.joined(own, said));
         }
-        Err(match self {
-            Self::Restore => {
-                "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
-                 --exact"
-            }
-            Self::PauseTimeout | Self::PauseOnTimeout | Self::PauseUnattended => {
-                "a file in a workspace may have more calls held, never fewer; set it in your own config.toml"
-            }
-            Self::AllowControl => {
-                "a file in a workspace cannot let agents decide on their own calls; set it in your own config.toml"
-            }
-            Self::EvalTimeout | Self::Shell => {
-                "a file in a workspace cannot set up evaluations; set it in your own config.toml"
-            }
-            Self::MaxFileSize | Self::MaxObject | Self::Automatic => {
-                "a file in a workspace may have less recorded, never more; set it in your own config.toml"
-            }
-            _ => {
-                "a file in a workspace may ask for more to be kept, never for less; set it in your own config.toml"
-            }
-        })
+        Err(format!(
+            "{} {}; {}",
+            origin.subject(),
+            rule.refusal,
+            rule.instead
+        ))
     }
 
     /// Parses a value. `shown`: the value as written. `base`: directory for relative paths, if any. Err: the reason
@@ -374,6 +399,43 @@ impl Key {
                 Some(on) => Ok(Setting::Flag(on)),
                 None => Err(format!("{shown} is neither true nor false")),
             },
+        }
+    }
+}
+
+impl Looser {
+    /// True if a value is looser than the one in force. A value of a kind that is not known here is.
+    fn loosens(self, own: Option<&Setting>, said: &Setting) -> bool {
+        match self {
+            Self::Never | Self::Patterns => false,
+            Self::Any => true,
+            Self::True => *said != Setting::Flag(false),
+            Self::Exact => *said != Setting::Restoring(Restoring::Merge),
+            Self::LessStrict => match (own.and_then(strictness), strictness(said)) {
+                (Some(own), Some(said)) => said < own,
+                _ => true,
+            },
+            Self::Smaller | Self::Larger | Self::SmallerLimit => {
+                match (own.and_then(Setting::number), said.number()) {
+                    (Some(own), Some(said)) => match self {
+                        Self::Smaller => said < own,
+                        Self::Larger => said > own,
+                        _ => said != 0 && (own == 0 || said < own),
+                    },
+                    _ => true,
+                }
+            }
+        }
+    }
+
+    fn joined(self, own: Option<&Setting>, said: &Setting) -> Setting {
+        match (self, own, said) {
+            (Self::Patterns, Some(Setting::Patterns(own)), Setting::Patterns(said)) => {
+                let mut all = said.clone();
+                all.extend(own.iter().cloned());
+                Setting::Patterns(all)
+            }
+            _ => said.clone(),
         }
     }
 }
@@ -499,6 +561,15 @@ fn dir(value: &Value, shown: &str, base: Option<&Path>) -> Result<PathBuf, Strin
 }
 
 impl Setting {
+    fn number(&self) -> Option<u64> {
+        match self {
+            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) | Self::Seconds(n) => {
+                Some(*n)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, unknown};
+pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, SettingOrigin, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
 pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
@@ -115,11 +115,27 @@ pub struct Config {
     layers: [Layer; 3],
 }
 
-/// The layer of the workspace's own file. It may come with a clone, so it is heeded only as far as
-/// `Key::heeded` allows.
+/// Indexes of the layers.
 const WORKSPACE: usize = 0;
-/// Index of the editor's layer.
 const EDITOR: usize = 1;
+const USER: usize = 2;
+
+/// The layers that need not be the user's own, the nearer ones last. Each counts only as far as `Key::heeded` allows.
+const OTHERS: [(usize, SettingOrigin); 2] = [
+    (EDITOR, SettingOrigin::Editor),
+    (WORKSPACE, SettingOrigin::Workspace),
+];
+
+/// The place of an editor's settings, for people.
+const EDITORS: &str = "the editor's settings";
+
+/// The value of a key, layer by layer.
+struct EffectiveValue {
+    setting: Option<Setting>,
+    source: Source,
+    /// The layers whose value is not heeded, and why.
+    refused: Vec<(usize, String)>,
+}
 
 impl Config {
     /// Reads the settings of a workspace from its files.
@@ -134,30 +150,45 @@ impl Config {
             said: said.clone(),
             ..Layer::default()
         };
+        // it locates the store that the value would be read from, and is the server's own
+        self.layers[EDITOR].said.remove(Key::StoreDir);
         self
     }
 
     /// Returns the effective value and its source. None: no source sets it, and there is no default.
     pub fn get(&self, key: Key) -> (Option<Setting>, Source) {
-        let (own, source) = self.of_user(key);
-        let layer = &self.layers[WORKSPACE];
-        let Some(entry) = layer.said.0.get(&key) else {
-            return (own, source);
-        };
-        match key.heeded(own.as_ref(), &entry.setting) {
-            Ok(setting) => (Some(setting), layer.source(entry)),
-            Err(_) => (own, source),
-        }
+        let found = self.resolve(key, &OTHERS);
+        (found.setting, found.source)
     }
 
-    /// The same without the workspace's own file.
-    fn of_user(&self, key: Key) -> (Option<Setting>, Source) {
-        for layer in &self.layers[EDITOR..] {
-            if let Some(entry) = layer.said.0.get(&key) {
-                return (Some(entry.setting.clone()), layer.source(entry));
+    fn resolve(&self, key: Key, others: &[(usize, SettingOrigin)]) -> EffectiveValue {
+        let user = &self.layers[USER];
+        let mut found = match user.said.0.get(&key) {
+            Some(entry) => EffectiveValue {
+                setting: Some(entry.setting.clone()),
+                source: user.source(entry),
+                refused: Vec::new(),
+            },
+            None => EffectiveValue {
+                setting: key.default(),
+                source: Source::Default,
+                refused: Vec::new(),
+            },
+        };
+        for (at, origin) in others {
+            let layer = &self.layers[*at];
+            let Some(entry) = layer.said.0.get(&key) else {
+                continue;
+            };
+            match key.heeded(found.setting.as_ref(), &entry.setting, *origin) {
+                Ok(setting) => {
+                    found.setting = Some(setting);
+                    found.source = layer.source(entry);
+                }
+                Err(why) => found.refused.push((*at, why)),
             }
         }
-        (key.default(), Source::Default)
+        found
     }
 
     fn setting(&self, key: Key) -> Option<Setting> {
@@ -208,32 +239,49 @@ impl Config {
         }
         Some(match self.get(Key::Automatic).1 {
             Source::File { path, line } => format!("{}:{line}", path.display()),
-            Source::Editor => "the editor's settings".to_owned(),
+            Source::Editor => EDITORS.to_owned(),
             Source::Option | Source::Default => "the settings".to_owned(),
         })
     }
 
-    /// The place of the first line of the workspace's own file that has less recorded.
-    pub(crate) fn narrowed_by_workspace(&self) -> Option<String> {
-        let layer = &self.layers[WORKSPACE];
-        let narrows = |key: &Key| {
-            let entry = layer.said.0.get(key)?;
-            let own = self.of_user(*key).0;
-            let is_heeded = key.heeded(own.as_ref(), &entry.setting).is_ok();
+    /// The place of the first line that has less recorded and need not be the user's own: the workspace's file, or an
+    /// editor's settings.
+    pub(crate) fn narrowed_at(&self) -> Option<String> {
+        let narrows = |layer: &Layer, at: usize, key: Key| {
+            let entry = layer.said.0.get(&key)?;
+            let refused = self.resolve(key, &OTHERS).refused;
+            let is_heeded = refused.iter().all(|(other, _)| *other != at);
             let is_empty = matches!(&entry.setting, Setting::Patterns(all) if all.is_empty());
             (is_heeded && !is_empty).then_some(entry.line)
         };
-        let keys = [Key::Exclude, Key::MaxFileSize];
-        let line = keys.iter().filter_map(narrows).min()?;
-        Some(format!("{}:{line}", layer.file.as_ref()?.display()))
+        OTHERS.iter().rev().find_map(|(at, _)| {
+            let layer = &self.layers[*at];
+            let keys = [Key::Exclude, Key::MaxFileSize].into_iter();
+            let line = keys.filter_map(|key| narrows(layer, *at, key)).min()?;
+            Some(match &layer.file {
+                Some(file) => format!("{}:{line}: this file of the workspace", file.display()),
+                None => format!("{EDITORS}: its `backstitch.capture`"),
+            })
+        })
     }
 
-    /// Returns the exclude patterns without those of the workspace's own file.
+    /// Returns the exclude patterns of the user's own file alone.
     pub(crate) fn exclude_of_user(&self) -> Vec<String> {
-        match self.of_user(Key::Exclude).0 {
+        match self.resolve(Key::Exclude, &[]).setting {
             Some(Setting::Patterns(all)) => all,
             _ => Vec::new(),
         }
+    }
+
+    /// The line that lets agents decide, if one does.
+    pub fn agents_may_control_at(&self) -> Option<String> {
+        if !self.agents_may_control() {
+            return None;
+        }
+        Some(match self.get(Key::AllowControl).1 {
+            Source::File { path, line } => format!("{}:{line}", path.display()),
+            _ => "the settings".to_owned(),
+        })
     }
 
     fn patterns(&self, key: Key) -> Vec<String> {
@@ -306,6 +354,11 @@ impl Config {
         self.setting(Key::AllowControl) == Some(Setting::Flag(true))
     }
 
+    /// Returns the user's own settings, outside of all workspaces.
+    pub fn of_user() -> Self {
+        Sources::of_user()
+    }
+
     /// Returns the settings of a workspace now, for a process that has not opened its store.
     pub fn of(workspace: &crate::places::Workspace) -> std::sync::Arc<Self> {
         Sources::of(workspace).now()
@@ -333,25 +386,30 @@ impl Config {
             .collect()
     }
 
-    /// Returns the lines of the workspace's own file that it may not set.
+    /// Returns the values that are not heeded, since only the user may say them.
     fn unheeded(&self) -> Vec<(PathBuf, Fault)> {
-        let layer = &self.layers[WORKSPACE];
-        let Some(file) = &layer.file else {
-            return Vec::new();
-        };
-        let of = |(key, entry): (&Key, &ValueAt)| {
-            let own = self.of_user(*key).0;
-            let why = key.heeded(own.as_ref(), &entry.setting).err()?;
-            let fault = Fault {
-                line: entry.line,
-                key: Some(*key),
-                said: format!("`{}`: {why}", key.name()),
-            };
-            Some((file.clone(), fault))
-        };
-        let mut faults: Vec<_> = layer.said.0.iter().filter_map(of).collect();
-        faults.sort_by_key(|(_, fault)| fault.line);
-        faults
+        let mut found = Vec::new();
+        for key in Key::ALL {
+            for (at, why) in self.resolve(key, &OTHERS).refused {
+                let layer = &self.layers[at];
+                let line = layer.said.0.get(&key).map_or(0, |entry| entry.line);
+                let (file, line) = match &layer.file {
+                    Some(file) => (file.clone(), line),
+                    None => (EDITORS.into(), 0),
+                };
+                let fault = Fault {
+                    line,
+                    key: Some(key),
+                    said: format!("`{}`: {why}", key.name()),
+                };
+                found.push((at, file, fault));
+            }
+        }
+        found.sort_by_key(|(at, _, fault)| (*at, fault.line));
+        found
+            .into_iter()
+            .map(|(_, file, fault)| (file, fault))
+            .collect()
     }
 
     fn problem(&self, file: &Path, fault: &Fault) -> String {

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{Config, EDITOR, Fault, Key, Layer, Setting, SourceValues, file};
+use super::{Config, EDITOR, Fault, Key, Layer, Setting, SourceValues, USER, file};
 use crate::error::{Context, Result};
 use crate::owner;
-use crate::places::{MARK, Workspace, config_dir};
+use crate::places::{MARK, USER_CONFIG, Workspace, own_config_dir};
 use crate::store;
 
 /// File in the store's directory with the editor's settings, for other processes.
@@ -25,6 +25,8 @@ type FileBytes = std::result::Result<Option<Vec<u8>>, String>;
 #[derive(Debug)]
 pub(crate) struct Sources {
     places: [Option<PathBuf>; 3],
+    /// The user's file, where a project may have brought it: it is not read.
+    brought: Option<PathBuf>,
     /// Patterns of Backstitch's own directories in the tree.
     own: Vec<String>,
     /// True if the settings stay as they were read first.
@@ -50,8 +52,12 @@ impl Sources {
 
     /// Sources of a workspace that will be at `root`, and whose files are in `tree` for now.
     pub(crate) fn at(root: &Path, tree: &Path, store_dir: &Path) -> Self {
-        let user = config_dir().map(|dir| dir.join("config.toml"));
+        let (user, brought) = match own_config_dir(root) {
+            Ok(dir) => (dir.map(|dir| dir.join(USER_CONFIG)), None),
+            Err(dir) => (None, Some(dir.join(USER_CONFIG))),
+        };
         Self {
+            brought,
             places: [
                 Some(tree.join(MARK)),
                 Some(store_dir.join(EDITOR_FILE)),
@@ -61,6 +67,17 @@ impl Sources {
             read_once: false,
             last: Mutex::new(None),
         }
+    }
+
+    /// Returns the user's own settings alone.
+    pub(crate) fn of_user() -> Config {
+        let mut config = Config::default();
+        let cwd = std::env::current_dir().unwrap_or_default();
+        if let Ok(Some(dir)) = own_config_dir(&cwd) {
+            let place = dir.join(USER_CONFIG);
+            config.layers[USER] = read_layer(&place, &read(&place));
+        }
+        config
     }
 
     /// Returns the current settings. Reads the files, and parses them if they have changed.
@@ -92,23 +109,19 @@ impl Sources {
             };
             *layer = read_layer(place, &texts[at]);
             if at == EDITOR {
-                // the first would name the place of the store that it is read from; a folder's settings of an editor may
-                // come with a clone, which is not to let agents loose
-                let own = [
-                    Key::StoreDir,
-                    Key::AllowControl,
-                    Key::PauseTimeout,
-                    Key::PauseOnTimeout,
-                    Key::PauseUnattended,
-                    Key::EvalTimeout,
-                    Key::Shell,
-                    Key::MaxObject,
-                ];
-                for key in own {
-                    layer.said.remove(key);
-                }
+                // it would name the place of the store that it is read from
+                layer.said.remove(Key::StoreDir);
                 layer.file = None;
             }
+        }
+        if let Some(file) = &self.brought {
+            let said = "XDG_CONFIG_HOME names a place in a project, so this is not your own config.toml: it is not read";
+            let fault = Fault {
+                line: 0,
+                key: None,
+                said: said.to_owned(),
+            };
+            config.layers[USER].faults.push((file.clone(), fault));
         }
         config
     }
@@ -206,9 +219,9 @@ fn literal(dir: &str) -> String {
     pattern
 }
 
-/// The place of all stores that the user's own settings name.
-pub(crate) fn user_store_dir() -> Option<PathBuf> {
-    let place = config_dir()?.join("config.toml");
+/// The place of all stores that the user's own settings name, for a workspace around `near`.
+pub(crate) fn user_store_dir(near: &Path) -> Option<PathBuf> {
+    let place = own_config_dir(near).ok()??.join(USER_CONFIG);
     match read_layer(&place, &read(&place)).said.get(Key::StoreDir) {
         Some(Setting::Dir(dir)) => std::path::absolute(dir).ok(),
         _ => None,
@@ -250,7 +263,7 @@ pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> 
         .at("write", &path)
 }
 
-fn toml(setting: &Setting) -> toml_edit::Value {
+pub(super) fn toml(setting: &Setting) -> toml_edit::Value {
     match setting.json() {
         serde_json::Value::Array(all) => {
             let texts = all.iter().filter_map(|one| one.as_str());
@@ -259,6 +272,11 @@ fn toml(setting: &Setting) -> toml_edit::Value {
         serde_json::Value::Number(number) => i64::try_from(number.as_u64().unwrap_or_default())
             .unwrap_or(i64::MAX)
             .into(),
-        other => other.as_str().unwrap_or_default().into(),
+        serde_json::Value::Bool(on) => on.into(),
+        serde_json::Value::String(text) => text.into(),
+        // no setting has such a value
+        other @ (serde_json::Value::Null | serde_json::Value::Object(_)) => {
+            other.to_string().into()
+        }
     }
 }

@@ -228,6 +228,120 @@ fn problems_name_the_effective_value() {
     assert_eq!(ends[3], ("/u/config.toml:2", "all is used"));
 }
 
+/// A value of a key that loosens what is in force, and one that tightens it or is harmless: both differ from `own`.
+struct Sample {
+    own: &'static str,
+    looser: &'static [&'static str],
+    heeded: &'static [&'static str],
+}
+
+/// Every key has its samples: a new one does not compile without.
+fn samples(key: Key) -> Sample {
+    let of = |own, looser, heeded| Sample {
+        own,
+        looser,
+        heeded,
+    };
+    match key {
+        Key::Exclude => of("[\"a\"]", &[], &["[\"b\"]", "[\"!a\"]"]),
+        Key::Include => of("[\"a\"]", &["[\"*\"]", "[\"a\", \".env\"]", "[]"], &[]),
+        Key::MaxFileSize => of("5000", &["5001", "\"11 MiB\""], &["4999", "1"]),
+        Key::CodeLens => of("\"all\"", &[], &["\"off\"", "\"session\""]),
+        Key::Restore => of("\"merge\"", &["\"exact\""], &[]),
+        Key::StoreDir => of("\"/mine\"", &["\"/x\"", "\".s\""], &[]),
+        Key::KeepDays => of("9", &["8", "1"], &["10"]),
+        Key::MaxBytes => of("\"3 GiB\"", &["\"2 GiB\""], &["\"4 GiB\"", "0"]),
+        Key::MaxCheckpoints => of("9", &["8", "1"], &["10", "0"]),
+        Key::Automatic => of("true", &[], &["false"]),
+        Key::PauseTimeout => of("9", &["8"], &["10", "0"]),
+        Key::PauseOnTimeout => of("\"ask\"", &["\"allow\""], &["\"deny\""]),
+        Key::PauseUnattended => of("\"ask\"", &["\"allow\""], &["\"hold\"", "\"deny\""]),
+        Key::AllowControl => of("false", &["true"], &[]),
+        Key::EvalTimeout => of("9", &["8", "10"], &[]),
+        Key::Shell => of("\"bash\"", &["\"./evil\""], &[]),
+        Key::MaxObject => of("5000", &["5001"], &["4999", "0"]),
+    }
+}
+
+/// Nobody but the user loosens anything: for each key, each way by which another's value comes, and whatever the user's
+/// own value or the default is.
+#[test]
+fn nobody_but_the_user_loosens_a_setting() {
+    for key in Key::ALL {
+        let sample = samples(key);
+        for (at, origin) in super::OTHERS {
+            let line = |value: &str| format!("{} = {value}\n", key.name());
+            let with = |value: &str, own: &str| {
+                let mut texts = ["", "", own];
+                let said = line(value);
+                texts[at] = &said;
+                config(texts)
+            };
+            for looser in sample.looser {
+                let own = line(sample.own);
+                let now = with(looser, &own);
+                let mine = config(["", "", &own]);
+                assert_eq!(now.get(key), mine.get(key), "{origin:?} {key:?} {looser}");
+                let problems = now.problems();
+                assert_eq!(problems.len(), 1, "{problems:?}");
+                let said = format!("`{}`: {} ", key.name(), origin.subject());
+                assert!(problems[0].contains(&said), "{problems:?}");
+                assert!(
+                    problems[0].contains("set it in your own config.toml"),
+                    "{problems:?}"
+                );
+            }
+            for heeded in sample.heeded {
+                let now = with(heeded, &line(sample.own));
+                assert_eq!(now.problems(), [""; 0], "{origin:?} {key:?} {heeded}");
+                assert_ne!(now.get(key).1, Source::Default);
+                let is_others = match now.get(key).1 {
+                    Source::File { path, .. } => path.starts_with("/w"),
+                    source => source == Source::Editor,
+                };
+                assert!(is_others, "{origin:?} {key:?} {heeded}");
+            }
+            // a value that the user has set already is no loosening
+            let same = with(sample.own, &line(sample.own));
+            assert_eq!(same.problems(), [""; 0], "{origin:?} {key:?}");
+            // the user alone may say all of it
+            for value in sample.looser.iter().chain(sample.heeded) {
+                let user = config(["", "", &line(value)]);
+                assert_eq!(user.problems(), [""; 0], "{key:?} {value}");
+                assert!(matches!(user.get(key).1, Source::File { .. }));
+            }
+        }
+    }
+}
+
+/// The patterns of others come before the user's, which decide.
+#[test]
+fn excluded_patterns_of_others_precede_the_users() {
+    let config = config([
+        "capture.exclude = [\"workspace\"]",
+        "capture.exclude = [\"editor\"]",
+        "capture.exclude = [\"user\"]",
+    ]);
+    let all = patterns(&["workspace", "editor", "user"]);
+    assert_eq!(config.get(Key::Exclude).0, Some(all));
+}
+
+/// An editor's values are written for other processes as they were said.
+#[test]
+fn an_editors_values_keep_their_types() {
+    for key in Key::ALL {
+        let sample = samples(key);
+        for value in sample.looser.iter().chain(sample.heeded) {
+            let (said, _) = parse(&format!("{} = {value}", key.name()), Path::new("/w"));
+            let setting = said.get(key).expect("a value");
+            let written = format!("{} = {}", key.name(), super::sources::toml(setting));
+            let (again, wrong) = parse(&written, Path::new("/w"));
+            assert_eq!(wrong, [], "{written}");
+            assert_eq!(again.get(key), Some(setting), "{written}");
+        }
+    }
+}
+
 /// The file of a workspace has less recorded and more kept, and nothing else.
 #[test]
 fn a_workspace_only_narrows() {

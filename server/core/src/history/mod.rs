@@ -44,7 +44,7 @@ pub(crate) use log::{entry, log_each};
 pub use revs::LAST_TURN;
 pub(crate) use revs::{begun_turn, names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
-pub use session_facts::{CallEvents, SessionFacts, SessionTurn};
+pub use session_facts::{CallEvents, RunningCall, SessionFacts, SessionTurn};
 pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
 pub use subject::{NamedState, Subject};
 pub use timeline::{Entry, EntryChange, ShellCommand};

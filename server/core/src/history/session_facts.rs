@@ -25,6 +25,15 @@ pub enum CallEvents {
     Both,
 }
 
+/// A call that ran at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunningCall {
+    pub agent: String,
+    pub tool: String,
+    /// `t4` is 4.
+    pub turn: Option<i64>,
+}
+
 /// The current turn of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTurn {
@@ -77,6 +86,12 @@ impl History<'_> {
             1 => found.pop().map(|(_, native)| native),
             _ => None,
         })
+    }
+
+    /// Returns the call that may write and ran at a time.
+    pub fn call_at(&self, time: i64) -> Result<Option<RunningCall>> {
+        let found = call::at(&self.store.conn, time)?;
+        Ok(found.map(|(agent, tool, turn)| RunningCall { agent, tool, turn }))
     }
 
     /// Returns the agent of the newest session with this id of its own.

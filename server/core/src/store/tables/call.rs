@@ -101,6 +101,21 @@ pub(crate) fn row(conn: &Connection, id: CallId) -> Result<Call> {
     .in_row(conn, || format!("row {} of table call", id.0))
 }
 
+/// Returns the newest call that may write and ran at a time: its agent, its tool and the number of its turn. A call that
+/// was never closed counts for a day.
+pub(crate) fn at(conn: &Connection, time: i64) -> Result<Option<(String, String, Option<i64>)>> {
+    const DAY: i64 = 24 * 3600 * 1_000_000;
+    conn.prepare_cached(
+        "SELECT s.agent, c.tool, t.number FROM call c JOIN session s ON s.id = c.session
+         LEFT JOIN turn t ON t.id = c.turn
+         WHERE c.opened BETWEEN ?1 - ?2 AND ?1 AND (c.closed IS NULL OR c.closed >= ?1) AND c.effect <> 0
+         ORDER BY c.id DESC LIMIT 1",
+    )?
+    .query_row(params![time, DAY], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    .optional()
+    .in_row(conn, || "rows of table call".to_owned())
+}
+
 /// Finds a call by the agent's own id.
 pub(crate) fn by_native(
     conn: &Connection,
