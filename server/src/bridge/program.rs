@@ -10,8 +10,8 @@ use backstitch_core::config::Config;
 use backstitch_core::control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
     HeldCall, Hit, Hold, NOBODY_WATCHES, NewFunctionCall, ObjectValue, Pause, PauseDecision,
-    PauseHit, PauseId, PauseOutcome, PauseState, ProgramHello, ProgramPause, StackFrame,
-    Unattended, now, stops_function,
+    PauseHit, PauseId, PauseOutcome, PauseState, ProcessId, ProgramHello, ProgramPause, StackFrame,
+    Unattended, ancestors, now, stops_function,
 };
 use base64::Engine as _;
 use serde::Deserialize;
@@ -59,7 +59,8 @@ struct Connected {
     language: String,
     /// Names the program in scopes and lists: `<pid>-<start>`.
     session: String,
-    pid: u32,
+    /// The program's process, if this bridge runs inside it. A number that a program only claims is nobody's.
+    process_id: Option<ProcessId>,
     cwd: String,
 }
 
@@ -213,6 +214,12 @@ fn pause_id(name: &str) -> Result<PauseId, Refusal> {
     })
 }
 
+/// Returns the process of this number if it is an ancestor of this one, and is not the first of the system.
+fn above(pid: u32) -> Option<ProcessId> {
+    let mut all = ancestors(std::process::id()).into_iter();
+    all.find(|process| process.pid == pid && pid > 1)
+}
+
 /// The stored name of a request.
 fn call_of(key: &str) -> String {
     format!("key {key}")
@@ -334,7 +341,7 @@ impl BridgeShared {
                 hello.started / 1_000_000,
                 hello.started % 1_000_000
             ),
-            pid: hello.pid,
+            process_id: above(hello.pid),
             cwd: hello.cwd.clone(),
         });
         let config = Config::of(&self.workspace);
@@ -545,7 +552,7 @@ impl BridgeShared {
                 .into_iter()
                 .collect(),
             can: stop.can.to_vec(),
-            agent_process: Some(backstitch_core::control::ProcessId::of(program.pid)),
+            agent_process: program.process_id,
             until: None,
         };
         let at = ProgramPause {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState,
+    Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState,
 };
 use backstitch_protocol::{CallFile, Text};
 use serde_json::Value;
@@ -16,6 +16,15 @@ use crate::render;
 
 /// Stands in place of the front end that decided, where an agent withdraws its proposal.
 pub const WITHDRAWN: &str = "withdrawn";
+
+/// Tells the user of a decision that an agent tried to make.
+pub fn attempt(attempt: &Attempt) -> String {
+    format!(
+        "an agent tried to decide: `{}` was refused ({})",
+        render::clean(&attempt.command),
+        render::clean(&attempt.reason)
+    )
+}
 
 /// Tells the model that the user changed its call.
 pub fn changed(input: &Value) -> String {
@@ -63,6 +72,14 @@ pub fn timed_out(why: &str, waited: Duration) -> String {
     format!(
         "Backstitch held this call for the user for {waited} ({why}), and nobody answered. Ask the user, then try the \
          same call again."
+    )
+}
+
+/// Denial of a call whose payload cannot be read.
+pub fn unreadable(why: &str) -> String {
+    format!(
+        "A breakpoint of the user is armed, and this call cannot be read ({why}), so it does not run. Try it again in \
+         smaller parts."
     )
 }
 

@@ -218,7 +218,9 @@ impl ControlWorker {
         if self.control.as_ref().is_some_and(|known| known.1 != there) {
             self.control = None;
         }
-        if self.control.is_none() {
+        if let Some((control, _)) = &self.control {
+            control.mend_armed()?;
+        } else {
             let opened = if create {
                 Some(Control::open(&self.workspace)?)
             } else {

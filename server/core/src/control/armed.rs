@@ -80,6 +80,23 @@ impl Armed {
         self.breakpoints.is_empty() && !self.pauses && !self.messages
     }
 
+    /// True if nothing that the rows arm is missing here. It may name more.
+    pub(crate) fn names_all_of(&self, rows: &Self) -> bool {
+        // counts and problems change without the file
+        let bare = |one: &Breakpoint| Breakpoint {
+            hits: 0,
+            problem: None,
+            ..one.clone()
+        };
+        let is_named = |row: &Breakpoint| {
+            let named = self.breakpoints.iter().filter(|one| one.id == row.id);
+            named.map(bare).any(|one| one == bare(row))
+        };
+        rows.breakpoints.iter().all(is_named)
+            && (self.pauses || !rows.pauses)
+            && (self.messages || !rows.messages)
+    }
+
     /// Returns both together. A breakpoint that both have is there twice, the newer form after the older one.
     pub(crate) fn with(mut self, newer: Self) -> Self {
         for breakpoint in newer.breakpoints {

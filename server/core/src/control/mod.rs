@@ -3,6 +3,7 @@
 
 pub mod armed;
 mod armed_index;
+mod attempts;
 mod breakpoint;
 mod breakpoints;
 mod command_words;
@@ -29,6 +30,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use armed::Armed;
 pub use armed_index::armed_elsewhere;
+pub use attempts::Attempt;
 pub use breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
     CallMoment, Case, HitCondition, StepUntil, Unattended, fixed_start, glob, literal_glob, regex,
@@ -45,7 +47,7 @@ pub use pause::{
     PauseOutcome, PauseState, TIME_LIMIT,
 };
 pub use pauses::{Decided, Given, Ruling, SeenInput};
-pub use process::{ProcessId, ancestors, descendants, starter};
+pub use process::{ProcessId, agent_processes, ancestors, descendants, starter};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use repl::{
@@ -96,6 +98,7 @@ impl Control {
     pub fn open(workspace: &Workspace) -> Result<Self> {
         crate::owner::check(&workspace.store_dir, &workspace.root)?;
         let control = Self::open_in(workspace, store::BUSY_TIMEOUT)?;
+        control.mend_armed()?;
         // one that an older version armed is not in the index
         if armed::path(&control.dir).exists() && !armed_index::is_noted(workspace) {
             let _ = armed_index::note(workspace, control.armed()?.has_breakpoints());
@@ -222,6 +225,19 @@ impl Control {
         // the index only serves agents of other workspaces
         let _ = armed_index::note(&self.workspace, armed.has_breakpoints());
         Ok(())
+    }
+
+    /// Writes the file `armed` anew if it names less than the rows do: it was removed, or an older one was put in its
+    /// place. Hooks would pass what is listed as armed.
+    pub fn mend_armed(&self) -> Result<()> {
+        // hooks ask the rows where the file cannot be read, and a damaged row is told where it is listed
+        let (Ok(file), Ok(rows)) = (Armed::read(&self.dir), Armed::of(&self.conn)) else {
+            return Ok(());
+        };
+        if file.unwrap_or_default().names_all_of(&rows) {
+            return Ok(());
+        }
+        self.settle_armed()
     }
 
     /// Tells watchers that there is news. A lost ring is harmless, because they also poll.

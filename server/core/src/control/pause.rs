@@ -168,6 +168,14 @@ impl HeldCall {
             || needed == Ability::Continue && self.can.contains(&Ability::Rewind)
     }
 
+    /// Begins the id of an edit by an agent inside an editor, whose language server holds it.
+    pub const OF_EDITOR: &str = "applyEdit-";
+
+    /// True if an agent inside an editor makes it. Its process is the editor.
+    pub fn is_of_editor(&self) -> bool {
+        self.call.starts_with(Self::OF_EDITOR)
+    }
+
     /// True if two calls with the same input have the same id.
     pub(crate) fn has_made_id(&self) -> bool {
         self.call.starts_with(Self::MADE_ID)

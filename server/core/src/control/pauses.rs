@@ -242,6 +242,7 @@ impl Control {
 
     /// Marks pauses whose hook died. Returns them.
     pub fn notice_lost(&self) -> Result<Vec<PauseId>> {
+        self.mend_armed()?;
         let mut lost = Vec::new();
         for open in pause::list(&self.conn, PauseFilter::Open)? {
             if open.state == PauseState::Parked {

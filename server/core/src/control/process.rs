@@ -76,6 +76,18 @@ pub fn starter() -> Option<ProcessId> {
     found.filter(|process| process.pid > 1)
 }
 
+/// Returns the process that has started this one, and those above it of the same program: an agent may have started
+/// itself again.
+pub fn agent_processes() -> Vec<ProcessId> {
+    let Some(nearest) = starter() else {
+        return Vec::new();
+    };
+    let program = name(nearest.pid);
+    let above = ancestors(nearest.pid).into_iter();
+    let same = above.take_while(|process| process.pid > 1 && name(process.pid) == program);
+    std::iter::once(nearest).chain(same).collect()
+}
+
 /// Returns the ancestors of a process, its parent first.
 pub fn ancestors(pid: u32) -> Vec<ProcessId> {
     /// More ancestors than any process has.

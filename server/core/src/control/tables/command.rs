@@ -48,6 +48,21 @@ pub(crate) fn first_after(
         .optional()?)
 }
 
+/// Returns the commands of a name after a row and not before a time, oldest first: number, time, front end, arguments.
+pub(crate) fn all_after(
+    conn: &Connection,
+    name: &str,
+    (after, since): (i64, i64),
+) -> Result<Vec<(i64, i64, String, String)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, time, face, args FROM command WHERE name = ?1 AND id > ?2 AND time >= ?3 ORDER BY id",
+    )?;
+    let rows = select.query_map(params![name, after, since], |r| {
+        Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Removes commands before a time.
 pub(crate) fn delete_before(conn: &Connection, time: i64) -> Result<usize> {
     Ok(conn.execute("DELETE FROM command WHERE time < ?1", [time])?)
