@@ -21,6 +21,7 @@ mod render;
 mod restore_plan;
 mod restore_words;
 mod run;
+mod safeguards;
 mod settings_file;
 mod setup;
 mod terminal;

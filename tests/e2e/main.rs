@@ -47,6 +47,7 @@ mod review_walk;
 mod rewind;
 mod rewind_safety;
 mod robustness;
+mod safeguards;
 mod settings;
 mod setup;
 mod smoke;

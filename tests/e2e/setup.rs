@@ -602,7 +602,7 @@ fn what_is_not_recorded_says_why() {
         reason
             .as_str()
             .expect("a text")
-            .contains("switches all hooks off"),
+            .contains("settings.local.json:1 disables all hooks"),
         "{reason}"
     );
     assert!(

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use backstitch_core::control::ProcessId;
 
+use crate::agents::ACP_MARK;
 use crate::host::agent_events::print;
 use crate::launch;
 use holds::Holds;
@@ -73,7 +74,7 @@ pub fn run(options: AcpOptions) -> ExitCode {
         return ExitCode::from(2);
     };
     let started = launch::program(&program.to_string_lossy()).and_then(|mut command| {
-        command.args(args);
+        command.args(args).env(ACP_MARK, "acp");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
     });
     let mut child = match started {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::answer::{Answer, AnswerPart, HookOutput, NotTaken, ToolDecision};
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, VariableFile};
 
 /// An agent that has hooks.
 pub trait Agent: Sync {
@@ -80,6 +81,15 @@ pub trait Agent: Sync {
 
     /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
+
+    /// Environment variables that the agent sets for the commands that it runs. A decision where one is set is refused.
+    fn marks(&self) -> &'static [&'static str];
+
+    /// Settings that end all of its hooks.
+    fn off_switches(&self) -> &'static [OffSwitch];
+
+    /// Files of a project whose variables it hands to its hooks.
+    fn variable_files(&self) -> &'static [VariableFile];
 
     /// Environment variable of the hook that holds the project's directory.
     fn project_variable(&self) -> Option<&'static str>;
@@ -308,8 +318,6 @@ pub struct Hooks {
     pub outdated: bool,
     /// True if a call does not run whose hook was killed together with its shell.
     pub blocks_if_killed: bool,
-    /// The setting in this file that disables all hooks.
-    pub disabled_by: Option<&'static str>,
 }
 
 impl Hooks {

@@ -16,6 +16,7 @@ use super::answer::{Answer, HookOutput};
 use super::fields::command_text;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
@@ -70,6 +71,43 @@ impl Agent for ClaudeCode {
         payload.to_string().into_bytes()
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["CLAUDECODE"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[
+            OffSwitch {
+                project: &[".claude/settings.json", ".claude/settings.local.json"],
+                user: &[
+                    ".claude/settings.json",
+                    "/etc/claude-code/managed-settings.json",
+                ],
+                key: &["disableAllHooks"],
+                off: OffValue::True,
+            },
+            OffSwitch {
+                project: &[],
+                user: &["/etc/claude-code/managed-settings.json"],
+                key: &["allowManagedHooksOnly"],
+                off: OffValue::True,
+            },
+        ]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[
+            VariableFile {
+                file: ".claude/settings.json",
+                form: VariableForm::Object(&["env"]),
+            },
+            VariableFile {
+                file: ".claude/settings.local.json",
+                form: VariableForm::Object(&["env"]),
+            },
+        ]
+    }
+
     fn project_variable(&self) -> Option<&'static str> {
         Some("CLAUDE_PROJECT_DIR")
     }
@@ -113,10 +151,7 @@ impl Agent for ClaudeCode {
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        let disabled = "disableAllHooks";
-        hooks::TABLE.examine(settings, |settings| {
-            (settings[disabled] == Value::Bool(true)).then_some(disabled)
-        })
+        hooks::TABLE.examine(settings)
     }
 }
 

@@ -17,6 +17,7 @@ use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::{OwnFile, SettingsPlan};
+use super::switches::{OffSwitch, VariableFile};
 
 const NAME: &str = "cline";
 
@@ -229,6 +230,18 @@ impl Agent for Cline {
             "userPromptSubmit": { "prompt": prompt },
         });
         payload.to_string().into_bytes()
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["CLINE_BUILD_ENV", "CLINE_CONNECTOR_CLI_LAUNCH"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[]
     }
 
     fn project_variable(&self) -> Option<&'static str> {

@@ -18,6 +18,7 @@ use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "codex";
@@ -164,6 +165,34 @@ impl Agent for Codex {
         payload.to_string().into_bytes()
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["CODEX_MANAGED_BY_NPM", "CODEX_THREAD_ID", "CODEX_SANDBOX"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[
+            OffSwitch {
+                project: &[".codex/config.toml"],
+                user: &[".codex/config.toml"],
+                key: &["features", "hooks"],
+                off: OffValue::False,
+            },
+            OffSwitch {
+                project: &[".codex/config.toml"],
+                user: &[".codex/config.toml"],
+                key: &["features", "codex_hooks"],
+                off: OffValue::False,
+            },
+        ]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[VariableFile {
+            file: ".codex/config.toml",
+            form: VariableForm::Object(&["shell_environment_policy", "set"]),
+        }]
+    }
+
     fn project_variable(&self) -> Option<&'static str> {
         None
     }
@@ -229,7 +258,7 @@ impl Agent for Codex {
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        TABLE.examine(settings, |_| None)
+        TABLE.examine(settings)
     }
 }
 

@@ -15,6 +15,7 @@ use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, OffValue, VariableFile};
 
 const NAME: &str = "copilot";
 
@@ -187,6 +188,34 @@ impl Agent for Copilot {
             "prompt": prompt,
         });
         payload.to_string().into_bytes()
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["COPILOT_CLI"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[
+            OffSwitch {
+                project: &[
+                    ".github/copilot/settings.json",
+                    ".github/copilot/settings.local.json",
+                ],
+                user: &[".copilot/settings.json", ".copilot/config.json"],
+                key: &["disableAllHooks"],
+                off: OffValue::True,
+            },
+            OffSwitch {
+                project: &[".vscode/settings.json"],
+                user: &[],
+                key: &["chat.useHooks"],
+                off: OffValue::False,
+            },
+        ]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[]
     }
 
     fn project_variable(&self) -> Option<&'static str> {

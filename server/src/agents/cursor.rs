@@ -14,6 +14,7 @@ use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, VariableFile};
 
 const NAME: &str = "cursor";
 
@@ -164,6 +165,18 @@ impl Agent for Cursor {
             "prompt": prompt,
         });
         payload.to_string().into_bytes()
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["CURSOR_AGENT"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[]
     }
 
     fn project_variable(&self) -> Option<&'static str> {

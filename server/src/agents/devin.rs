@@ -15,6 +15,7 @@ use super::fields::{self, Common, Fields, command_text};
 use super::flat_hooks::FlatHooks;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, VariableFile};
 
 const NAME: &str = "devin";
 
@@ -122,6 +123,18 @@ impl Agent for Devin {
             "tool_info": { "user_prompt": prompt, "cwd": dir },
         });
         payload.to_string().into_bytes()
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[]
     }
 
     fn project_variable(&self) -> Option<&'static str> {

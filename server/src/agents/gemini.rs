@@ -13,6 +13,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "gemini";
@@ -128,6 +129,58 @@ impl Agent for Gemini {
         payload.to_string().into_bytes()
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["GEMINI_CLI", "GEMINI_SESSION_ID"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[
+            OffSwitch {
+                project: &[".gemini/settings.json"],
+                user: &[".gemini/settings.json"],
+                key: &["hooksConfig", "enabled"],
+                off: OffValue::False,
+            },
+            OffSwitch {
+                project: &[".gemini/settings.json"],
+                user: &[".gemini/settings.json"],
+                key: &["hooksConfig", "disabled"],
+                off: OffValue::NamesUs,
+            },
+            OffSwitch {
+                project: &[".gemini/settings.json"],
+                user: &[".gemini/settings.json"],
+                key: &["hooks", "enabled"],
+                off: OffValue::False,
+            },
+            OffSwitch {
+                project: &[".gemini/settings.json"],
+                user: &[".gemini/settings.json"],
+                key: &["hooks", "disabled"],
+                off: OffValue::NamesUs,
+            },
+            OffSwitch {
+                project: &[".gemini/settings.json"],
+                user: &[".gemini/settings.json"],
+                key: &["tools", "enableHooks"],
+                off: OffValue::False,
+            },
+        ]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[
+            VariableFile {
+                file: ".gemini/.env",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".env",
+                form: VariableForm::Dotenv,
+            },
+        ]
+    }
+
     fn project_variable(&self) -> Option<&'static str> {
         Some("GEMINI_PROJECT_DIR")
     }
@@ -160,10 +213,7 @@ impl Agent for Gemini {
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        TABLE.examine(settings, |settings| {
-            let is_off = settings["hooksConfig"]["enabled"] == Value::Bool(false);
-            is_off.then_some("hooksConfig.enabled")
-        })
+        TABLE.examine(settings)
     }
 }
 

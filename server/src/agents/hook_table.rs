@@ -63,12 +63,8 @@ impl HookTable {
         }
     }
 
-    /// Reads the hooks in a settings file. `disabled_by` finds the setting that disables all hooks.
-    pub fn examine(
-        &self,
-        settings: &Path,
-        disabled_by: impl FnOnce(&Value) -> Option<&'static str>,
-    ) -> Result<Hooks> {
+    /// Reads the hooks in a settings file.
+    pub fn examine(&self, settings: &Path) -> Result<Hooks> {
         if !settings.exists() {
             return Ok(Hooks::default());
         }
@@ -77,7 +73,6 @@ impl HookTable {
             entries: self.ours(&settings),
             without_limit: self.without_limit(&settings),
             blocks_if_killed: self.is_strict(&settings),
-            disabled_by: disabled_by(&settings),
             outdated: false,
         })
     }

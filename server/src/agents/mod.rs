@@ -14,6 +14,7 @@ mod flat_hooks;
 mod gemini;
 mod gemini_family;
 mod hook_table;
+pub mod installed;
 mod machine;
 mod opencode;
 pub mod own_tools;
@@ -21,6 +22,7 @@ mod patch_headers;
 pub mod program;
 mod qwen;
 mod settings_plan;
+pub mod switches;
 
 pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
@@ -43,6 +45,17 @@ pub static AGENTS: &[&dyn Agent] = &[
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)
+}
+
+/// Marks that are no agent's own: ours on an agent behind `backstitch acp`, and one that several set.
+const COMMON_MARKS: [&str; 2] = [ACP_MARK, "AI_AGENT"];
+/// Set for an agent that `backstitch acp` runs, and so for its commands.
+pub const ACP_MARK: &str = "BACKSTITCH_AGENT";
+
+/// Returns the environment variables by which a command of an agent is known.
+pub fn marks() -> impl Iterator<Item = &'static str> {
+    let own = AGENTS.iter().flat_map(|agent| agent.marks());
+    own.chain(&COMMON_MARKS).copied()
 }
 
 /// True if an agent takes this part of an answer at any of its events. One that is not known may.

@@ -15,6 +15,7 @@ use super::fields::{self, Common, Fields, command_text};
 use super::machine::{home, on_path};
 use super::own_tools::is_own;
 use super::settings_plan::{OwnFile, SettingsPlan};
+use super::switches::{OffSwitch, VariableFile, VariableForm};
 use super::{hook_table, patch_headers, program};
 
 const NAME: &str = "opencode";
@@ -157,6 +158,35 @@ impl Agent for OpenCode {
             "prompt": prompt,
         });
         payload.to_string().into_bytes()
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        &["OPENCODE"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[
+            VariableFile {
+                file: ".env",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".env.local",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".env.development",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".env.production",
+                form: VariableForm::Dotenv,
+            },
+        ]
     }
 
     fn project_variable(&self) -> Option<&'static str> {

@@ -14,6 +14,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "qwen";
@@ -127,6 +128,62 @@ impl Agent for Qwen {
         payload.to_string().into_bytes()
     }
 
+    fn marks(&self) -> &'static [&'static str] {
+        &["QWEN_CODE", "QWEN_CODE_SESSION_ID"]
+    }
+
+    fn off_switches(&self) -> &'static [OffSwitch] {
+        &[
+            OffSwitch {
+                project: &[".qwen/settings.json"],
+                user: &[".qwen/settings.json"],
+                key: &["disableAllHooks"],
+                off: OffValue::True,
+            },
+            OffSwitch {
+                project: &[".qwen/settings.json"],
+                user: &[".qwen/settings.json"],
+                key: &["hooksConfig", "enabled"],
+                off: OffValue::False,
+            },
+            OffSwitch {
+                project: &[".qwen/settings.json"],
+                user: &[".qwen/settings.json"],
+                key: &["hooksConfig", "disabled"],
+                off: OffValue::NamesUs,
+            },
+            OffSwitch {
+                project: &[".qwen/settings.json"],
+                user: &[".qwen/settings.json"],
+                key: &["hooks", "enabled"],
+                off: OffValue::False,
+            },
+            OffSwitch {
+                project: &[".qwen/settings.json"],
+                user: &[".qwen/settings.json"],
+                key: &["hooks", "disabled"],
+                off: OffValue::NamesUs,
+            },
+        ]
+    }
+
+    fn variable_files(&self) -> &'static [VariableFile] {
+        &[
+            VariableFile {
+                file: ".qwen/.env",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".env",
+                form: VariableForm::Dotenv,
+            },
+            VariableFile {
+                file: ".qwen/settings.json",
+                form: VariableForm::Object(&["env"]),
+            },
+        ]
+    }
+
     fn project_variable(&self) -> Option<&'static str> {
         Some("QWEN_PROJECT_DIR")
     }
@@ -159,10 +216,7 @@ impl Agent for Qwen {
     }
 
     fn examine(&self, settings: &Path) -> Result<Hooks> {
-        let disabled = "disableAllHooks";
-        TABLE.examine(settings, |settings| {
-            (settings[disabled] == Value::Bool(true)).then_some(disabled)
-        })
+        TABLE.examine(settings)
     }
 }
 

@@ -20,6 +20,7 @@ use super::plan;
 use super::settings;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::restore_words;
+use crate::safeguards::{self, Weakness};
 use crate::to_protocol;
 
 pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
@@ -42,6 +43,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         Err(error) => return Err(error.into()),
     };
     let held = held_calls(&workspace);
+    let weak = safeguards::of(&workspace, &config);
     if out.json {
         return out::answer(json!({
             "workspace": to_protocol::path(&status.root),
@@ -59,6 +61,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "open_calls": status.open_calls,
             "held_calls": held.open,
             "slipped_calls": held.slipped,
+            "safeguards": weak.iter().map(Weakness::json).collect::<Vec<_>>(),
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
             "recorder": status.recorder.map(|pid| json!({"pid": pid})),
@@ -80,7 +83,8 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         ));
         text.push_str(&line.draw(out.paint));
     }
-    for warning in held.warnings() {
+    let weak = weak.iter().map(Weakness::line);
+    for warning in held.warnings().into_iter().chain(weak) {
         let line = TextLine::new().add(YELLOW, "! ").plain(warning);
         text.push_str(&line.draw(out.paint));
     }

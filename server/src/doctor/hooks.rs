@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{CheckState, Finding, shown};
 use crate::agents::{self, Agent, Hooks, program};
 use crate::render;
+use crate::safeguards;
 
 /// Maximum time for an agent's `--version` or a hook.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,6 +58,8 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
     let mut all = Vec::new();
     all.extend(version(agent));
     let mut is_installed = false;
+    let weak = safeguards::of_agent(agent, Some(root));
+    let is_off = weak.iter().any(|one| one.kind.is_off());
     for path in &settings(agent, root) {
         let hooks = match agent.examine(path) {
             Ok(hooks) => hooks,
@@ -87,15 +90,12 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             }
         }
         is_installed |= !hooks.entries.is_empty();
-        all.extend(examine_hooks(agent, path, &hooks, scope(agent, path, root)));
-        if let Some(setting) = hooks.disabled_by {
-            all.push(Finding::new(
-                name,
-                CheckState::Wrong,
-                format!("{} disables all hooks", shown(path)),
-                format!("remove `{setting}` from it"),
-            ));
-        }
+        all.extend(
+            examine_hooks(agent, path, &hooks, scope(agent, path, root))
+                .into_iter()
+                // the weaknesses say what switches them off
+                .filter(|finding| !is_off || finding.state != CheckState::Good),
+        );
     }
     if !is_installed {
         let problem = "hooks are not installed, so nothing it does is recorded";

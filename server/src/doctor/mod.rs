@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::control::shown;
 use crate::render;
+use crate::safeguards::{self, Weakness};
 
 /// Result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -67,8 +68,18 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     all.extend(store(workspace, config));
     all.extend(control(workspace));
     all.extend(settings(workspace, config));
+    all.extend(safeguards::of(workspace, config).into_iter().map(weakness));
     all.extend(hooks::examine(&workspace.root));
     all
+}
+
+fn weakness(one: Weakness) -> Finding {
+    let state = if one.kind.is_off() {
+        CheckState::Wrong
+    } else {
+        CheckState::Warning
+    };
+    Finding::new(one.agent.unwrap_or("safeguards"), state, one.said, one.fix)
 }
 
 const STORE: &str = "store";

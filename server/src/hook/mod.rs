@@ -2,6 +2,9 @@
 //! breaks the agent: an answer without parts is an empty stdout and exit code 0 (which means "continue"), and so is an
 //! error, which is one line on stderr and a gap in the record. Long tasks run in the background.
 
+mod environment;
+mod unread;
+
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,19 +16,21 @@ use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::control::{Armed, starter};
 use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
+use crate::agents::switches::{OFF, SWITCH};
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
 use crate::control::gate::{AtGate, Passed, reached};
 use crate::host::agent_events::{EventPlace, panic_text, print};
+use unread::Unread;
 
 /// Maximum payload in bytes that is read into memory.
 const PAYLOAD_LIMIT: u64 = 256 << 20;
 
+/// Some programs begin a text in UTF-8 with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 const BY_HAND: &str = "agents run `backstitch hook AGENT`, with an event on stdin; nothing was recorded. \
                        `backstitch setup` has them run it";
-
-/// Environment variable that ends each hook at once with `off`.
-const SWITCH: &str = "BACKSTITCH_HOOK";
 
 /// Arguments after `hook`. They are parsed without clap for speed: the hook runs around every tool call.
 #[derive(Debug, Default)]
@@ -46,7 +51,9 @@ struct Handled {
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
 pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
-    if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
+    let args: Vec<OsString> = args.collect();
+    environment::leave_projects(&args);
+    if std::env::var_os(SWITCH).is_some_and(|value| value == OFF) {
         // an agent may take a closed pipe for a failure
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         return ExitCode::SUCCESS;
@@ -54,7 +61,7 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
-    let mut args = args.peekable();
+    let mut args = args.into_iter().peekable();
     if args.peek().is_some_and(|word| word == evaluate::WORD) {
         return evaluate::child();
     }
@@ -101,10 +108,26 @@ fn handle(
     found: &mut Option<Workspace>,
     warning: &mut Option<String>,
 ) -> Result<Handled, String> {
-    let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or(BY_HAND)?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
-    let event = agent.parse(&payload).map_err(|e| e.to_string())?;
+    let payload = match read_payload(std::io::stdin().lock()) {
+        Ok(payload) => payload,
+        Err(unread) => {
+            let place = invocation.place();
+            return unread.answer(agent, place, invocation.start_dir(), warning);
+        }
+    };
+    let event = match agent.parse(&payload) {
+        Ok(event) => event,
+        Err(error) => {
+            let unread = Unread {
+                reason: error.to_string(),
+                head: payload,
+            };
+            let place = invocation.place();
+            return unread.answer(agent, place, invocation.start_dir(), warning);
+        }
+    };
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
     // one look at a file that is missing unless something is armed
     let armed = Armed::read(&workspace.store_dir).transpose();
@@ -271,21 +294,33 @@ fn send(output: &HookOutput) -> ExitCode {
     output.exit_code()
 }
 
-fn read_payload(mut input: impl Read) -> Result<Vec<u8>, String> {
+fn read_payload(mut input: impl Read) -> Result<Vec<u8>, Unread> {
     let mut payload = Vec::new();
     let read = input
         .by_ref()
         .take(PAYLOAD_LIMIT + 1)
         .read_to_end(&mut payload);
-    read.map_err(|e| format!("cannot read the payload: {e}"))?;
+    if let Err(error) = read {
+        return Err(Unread {
+            reason: format!("cannot read the payload: {error}"),
+            head: payload,
+        });
+    }
     if payload.len() as u64 > PAYLOAD_LIMIT {
-        drop(payload);
+        payload.truncate(unread::HEAD);
+        payload.shrink_to_fit();
         // Read the rest, or the agent's write fails.
         let _ = std::io::copy(&mut input, &mut std::io::sink());
-        return Err(format!(
-            "a payload above {} MiB was not recorded",
-            PAYLOAD_LIMIT >> 20
-        ));
+        return Err(Unread {
+            reason: format!(
+                "a payload above {} MiB was not recorded",
+                PAYLOAD_LIMIT >> 20
+            ),
+            head: payload,
+        });
+    }
+    if payload.starts_with(BYTE_ORDER_MARK) {
+        payload.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(payload)
 }
@@ -372,5 +407,6 @@ mod tests {
     #[test]
     fn payload_is_read_completely() {
         assert_eq!(read_payload(&b"{}"[..]).unwrap(), b"{}");
+        assert_eq!(read_payload(&b"\xef\xbb\xbf{}"[..]).unwrap(), b"{}");
     }
 }

@@ -8,6 +8,7 @@ use crate::cli::context;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::out::{self, Out};
 use crate::render::{self, BOLD, DIM, GREEN, RED};
+use crate::safeguards::Weakness;
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 
 pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
@@ -217,6 +218,12 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
         text.push('\n');
         if let Some(fix) = &recording.fix {
             text.push_str(&paint.on(DIM, &format!("  {fix}\n")));
+        }
+        let is_new = |one: &&Weakness| recording.reason.as_ref() != Some(&one.said);
+        for one in recording.weak.iter().filter(is_new) {
+            text.push_str("  ");
+            text.push_str(&render::clean(&one.line()));
+            text.push('\n');
         }
         out.text(&text)?;
     }

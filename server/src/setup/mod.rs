@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::agents::{self, Agent, HookEdit, SettingsPlan, program};
+use crate::agents::{self, Agent, HookEdit, SettingsPlan, installed, program};
 use crate::settings_file::remove_unfinished;
 
 pub use recording::{facts as recording_facts, recordings, repair};
@@ -123,6 +123,11 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         }
     };
     let is_there = !request.uninstall && !outcome.is_printed();
+    if is_there {
+        installed::note(agent.name(), &settings)?;
+    } else if request.uninstall && !outcome.is_printed() {
+        installed::forget(agent.name(), &settings)?;
+    }
     let strict = is_there && agent.examine(&settings)?.blocks_if_killed;
     if request.uninstall && outcome == SetupOutcome::Written && !settings.is_file() {
         // Setup created these directories for its files. One stays that has anything else in it.

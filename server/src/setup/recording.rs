@@ -10,6 +10,7 @@ use super::{SetupOutcome, SetupRequest, SetupResult};
 use crate::agents::program::{self, Trouble};
 use crate::agents::{self, Agent, HookEdit, Hooks};
 use crate::render;
+use crate::safeguards::{self, Weakness, WeaknessKind};
 use crate::settings_file::resolve_links;
 
 /// One settings file with hooks of ours in it.
@@ -44,6 +45,8 @@ pub struct AgentRecording {
     /// The next step for the user.
     pub fix: Option<String>,
     pub repair: Option<Repair>,
+    /// Everything that weakens its record.
+    pub weak: Vec<Weakness>,
     /// The place to repair is a project's.
     of_project: bool,
     places: Vec<Place>,
@@ -111,17 +114,16 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         reason: None,
         fix: None,
         repair: None,
+        weak: safeguards::of_agent(agent, project),
         of_project: false,
         places,
     };
-    let disabled = files.iter().find_map(|(path, _, hooks)| {
-        let setting = hooks.as_ref().ok()?.disabled_by?;
-        Some((path, setting))
-    });
-    if let Some((path, setting)) = disabled {
-        recording.reason = Some(format!("{} switches all hooks off", path.display()));
-        recording.fix = Some(format!("take `{setting}` out of it"));
-        return recording;
+    if let Some(off) = recording.weak.iter().find(|one| one.kind.is_off()) {
+        recording.reason = Some(off.said.clone());
+        recording.fix = Some(off.fix.clone());
+        if off.kind == WeaknessKind::HooksOff {
+            return recording;
+        }
     }
     recording.on = recording.places.iter().any(Place::works);
     let bad = recording
@@ -132,6 +134,8 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
     let bad = bad.min_by_key(|place| place.works()).cloned();
     let altered = recording.places.iter().find(|p| p.altered.is_some());
     let altered = altered.cloned();
+    // hooks that setup wrote are gone
+    let is_told = recording.reason.is_some();
     if let Some((place, trouble)) = bad.and_then(|bad| Some((bad.clone(), bad.trouble?))) {
         let settings = place.settings.display();
         recording.reason = Some(format!("the hooks in {settings} {}", trouble.said()));
@@ -160,7 +164,7 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
             agent.name()
         ));
         recording.of_project = place.of_project;
-    } else if recording.places.is_empty() {
+    } else if recording.places.is_empty() && !is_told {
         let unreadable = files.iter().find_map(|(.., hooks)| hooks.as_ref().err());
         recording.reason = Some(match &unreadable {
             Some(error) => format!("{error:#}"),
@@ -276,6 +280,7 @@ pub fn facts(recording: &AgentRecording) -> Value {
             Repair::Automatic => "automatic",
             Repair::Ask => "ask",
         }),
+        "safeguards": recording.weak.iter().map(Weakness::json).collect::<Vec<_>>(),
         "scope": if recording.of_project { "project" } else { "user" },
         "hooks": recording.places.iter().map(place).collect::<Vec<_>>(),
     })

@@ -59,7 +59,6 @@ function within(milliseconds, promise) {
 }
 
 export const Backstitch = async ({ client, directory }) => {
-  if (process.env.BACKSTITCH_HOOK === "off") return {}
   /** The session at the root of each session: that of a subagent has a parent. */
   const roots = new Map()
   /** Id of the newest message of the user, by root. It names the turn. */

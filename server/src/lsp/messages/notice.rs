@@ -200,6 +200,14 @@ pub mod setting {
         )
     }
 
+    /// A client names a place in a folder that it has open.
+    pub fn stores_in_folder(section: &str, dir: &Path) -> String {
+        format!(
+            "{section}.store.dir: {} lies in an open folder, which may have brought this setting, so it is not used; set store.dir in your own config.toml",
+            dir.display()
+        )
+    }
+
     /// The client's settings could not be written to a file for other processes.
     pub fn not_published(error: impl Display) -> String {
         format!(

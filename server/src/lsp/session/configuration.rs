@@ -13,6 +13,7 @@ use super::{ANSWER, ServerState};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::messages;
 use crate::lsp::settings::{ClientSettings, Lenses, SECTION};
+use crate::safeguards::{self, WeaknessKind};
 
 impl ServerState {
     pub fn settings(&self) -> ClientSettings {
@@ -30,6 +31,10 @@ impl ServerState {
         let config = self.config(handle);
         let (mut problems, lenses) = (config.problems(), config.lenses());
         problems.extend(health::nothing_recorded(handle.workspace(), &config));
+        let weak = safeguards::of(handle.workspace(), &config).into_iter();
+        // an attempt is said when it is made
+        let weak = weak.filter(|one| one.kind != WeaknessKind::Attempt);
+        problems.extend(weak.map(|one| one.line()));
         let root = handle.root().to_path_buf();
         let before = self
             .checked_settings
@@ -73,7 +78,19 @@ impl ServerState {
     /// Returns the directory of all stores, if it is set.
     pub(super) fn store_dir(&self) -> Option<PathBuf> {
         let own = || self.settings().store_dir().map(Path::to_path_buf);
+        let own = || own().filter(|dir| !self.is_in_a_folder(dir));
         self.store_dir.clone().or_else(own)
+    }
+
+    /// True for a place in an open folder, which may have brought the settings that name it.
+    fn is_in_a_folder(&self, dir: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let nearest = dir.ancestors().find(|above| above.exists());
+        let nearest = real(nearest.unwrap_or(dir));
+        let folders = self.folders();
+        folders
+            .iter()
+            .any(|folder| nearest.starts_with(real(folder)))
     }
 
     /// Changes the settings, and reports errors in them.
@@ -98,6 +115,12 @@ impl ServerState {
 
     /// Reports the directory of the stores, if only this server knows it.
     pub fn announce_store_dir(&self) {
+        if let (None, Some(dir)) = (&self.store_dir, self.settings().store_dir())
+            && self.is_in_a_folder(dir)
+        {
+            let said = messages::notice::setting::stores_in_folder(SECTION, dir);
+            return self.say(MessageType::Warning, said);
+        }
         if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
             let said = messages::notice::setting::own_stores(SECTION, &dir);
             self.say(MessageType::Info, said);

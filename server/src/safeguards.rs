@@ -1,0 +1,263 @@
+//! What weakens the record and the breakpoints of a workspace, with the place that does it: hooks that are switched off
+//! or gone, variables of a project, agents that may decide, settings that an agent changed, and decisions that one tried
+//! to make. One list, which `status`, `doctor`, `setup --status` and the editors show. Reads only.
+
+use std::path::{Path, PathBuf};
+
+use backstitch_core::config::Config;
+use backstitch_core::control::{Attempt, Control, now};
+use backstitch_core::{Engine, OpenOptions, Workspace, user_config};
+use serde_json::{Value, json};
+
+use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
+use crate::agents::{self, Agent, installed};
+use crate::control::words;
+use crate::render;
+
+/// Time for which a change of settings and an attempt are told, in microseconds.
+const TOLD: i64 = 24 * 3600 * 1_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WeaknessKind {
+    /// A setting or a variable ends the hooks of an agent.
+    HooksOff,
+    /// The hooks that setup wrote are not in their file.
+    HooksGone,
+    /// A project's file sets a variable of ours for an agent's hooks, which do not heed it.
+    VariableOfProject,
+    AgentsDecide,
+    /// Settings changed while an agent's call ran.
+    SettingsChanged,
+    /// An agent tried to decide.
+    Attempt,
+}
+
+impl WeaknessKind {
+    /// True if nothing that the agent does is recorded or held.
+    pub fn is_off(self) -> bool {
+        matches!(self, Self::HooksOff | Self::HooksGone)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::HooksOff => "hooks_off",
+            Self::HooksGone => "hooks_gone",
+            Self::VariableOfProject => "variable_of_project",
+            Self::AgentsDecide => "agents_decide",
+            Self::SettingsChanged => "settings_changed",
+            Self::Attempt => "attempt",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weakness {
+    pub kind: WeaknessKind,
+    pub agent: Option<&'static str>,
+    pub said: String,
+    /// The next step for the user.
+    pub fix: String,
+}
+
+impl Weakness {
+    /// One line for people.
+    pub fn line(&self) -> String {
+        format!("{}; {}", self.said, self.fix)
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "kind": self.kind.name(),
+            "agent": self.agent,
+            "message": self.said,
+            "fix": self.fix,
+        })
+    }
+}
+
+/// Returns all weaknesses of a workspace, the gravest first.
+pub fn of(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
+    let mut all: Vec<Weakness> = agents::AGENTS
+        .iter()
+        .flat_map(|agent| of_agent(*agent, Some(&workspace.root)))
+        .collect();
+    all.extend(own_environment());
+    if let Some(place) = config.agents_may_control_at() {
+        all.push(Weakness {
+            kind: WeaknessKind::AgentsDecide,
+            agent: None,
+            said: format!("{place}: agents may decide on their own calls (`agents.allowControl`)"),
+            fix: "take that line out if you did not write it".to_owned(),
+        });
+    }
+    all.extend(changed_settings(workspace));
+    all.extend(attempts(workspace));
+    all.sort_by_key(|one| one.kind);
+    all
+}
+
+/// Returns those of one agent: of the user's files, and of a project's.
+pub fn of_agent(agent: &dyn Agent, project: Option<&Path>) -> Vec<Weakness> {
+    let name = agent.name();
+    let mut all: Vec<Weakness> = switches::off_settings(agent, project)
+        .into_iter()
+        .filter_map(weakness)
+        .collect();
+    let dir = project.unwrap_or(Path::new("/"));
+    let variables = switches::variables(agent, dir).into_iter();
+    let user = switches::variables_of_user(agent).into_iter();
+    all.extend(variables.chain(user).filter_map(weakness));
+    for file in installed::gone(agent) {
+        let of_project = project.is_some_and(|root| file.starts_with(root));
+        if of_project || agent.settings(None).contains(&file) {
+            all.push(Weakness {
+                kind: WeaknessKind::HooksGone,
+                agent: Some(name),
+                said: format!(
+                    "the hooks of {name} that setup wrote are gone from {}: nothing it does is recorded, and no breakpoint \
+                     holds it",
+                    shown(&file)
+                ),
+                fix: format!(
+                    "`backstitch setup {name}` adds them; `backstitch setup {name} --uninstall` if you removed them"
+                ),
+            });
+        }
+    }
+    all
+}
+
+fn weakness(found: FoundSwitch) -> Option<Weakness> {
+    let name = found.agent;
+    let place = format!("{}:{}", shown(&found.file), found.line);
+    let off = |said: String, fix: String| Weakness {
+        kind: WeaknessKind::HooksOff,
+        agent: Some(name),
+        said: format!("{said}: nothing {name} does is recorded, and no breakpoint holds it"),
+        fix,
+    };
+    match found.what {
+        SwitchedBy::Setting(setting) => Some(off(
+            format!("{place} disables all hooks of {name}"),
+            format!("take `{setting}` out of it"),
+        )),
+        SwitchedBy::Variable {
+            name: variable,
+            value,
+        } if !found.of_project => {
+            (variable == SWITCH && value == OFF).then(|| {
+                off(
+                    format!("{place} sets {SWITCH}={OFF}"),
+                    "take it out of that file to have it recorded again".to_owned(),
+                )
+            })
+        }
+        SwitchedBy::Variable { name: variable, .. } => Some(Weakness {
+            kind: WeaknessKind::VariableOfProject,
+            agent: Some(name),
+            said: format!(
+                "{place} sets {variable} for the hooks of {name}: a project does not switch them off or lead them elsewhere, \
+                 so they do not heed it"
+            ),
+            fix: "take it out of that file; `checkpoints.automatic = false` in .backstitch.toml turns recording off"
+                .to_owned(),
+        }),
+    }
+}
+
+/// Agents that are started from here inherit the switch.
+fn own_environment() -> Option<Weakness> {
+    let is_off = std::env::var_os(SWITCH).is_some_and(|value| value == OFF);
+    is_off.then(|| Weakness {
+        kind: WeaknessKind::HooksOff,
+        agent: None,
+        said: format!(
+            "{SWITCH}={OFF} is set in this environment: nothing is recorded or held of agents that are started from here"
+        ),
+        fix: format!("unset {SWITCH}, and start them again"),
+    })
+}
+
+/// The files that only the user is to change: Backstitch's own, and those that hooks are in or are switched off by.
+fn guarded_files(root: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = user_config().into_iter().collect();
+    for agent in agents::AGENTS {
+        files.extend(agent.settings(None));
+        files.extend(agent.settings(Some(root)));
+        for switch in agent.off_switches() {
+            files.extend(switch.project.iter().map(|file| root.join(file)));
+        }
+    }
+    files.sort();
+    files.dedup();
+    files
+}
+
+/// Settings whose last change falls into a call of an agent.
+fn changed_settings(workspace: &Workspace) -> Vec<Weakness> {
+    let since = now() - TOLD;
+    let newest = |file: PathBuf| {
+        let meta = std::fs::metadata(&file)
+            .ok()
+            .filter(std::fs::Metadata::is_file)?;
+        let time = meta.modified().ok()?;
+        let time = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+        let time = i64::try_from(time.as_micros()).ok()?;
+        (time > since).then_some((file, time))
+    };
+    let changed: Vec<(PathBuf, i64)> = guarded_files(&workspace.root)
+        .into_iter()
+        .filter_map(newest)
+        .collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    // nothing is recorded, or the history tells by itself that it cannot be read
+    let Ok(engine) = Engine::open_with(workspace, OpenOptions::COMMAND.existing()) else {
+        return Vec::new();
+    };
+    let told = changed.into_iter().filter_map(|(file, time)| {
+        let by = engine.history().call_at(time).ok()??;
+        let turn = by.turn.map(|turn| format!(" in t{turn}"));
+        Some(Weakness {
+            kind: WeaknessKind::SettingsChanged,
+            agent: None,
+            said: format!(
+                "{} changed while {} ran {}{}",
+                shown(&file),
+                render::clean(&by.agent),
+                render::clean(&by.tool),
+                turn.unwrap_or_default()
+            ),
+            fix: "look at it: it says what is recorded and held, and who decides".to_owned(),
+        })
+    });
+    told.collect()
+}
+
+fn attempts(workspace: &Workspace) -> Option<Weakness> {
+    let all = recent_attempts(workspace);
+    let newest = all.last()?;
+    let more = match all.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(Weakness {
+        kind: WeaknessKind::Attempt,
+        agent: None,
+        said: format!("{}{more}", words::attempt(newest)),
+        fix: "`backstitch pauses --all` lists them".to_owned(),
+    })
+}
+
+/// Returns the decisions that agents tried to make lately, oldest first.
+pub fn recent_attempts(workspace: &Workspace) -> Vec<Attempt> {
+    let Ok(Some(control)) = Control::open_existing(workspace) else {
+        return Vec::new();
+    };
+    control.attempts(0, now() - TOLD).unwrap_or_default()
+}
+
+fn shown(path: &Path) -> String {
+    render::clean(&path.display().to_string())
+}

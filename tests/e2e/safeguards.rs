@@ -1,0 +1,251 @@
+//! What weakens the record and the breakpoints is told, with the place that does it, by every face; and a project weakens
+//! neither.
+
+use serde_json::{Value, json};
+
+use crate::lsp::client::{Client, Editor};
+use crate::support::{Output, World, finish};
+
+const FILE: &str = "a.txt";
+
+fn world() -> World {
+    World::committed(&[(FILE, "one\n")])
+}
+
+fn said(world: &World, command: &[&str]) -> String {
+    let said = world.run(command);
+    format!("{}{}", said.stdout, said.stderr)
+}
+
+/// All faces say it.
+fn told(world: &World, what: &str) {
+    for command in [&["status"][..], &["doctor"], &["setup", "--status"]] {
+        let said = said(world, command);
+        assert!(said.contains(what), "{command:?}: {what}\n{said}");
+    }
+    let mut client = Client::start(world, Editor::Helix);
+    client.open(FILE);
+    client.until(|client| client.said.iter().any(|said| said.contains(what)));
+    client.leave();
+}
+
+/// Runs a hook as an agent does that has put this variable into its environment. `timeout` stands for the agent.
+fn hook(world: &World, agent: &str, payload: &Value, variable: &str) -> Output {
+    let binary = crate::support::binary::path();
+    let mut command = world.command("timeout");
+    command.args(["300", "env", variable]).arg(binary);
+    command.args(["hook", agent]);
+    finish(&mut command, payload.to_string().as_bytes())
+}
+
+fn prompt(world: &World, agent: &str) -> Value {
+    let name = match agent {
+        "gemini" => "BeforeAgent",
+        _ => "UserPromptSubmit",
+    };
+    json!({
+        "hook_event_name": name, "session_id": "s1", "cwd": world.root, "prompt": "go", "prompt_id": "p1",
+        "submitted_prompt": "go",
+    })
+}
+
+/// A project's file cannot switch hooks off: they run without its variables, and everything says so, with the line. Each agent has
+/// its own such files.
+#[test]
+fn a_project_does_not_switch_hooks_off() {
+    for (agent, file, text) in [
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "{\n\"env\": {\"BACKSTITCH_HOOK\": \"off\"}}\n",
+        ),
+        (
+            "claude-code",
+            ".claude/settings.local.json",
+            "{\n\"env\": {\"BACKSTITCH_HOOK\": \"off\"}}\n",
+        ),
+        ("gemini", ".env", "A=1\nBACKSTITCH_HOOK=off\n"),
+        (
+            "gemini",
+            ".gemini/.env",
+            "A=1\nexport BACKSTITCH_HOOK='off'\n",
+        ),
+        ("qwen", ".qwen/.env", "A=1\nBACKSTITCH_HOOK=off\n"),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[shell_environment_policy.set]\nBACKSTITCH_HOOK = \"off\"\n",
+        ),
+    ] {
+        let world = world();
+        world.ok(["setup", agent]);
+        world.write(file, text);
+        let off = "BACKSTITCH_HOOK=off";
+        let ran = hook(&world, agent, &prompt(&world, agent), off).expect_code(0);
+        assert_eq!(ran.stderr, "", "{agent} {file}");
+        let turns = world.json(["status"])["turns"].clone();
+        assert_eq!(turns, 1, "{agent} {file} switches it off");
+        told(
+            &world,
+            &format!("{file}:2 sets BACKSTITCH_HOOK for the hooks of {agent}"),
+        );
+    }
+}
+
+/// Nor does it lead them to another store: what is armed holds all the same.
+#[test]
+fn a_project_does_not_lead_hooks_elsewhere() {
+    let world = world();
+    world.ok(["setup", "claude-code"]);
+    world.ok(["breakpoint", "add", "tool", "Bash", "--action", "deny"]);
+    let call = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": world.root, "tool_name": "Bash",
+        "tool_input": {"command": "ls"}, "tool_use_id": "c1",
+    });
+    let elsewhere = world.home.join("elsewhere");
+    let variable = format!("XDG_STATE_HOME={}", elsewhere.display());
+    let env = json!({ "env": { "XDG_STATE_HOME": elsewhere } });
+    world.write(".claude/settings.json", &env.to_string());
+    let denied = hook(&world, "claude-code", &call, &variable).expect_code(0);
+    assert!(denied.stdout.contains("deny"), "{denied}");
+    assert!(!elsewhere.exists());
+    told(&world, "sets XDG_STATE_HOME for the hooks of claude-code");
+}
+
+/// The user's own switch counts, from their settings, and is told; so is one that their agent was started with.
+#[test]
+fn the_users_own_switch_counts_and_is_told() {
+    let world = world();
+    world.ok(["setup", "claude-code"]);
+    let off = "BACKSTITCH_HOOK=off";
+    hook(&world, "claude-code", &prompt(&world, "claude-code"), off).expect_code(0);
+    assert_eq!(world.json(["status"])["turns"], 0);
+    let path = world.home.join(".claude/settings.json");
+    let text = std::fs::read_to_string(&path).expect("settings");
+    let mut settings: Value = serde_json::from_str(&text).expect("JSON");
+    settings["env"] = json!({ "BACKSTITCH_HOOK": "off" });
+    std::fs::write(&path, settings.to_string()).expect("written");
+    told(&world, "settings.json:1 sets BACKSTITCH_HOOK=off");
+    let doctor = said(&world, &["doctor"]);
+    assert!(!doctor.contains("fires and is recorded"), "{doctor}");
+}
+
+/// A state directory in the workspace may have come with it, with a key and a store: nothing there is used.
+#[test]
+fn a_state_directory_in_a_project_is_not_used() {
+    let world = world();
+    let inside = world.path("deep/.s");
+    let mut command = world.hook_command();
+    command.env("XDG_STATE_HOME", &inside);
+    let payload = prompt(&world, "claude-code").to_string();
+    let refused = finish(&mut command, payload.as_bytes()).expect_code(0);
+    assert!(refused.stderr.contains("lies in a project"), "{refused}");
+    assert!(!inside.join("backstitch/machine").exists());
+    for args in [
+        &["log"][..],
+        &["init"],
+        &["checkpoint"],
+        &["breakpoint", "add", "tool", "x"],
+    ] {
+        let mut command = world.backstitch();
+        command.args(args).env("XDG_STATE_HOME", &inside);
+        let refused = finish(&mut command, b"");
+        assert!(!refused.stderr.contains("internal"), "{refused}");
+        if args[0] != "log" {
+            assert!(
+                refused.stderr.contains("lies in a project"),
+                "{args:?} {refused}"
+            );
+        }
+    }
+    assert!(!inside.join("backstitch/machine").exists());
+}
+
+/// Nor is a `config.toml` there the user's own.
+#[test]
+fn a_configuration_in_a_project_is_not_the_users() {
+    let world = world();
+    world.ok(["breakpoint", "add", "tool", "Bash"]);
+    world.write(
+        ".cfg/backstitch/config.toml",
+        "[agents]\nallowControl = true\n",
+    );
+    let inside = world.path(".cfg");
+    let run = |args: &[&str]| {
+        let mut command = world.backstitch();
+        command.args(args).env("XDG_CONFIG_HOME", &inside);
+        finish(command.env("CLAUDECODE", "1"), b"")
+    };
+    let refused = run(&["breakpoint", "clear"]).expect_code(1);
+    assert!(refused.stderr.contains("inside an agent"), "{refused}");
+    let status = run(&["status"]);
+    assert!(
+        status.stderr.contains("not your own config.toml"),
+        "{status}"
+    );
+}
+
+/// Hooks that setup wrote and that somebody else took out are missed.
+#[test]
+fn hooks_that_are_gone_are_told() {
+    let world = world();
+    world.ok(["setup", "claude-code"]);
+    assert_eq!(world.json(["status"])["safeguards"], json!([]));
+    let path = world.home.join(".claude/settings.json");
+    std::fs::write(&path, "{}\n").expect("written");
+    told(
+        &world,
+        "the hooks of claude-code that setup wrote are gone from",
+    );
+    // the user's own removal is none
+    world.ok(["setup", "claude-code"]);
+    world.ok(["setup", "claude-code", "--uninstall"]);
+    assert_eq!(world.json(["status"])["safeguards"], json!([]));
+}
+
+/// A setting that ends all hooks is told with its line.
+#[test]
+fn a_setting_that_ends_hooks_is_told() {
+    let world = world();
+    world.ok(["setup", "claude-code"]);
+    world.ok(["setup", "gemini"]);
+    world.ok(["setup", "codex"]);
+    for (file, text) in [
+        (
+            ".claude/settings.local.json",
+            "{\n  \"disableAllHooks\": true\n}\n",
+        ),
+        (
+            ".gemini/settings.json",
+            "{ // quiet\n \"hooksConfig\": {\"enabled\": false}}\n",
+        ),
+        (".codex/config.toml", "[features]\nhooks = false\n"),
+    ] {
+        world.write(file, text);
+        told(&world, &format!("{file}:2 disables all hooks"));
+        world.remove(file);
+    }
+}
+
+/// That agents may decide is told with the line, and so is the agent's own change of it.
+#[test]
+fn settings_that_an_agent_changes_are_told() {
+    let world = world();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    let config = world.config.join("backstitch/config.toml");
+    let dir = config.parent().expect("a directory").display().to_string();
+    agent.bash(&format!(
+        "mkdir -p '{dir}'; printf '[agents]\\nallowControl = true\\n' > '{dir}/config.toml'"
+    ));
+    agent.stop();
+    for command in [&["status"][..], &["doctor"]] {
+        let said = said(&world, command);
+        assert!(said.contains("config.toml:2: agents may decide"), "{said}");
+        assert!(
+            said.contains("config.toml changed while claude-code ran Bash in t1"),
+            "{said}"
+        );
+    }
+}
