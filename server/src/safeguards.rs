@@ -1,4 +1,4 @@
-//! What weakens the record and the breakpoints of a workspace, with the place that does it: hooks that are switched off
+//! Weaknesses of the record and of the breakpoints of a workspace, with the place that does it: hooks that are switched off
 //! or gone, variables of a project, agents that may decide, settings that an agent changed, and decisions that one tried
 //! to make. One list, which `status`, `doctor`, `setup --status` and the editors show. Reads only.
 

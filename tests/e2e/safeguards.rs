@@ -1,4 +1,4 @@
-//! What weakens the record and the breakpoints is told, with the place that does it, by every face; and a project weakens
+//! Weaknesses of the record and of the breakpoints are told, with the place that does it, by every front end; a project weakens
 //! neither.
 
 use serde_json::{Value, json};

@@ -65,6 +65,6 @@ pub use review::{
 };
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
-pub use system::{program_on_path, read_settings};
+pub use system::{program_on_path, read_settings, read_settings_lossy};
 pub use verify::Verified;
 pub use workspace::Locate;

@@ -78,6 +78,16 @@ const MAX_SETTINGS: u64 = 64 << 20;
 /// Reads a settings file, which a stranger may have made: links are followed, and anything but a regular file is an error, such
 /// as a fifo that would never end.
 pub fn read_settings(path: &Path) -> Result<String> {
+    let text = String::from_utf8(settings_bytes(path)?);
+    text.map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+}
+
+/// As [`read_settings`], for a file that its own program reads although it is not UTF-8.
+pub fn read_settings_lossy(path: &Path) -> Result<String> {
+    Ok(String::from_utf8_lossy(&settings_bytes(path)?).into_owned())
+}
+
+fn settings_bytes(path: &Path) -> Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let meta = file.metadata()?;
@@ -89,8 +99,7 @@ pub fn read_settings(path: &Path) -> Result<String> {
     }
     let mut bytes = Vec::new();
     file.take(MAX_SETTINGS).read_to_end(&mut bytes)?;
-    let text = String::from_utf8(bytes);
-    text.map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+    Ok(bytes)
 }
 
 /// Returns the path of a program on the search path. Relative directories of the search path are skipped: a stranger's

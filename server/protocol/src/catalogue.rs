@@ -36,17 +36,37 @@ pub struct Shape {
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
 
-/// Effect of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Effect of a command or a request. Each is declared with its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
     Reads,
-    /// Changes files or the history. It runs to its end after a cancellation, and its answer reports the result.
-    Changes,
+    /// Adds to the history, and takes nothing away.
+    Records,
+    /// Decides for the user: files or the history change, a call runs or does not, a guard goes. An agent may not.
+    Decides,
+}
+
+impl Effect {
+    /// True if it runs to its end after a cancellation, and its answer reports the result.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        self != Self::Reads
+    }
+
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Records => "records",
+            Self::Decides => "decides",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct RequestSpec {
     pub method: &'static str,
+    /// The strongest effect that its parameters may give it.
     pub effect: Effect,
     pub params: Shape,
     /// Returns the fields of `params`.
@@ -59,6 +79,8 @@ pub struct RequestSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     pub name: &'static str,
+    /// The strongest effect that its arguments may give it.
+    pub effect: Effect,
     /// The title in a list of commands.
     pub title: &'static str,
     /// The command's one argument.
@@ -83,6 +105,26 @@ impl<T: Serialize + DeserializeOwned + schemars::JsonSchema> Wire for T {}
 pub trait Wire: Serialize + DeserializeOwned {}
 #[cfg(not(test))]
 impl<T: Serialize + DeserializeOwned> Wire for T {}
+
+impl CommandSpec {
+    /// Checks that a value is an answer to this command: its result, or `CommandFailed`.
+    pub fn answers(self, value: &Value) -> Result<(), String> {
+        let failed = Shape::of::<CommandFailed>();
+        match self.result.is(value) {
+            Err(wrong) if failed.is(value).is_err() => Err(wrong),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn covers(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
+            .iter()
+            .all(|(key, value)| whole.get(key).is_some_and(|whole| covers(whole, value))),
+        _ => whole == part,
+    }
+}
 
 impl Shape {
     pub(crate) const fn of<T: Wire>() -> Self {
@@ -131,26 +173,6 @@ impl Shape {
     }
 }
 
-impl CommandSpec {
-    /// Checks that a value is an answer to this command: its result, or `CommandFailed`.
-    pub fn answers(self, value: &Value) -> Result<(), String> {
-        let failed = Shape::of::<CommandFailed>();
-        match self.result.is(value) {
-            Err(wrong) if failed.is(value).is_err() => Err(wrong),
-            _ => Ok(()),
-        }
-    }
-}
-
-fn covers(whole: &Value, part: &Value) -> bool {
-    match (whole, part) {
-        (Value::Object(whole), Value::Object(part)) => part
-            .iter()
-            .all(|(key, value)| whole.get(key).is_some_and(|whole| covers(whole, value))),
-        _ => whole == part,
-    }
-}
-
 /// Type of the `data` that an error of any of these methods has.
 pub const fn failure_data() -> Shape {
     Shape::of::<FailureData>()
@@ -191,16 +213,24 @@ macro_rules! requests {
                     _ => return None,
                 })
             }
+
+            #[expect(clippy::match_same_arms, reason = "each row declares its own")]
+            fn declared(&self) -> Effect {
+                match self {
+                    $(Self::$variant(_) => Effect::$effect,)*
+                }
+            }
         }
     };
 }
 
 /// Declares the commands in the same way.
 macro_rules! commands {
-    ($($variant:ident($params:ty) -> $result:ty = $name:literal, $title:literal;)*) => {
+    ($($variant:ident($params:ty) -> $result:ty = $effect:ident $name:literal, $title:literal;)*) => {
         /// Commands, in the order in which the server offers them.
         pub const COMMANDS: &[CommandSpec] = &[$(CommandSpec {
             name: $name,
+            effect: Effect::$effect,
             title: $title,
             params: Shape::of::<$params>(),
             fields: <$params>::fields,
@@ -223,6 +253,13 @@ macro_rules! commands {
                 })
             }
 
+            #[expect(clippy::match_same_arms, reason = "each row declares its own")]
+            fn declared(&self) -> Effect {
+                match self {
+                    $(Self::$variant(_) => Effect::$effect,)*
+                }
+            }
+
             /// Returns the workspace that the arguments name.
             #[must_use]
             pub fn place(&self) -> Where {
@@ -242,18 +279,18 @@ requests! {
     Content(ContentParams) -> ContentResult = Reads "backstitch/content";
     Blame(DocumentParams) -> BlameResult = Reads "backstitch/blame";
     Sessions(Where) -> SessionsResult = Reads "backstitch/sessions";
-    Review(ReviewParams) -> ReviewResult = Changes "backstitch/review";
-    TurnBegin(TurnBeginParams) -> TurnResult = Changes "backstitch/turnBegin";
-    ApplyEdit(ApplyEditParams) -> ApplyEditResult = Changes "backstitch/applyEdit";
-    TurnEnd(TurnEndParams) -> TurnResult = Changes "backstitch/turnEnd";
+    Review(ReviewParams) -> ReviewResult = Decides "backstitch/review";
+    TurnBegin(TurnBeginParams) -> TurnResult = Records "backstitch/turnBegin";
+    ApplyEdit(ApplyEditParams) -> ApplyEditResult = Records "backstitch/applyEdit";
+    TurnEnd(TurnEndParams) -> TurnResult = Records "backstitch/turnEnd";
     Breakpoints(Where) -> BreakpointsResult = Reads "backstitch/breakpoints";
     Pauses(PausesParams) -> PausesResult = Reads "backstitch/pauses";
     Pause(PauseDetailsParams) -> PauseDetails = Reads "backstitch/pause";
     Predict(PredictParams) -> PredictResult = Reads "backstitch/predict";
-    Draft(DraftParams) -> PauseDetails = Changes "backstitch/draft";
-    ReplStart(ReplStartParams) -> ReplStartResult = Changes "backstitch/repl/start";
-    ReplEval(ReplEvalParams) -> ReplEvalResult = Changes "backstitch/repl/eval";
-    ReplClose(ReplCloseParams) -> ReplStartResult = Changes "backstitch/repl/close";
+    Draft(DraftParams) -> PauseDetails = Decides "backstitch/draft";
+    ReplStart(ReplStartParams) -> ReplStartResult = Decides "backstitch/repl/start";
+    ReplEval(ReplEvalParams) -> ReplEvalResult = Decides "backstitch/repl/eval";
+    ReplClose(ReplCloseParams) -> ReplStartResult = Decides "backstitch/repl/close";
     ReplShow(ReplShowParams) -> ReplShowResult = Reads "backstitch/repl/show";
     ReplList(ReplListParams) -> ReplListResult = Reads "backstitch/repl/list";
     ReplObject(ObjectParams) -> ObjectResult = Reads "backstitch/repl/object";
@@ -262,40 +299,73 @@ requests! {
 }
 
 commands! {
-    Rewind(RewindParams) -> RestoreResult = "backstitch.rewind", "Rewind…";
-    Undo(UndoParams) -> RestoreResult = "backstitch.undo", "Undo the Last Rewind";
-    Redo(RedoParams) -> RestoreResult = "backstitch.redo", "Redo the Rewind";
-    Revert(RevertParams) -> RestoreResult = "backstitch.revert", "Revert Turn or Step…";
-    Fork(ForkParams) -> ForkResult = "backstitch.fork", "Fork…";
-    Switch(SwitchParams) -> RestoreResult = "backstitch.switch", "Switch to Branch…";
-    Tag(TagParams) -> TagResult = "backstitch.tag", "Tag…";
-    Pin(PinParams) -> PinResult = "backstitch.pin", "Pin";
-    Checkpoint(NewCheckpointParams) -> Checkpoint = "backstitch.checkpoint", "Make a Checkpoint";
-    Diff(ShowDiffParams) -> DiffResult = "backstitch.diff", "Compare with Now…";
-    Timeline(ShowTimelineParams) -> ShowTimelineResult = "backstitch.timeline", "Show the Timeline";
-    Review(Where) -> ReviewResult = "backstitch.review", "Review Agent Changes";
-    Merge(MergeParams) -> MergeResult = "backstitch.merge", "Merge the Change on Disk";
-    AddBreakpoint(AddBreakpointParams) -> BreakpointResult = "backstitch.breakpoint.add", "Add an Agent Breakpoint…";
-    EditBreakpoint(EditBreakpointParams) -> BreakpointResult = "backstitch.breakpoint.edit", "Edit Agent Breakpoint…";
-    RemoveBreakpoint(BreakpointParams) -> RemovedResult = "backstitch.breakpoint.remove", "Remove Agent Breakpoint";
-    EnableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.enable", "Enable Agent Breakpoint";
-    DisableBreakpoint(BreakpointParams) -> BreakpointResult = "backstitch.breakpoint.disable", "Disable Agent Breakpoint";
-    ClearBreakpoints(Where) -> RemovedResult = "backstitch.breakpoint.clear", "Remove All Agent Breakpoints";
-    ListBreakpoints(Where) -> BreakpointsResult = "backstitch.breakpoint.list", "List the Agent Breakpoints";
-    ToggleBreakpoint(ToggleBreakpointParams) -> ToggleResult = "backstitch.breakpoint.toggle", "Stop Agents Here";
-    Pause(PauseParams) -> BreakpointResult = "backstitch.pause", "Pause the Agent at its Next Call";
-    Resume(ResumeParams) -> DecisionResult = "backstitch.resume", "Continue the Held Call";
-    Step(StepParams) -> DecisionResult = "backstitch.step", "Step to the Next Call";
-    Skip(SkipParams) -> DecisionResult = "backstitch.skip", "Skip the Held Call";
-    Deny(RefuseParams) -> DecisionResult = "backstitch.deny", "Deny the Held Call…";
-    Stop(RefuseParams) -> DecisionResult = "backstitch.stop", "Stop the Agent's Turn";
-    Inject(InjectParams) -> InjectResult = "backstitch.inject", "Tell the Agent…";
-    Back(BackParams) -> DecisionResult = "backstitch.back", "Take the Agent's Last Steps Back…";
-    Inspect(HeldParams) -> PauseDetails = "backstitch.inspect", "Show the Held Call";
-    ReplStart(ReplStartParams) -> ReplStartResult = "backstitch.repl.start", "Open a REPL at the Held Call";
-    ReplEval(ReplEvalParams) -> ReplEvalResult = "backstitch.repl.eval", "Evaluate in the REPL";
-    ReplClose(ReplCloseParams) -> ReplStartResult = "backstitch.repl.close", "Close the REPL";
-    ReplList(ReplListParams) -> ReplListResult = "backstitch.repl.list", "List REPL Sessions";
+    Rewind(RewindParams) -> RestoreResult = Decides "backstitch.rewind", "Rewind…";
+    Undo(UndoParams) -> RestoreResult = Decides "backstitch.undo", "Undo the Last Rewind";
+    Redo(RedoParams) -> RestoreResult = Decides "backstitch.redo", "Redo the Rewind";
+    Revert(RevertParams) -> RestoreResult = Decides "backstitch.revert", "Revert Turn or Step…";
+    Fork(ForkParams) -> ForkResult = Decides "backstitch.fork", "Fork…";
+    Switch(SwitchParams) -> RestoreResult = Decides "backstitch.switch", "Switch to Branch…";
+    Tag(TagParams) -> TagResult = Records "backstitch.tag", "Tag…";
+    Pin(PinParams) -> PinResult = Decides "backstitch.pin", "Pin";
+    Checkpoint(NewCheckpointParams) -> Checkpoint = Records "backstitch.checkpoint", "Make a Checkpoint";
+    Diff(ShowDiffParams) -> DiffResult = Reads "backstitch.diff", "Compare with Now…";
+    Timeline(ShowTimelineParams) -> ShowTimelineResult = Reads "backstitch.timeline", "Show the Timeline";
+    Review(Where) -> ReviewResult = Reads "backstitch.review", "Review Agent Changes";
+    Merge(MergeParams) -> MergeResult = Records "backstitch.merge", "Merge the Change on Disk";
+    AddBreakpoint(AddBreakpointParams) -> BreakpointResult = Decides "backstitch.breakpoint.add", "Add an Agent Breakpoint…";
+    EditBreakpoint(EditBreakpointParams) -> BreakpointResult = Decides "backstitch.breakpoint.edit", "Edit Agent Breakpoint…";
+    RemoveBreakpoint(BreakpointParams) -> RemovedResult = Decides "backstitch.breakpoint.remove", "Remove Agent Breakpoint";
+    EnableBreakpoint(BreakpointParams) -> BreakpointResult = Decides "backstitch.breakpoint.enable", "Enable Agent Breakpoint";
+    DisableBreakpoint(BreakpointParams) -> BreakpointResult = Decides "backstitch.breakpoint.disable", "Disable Agent Breakpoint";
+    ClearBreakpoints(Where) -> RemovedResult = Decides "backstitch.breakpoint.clear", "Remove All Agent Breakpoints";
+    ListBreakpoints(Where) -> BreakpointsResult = Reads "backstitch.breakpoint.list", "List the Agent Breakpoints";
+    ToggleBreakpoint(ToggleBreakpointParams) -> ToggleResult = Decides "backstitch.breakpoint.toggle", "Stop Agents Here";
+    Pause(PauseParams) -> BreakpointResult = Decides "backstitch.pause", "Pause the Agent at its Next Call";
+    Resume(ResumeParams) -> DecisionResult = Decides "backstitch.resume", "Continue the Held Call";
+    Step(StepParams) -> DecisionResult = Decides "backstitch.step", "Step to the Next Call";
+    Skip(SkipParams) -> DecisionResult = Decides "backstitch.skip", "Skip the Held Call";
+    Deny(RefuseParams) -> DecisionResult = Decides "backstitch.deny", "Deny the Held Call…";
+    Stop(RefuseParams) -> DecisionResult = Decides "backstitch.stop", "Stop the Agent's Turn";
+    Inject(InjectParams) -> InjectResult = Decides "backstitch.inject", "Tell the Agent…";
+    Back(BackParams) -> DecisionResult = Decides "backstitch.back", "Take the Agent's Last Steps Back…";
+    Inspect(HeldParams) -> PauseDetails = Reads "backstitch.inspect", "Show the Held Call";
+    ReplStart(ReplStartParams) -> ReplStartResult = Decides "backstitch.repl.start", "Open a REPL at the Held Call";
+    ReplEval(ReplEvalParams) -> ReplEvalResult = Decides "backstitch.repl.eval", "Evaluate in the REPL";
+    ReplClose(ReplCloseParams) -> ReplStartResult = Decides "backstitch.repl.close", "Close the REPL";
+    ReplList(ReplListParams) -> ReplListResult = Reads "backstitch.repl.list", "List REPL Sessions";
+}
+
+impl CustomRequest {
+    /// Effect of this request with its parameters.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Review(params) if matches!(params.action.as_deref(), None | Some("none")) => {
+                Effect::Reads
+            }
+            other => other.declared(),
+        }
+    }
+}
+
+impl Command {
+    /// Effect of this command with its arguments.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            // without a name or a directory the user is asked, and may switch
+            Self::Fork(params)
+                if params.switch != Some(true)
+                    && (params.name.is_some()
+                        || params.into.is_some()
+                        || params.confirm == Some(false)) =>
+            {
+                Effect::Records
+            }
+            Self::Pin(params) if params.pinned.unwrap_or(true) => Effect::Records,
+            other => other.declared(),
+        }
+    }
 }
 
 /// Notifications from the server.

@@ -8,9 +8,6 @@ use serde_json::Value;
 use super::adapter::Agent;
 use super::machine::home;
 
-/// Maximum size of a file that is read here, in bytes.
-const LONGEST: u64 = 1 << 20;
-
 /// A setting that ends all hooks of an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct OffSwitch {
@@ -230,14 +227,9 @@ fn assignment(line: &str) -> Option<(String, String)> {
     Some((name.trim().to_owned(), value.to_owned()))
 }
 
-/// Reads a regular file of text; never waits for another process.
+/// Reads a file of text that a stranger may have made.
 fn read(file: &Path) -> Option<String> {
-    let meta = std::fs::metadata(file).ok()?;
-    if !meta.is_file() || meta.len() > LONGEST {
-        return None;
-    }
-    let bytes = std::fs::read(file).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    backstitch_core::read_settings_lossy(file).ok()
 }
 
 /// Parses a file of settings, by its name: TOML, or JSON which may have comments.

@@ -611,11 +611,6 @@ pub struct BranchArgs {
 }
 
 impl BranchArgs {
-    /// True if it changes files.
-    pub fn switches(&self) -> bool {
-        matches!(&self.command, Some(BranchCommand::Switch(options)) if !options.confirm.dry_run)
-    }
-
     pub fn lists(&self) -> bool {
         let creates = self.rev.is_some() || self.new.is_some();
         !creates && matches!(self.command, Some(BranchCommand::List) | None)

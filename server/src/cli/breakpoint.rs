@@ -24,14 +24,9 @@ use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     match command {
-        BreakpointCommand::List => return list(context),
-        BreakpointCommand::Hits { id, limit } => return hits(context, id.as_deref(), limit),
-        _ => {}
-    }
-    context.guard()?;
-    match command {
         BreakpointCommand::Add(options) => add(context, options.kind),
-        BreakpointCommand::List | BreakpointCommand::Hits { .. } => Ok(()),
+        BreakpointCommand::List => list(context),
+        BreakpointCommand::Hits { id, limit } => hits(context, id.as_deref(), limit),
         BreakpointCommand::Edit(options) => edit(context, options),
         BreakpointCommand::Remove { id } => remove(context, &id),
         BreakpointCommand::Enable { id } => enable(context, &id, true),

@@ -1,4 +1,4 @@
-//! Context of the commands about breakpoints and held calls, and their guard against agents.
+//! Context of the commands about breakpoints and held calls.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::args::GlobalArgs;
 use super::context::{self, current_dir};
 use super::error::{CliError, CliResult};
 use super::out::Out;
+use crate::control::lookup;
 use crate::control::pattern::pattern;
-use crate::control::{guard, lookup};
 use crate::render;
 
 /// Name of this face in rows.
@@ -39,11 +39,6 @@ impl<'a> ControlContext<'a> {
             cwd: root,
         });
         of_hooks.is_ok_and(|other| other.store_dir != self.workspace.store_dir)
-    }
-
-    /// Refuses a command that comes from inside an agent.
-    pub fn guard(&self) -> CliResult<()> {
-        refuse_agents(&self.workspace)
     }
 
     /// As `session`, for a session that has to exist.
@@ -146,13 +141,5 @@ impl<'a> ControlContext<'a> {
             ))
         })?;
         Ok(inside.display())
-    }
-}
-
-/// Refuses a command that comes from inside an agent.
-pub fn refuse_agents(workspace: &Workspace) -> CliResult<()> {
-    match guard::check(workspace)? {
-        None => Ok(()),
-        Some(from) => Err(CliError::refused(from.reason()).hint(from.hint())),
     }
 }

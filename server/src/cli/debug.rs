@@ -178,7 +178,6 @@ struct Debugger<'a> {
 }
 
 pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
-    context.guard()?;
     let mut debugger = Debugger {
         context,
         control: context.create()?,

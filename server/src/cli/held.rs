@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Attempt, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -31,6 +31,7 @@ use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
 use crate::render::{self, BOLD, DIM, PLAIN, Paint, RED, YELLOW};
+use crate::safeguards;
 
 /// Time for which `pauses` warns of a call that ran unasked, in microseconds.
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
@@ -95,15 +96,17 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     };
     let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
     let all: Vec<&Pause> = all.iter().filter(is_wanted).collect();
+    let attempts = safeguards::recent_attempts(&context.workspace);
     if context.out.json {
         let seq = context
             .existing()?
             .map(|control| control.seq())
             .transpose()?;
         let all: Vec<_> = all.iter().map(|pause| view::pause(pause)).collect();
+        let attempts: Vec<_> = attempts.iter().map(attempt_json).collect();
         let seq = seq.unwrap_or(0);
         if !options.all {
-            return out::answer(json!({ "seq": seq, "pauses": all }));
+            return out::answer(json!({ "seq": seq, "pauses": all, "attempts": attempts }));
         }
         let breakpoints = match context.existing()? {
             Some(control) => control.breakpoints()?,
@@ -113,7 +116,9 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
             .iter()
             .map(|hit| view::hit(hit, &breakpoints))
             .collect();
-        return out::answer(json!({ "seq": seq, "pauses": all, "denied": denied }));
+        return out::answer(json!({
+            "seq": seq, "pauses": all, "denied": denied, "attempts": attempts,
+        }));
     }
     if all.is_empty() && denied.is_empty() {
         context.out.text("No call is held.\n")?;
@@ -123,10 +128,29 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     context.out.text(&text)?;
     let lines = denied.iter().map(|hit| denied_line(hit, context.out.paint));
     context.out.text(&lines.collect::<String>())?;
+    let hidden = if options.all {
+        0
+    } else {
+        attempts.len().saturating_sub(1)
+    };
+    for attempt in &attempts[hidden..] {
+        let said = words::attempt(attempt);
+        let ago = context.out.paint.ago(attempt.time);
+        context.out.note("warning", &format!("{ago}, {said}"));
+    }
     if !options.all {
         tell_slipped(context, session.as_deref())?;
     }
     Ok(())
+}
+
+fn attempt_json(attempt: &Attempt) -> Value {
+    json!({
+        "command": attempt.command,
+        "face": attempt.face,
+        "reason": attempt.reason,
+        "time": crate::to_protocol::time(attempt.time),
+    })
 }
 
 /// A call that a breakpoint denied by itself.
@@ -253,7 +277,6 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
 }
 
 fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
-    context.guard()?;
     let control = context.create()?;
     let made = control.pause_next(
         context
@@ -271,7 +294,6 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
 }
 
 fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) -> CliResult<Pause> {
-    context.guard()?;
     let session = context.known_session(session)?;
     Ok(context.required()?.open_pause(pause, session.as_deref())?)
 }
@@ -467,7 +489,6 @@ fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
     if options.list {
         return waiting(context);
     }
-    context.guard()?;
     if let Some(number) = options.withdraw {
         return withdraw(context, number);
     }

@@ -11,6 +11,7 @@ mod control_args;
 mod control_context;
 mod debug;
 mod diff;
+mod effect;
 pub mod error;
 mod files;
 mod gc;
@@ -36,6 +37,7 @@ mod store;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
+use backstitch_protocol::Effect;
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
@@ -45,6 +47,8 @@ use error::{CliError, CliResult, ExitKind};
 use out::Out;
 use pager::Pager;
 
+use crate::control::guard::{self, Face};
+
 /// Answers a shell that asks for completions. Returns false if this is an ordinary run.
 pub fn complete() -> bool {
     complete::answer(Cli::command)
@@ -53,6 +57,20 @@ pub fn complete() -> bool {
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
     Cli::try_parse().map_err(|error| usage_error(&error))
+}
+
+/// Refuses a command that decides, from inside an agent.
+pub fn refuse_agents(command: &CliCommand, global: &GlobalArgs) -> CliResult<()> {
+    let declared = command.declared();
+    if declared.effect != Effect::Decides {
+        return Ok(());
+    }
+    // outside of a workspace, too: hooks are the user's
+    let workspace = context::find(global).ok();
+    match guard::refuse(workspace.as_ref(), Face::Terminal, declared.name)? {
+        None => Ok(()),
+        Some(refusal) => Err(CliError::refused(refusal.reason).hint(refusal.hint)),
+    }
 }
 
 /// Runs a command on the history.
@@ -66,9 +84,6 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()>
         CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
         CliCommand::Status => store::status(global, out),
         command => {
-            if decides(&command) {
-                control_context::refuse_agents(&context::find(global)?)?;
-            }
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
             if is_paged(&command) {
@@ -118,22 +133,6 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
         }
         CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
-    }
-}
-
-/// True if a command changes files or the history in a way that an agent may not do by itself.
-fn decides(command: &CliCommand) -> bool {
-    match command {
-        CliCommand::Rewind(options) => !options.restore.confirm.dry_run,
-        CliCommand::Gc(options) => !(options.dry_run || options.if_due),
-        CliCommand::Revert(options) => !options.restore.confirm.dry_run,
-        CliCommand::Undo(options) => !options.restore.confirm.dry_run,
-        CliCommand::Redo(options) => !options.restore.confirm.dry_run,
-        CliCommand::Switch(options) => !options.confirm.dry_run,
-        CliCommand::Fork(options) => options.switch,
-        CliCommand::Branch(options) => options.switches(),
-        CliCommand::Clear(_) => true,
-        _ => false,
     }
 }
 

@@ -30,7 +30,6 @@ pub fn run(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
 }
 
 fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
-    context.guard()?;
     let control = context.required()?;
     let pause = control.open_pause(options.pause.as_deref(), None)?;
     if pause.state != PauseState::Held {

@@ -30,11 +30,8 @@ pub fn leave_projects(args: &[OsString]) {
     if foreign.is_empty() {
         return;
     }
-    let Ok(program) = std::env::current_exe() else {
-        return;
-    };
     let own = environment_of_agent();
-    let mut command = Command::new(program);
+    let mut command = Command::new(own_program());
     command.arg0(LEFT).args(std::env::args_os().skip(1));
     for name in foreign {
         match own.get(OsStr::new(&name)) {
@@ -44,6 +41,10 @@ pub fn leave_projects(args: &[OsString]) {
     }
     // it returns only if it fails
     let _ = command.exec();
+}
+
+fn own_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"))
 }
 
 /// Returns the variables of ours that are set here and in a file of the project.

@@ -352,88 +352,88 @@ impl Backend {
     async fn custom_request(&self, method: &'static str, params: Value) -> Result<Value> {
         let request = CustomRequest::parse(method, params).ok_or_else(Error::method_not_found)?;
         let server = &self.server;
-        Ok(
-            match request.map_err(|error| arguments::failure(method, &error))? {
-                CustomRequest::Timeline(params) => self
-                    .outgoing
-                    .answer(&requests::timeline(server, params).await?),
-                CustomRequest::Checkpoint(params) => self
-                    .outgoing
-                    .answer(&requests::checkpoint(server, params).await?),
-                CustomRequest::Diff(params) => {
-                    self.outgoing.answer(&requests::diff(server, params).await?)
-                }
-                CustomRequest::Plan(params) => {
-                    self.outgoing.answer(&requests::plan(server, params).await?)
-                }
-                CustomRequest::Content(params) => {
-                    let choice = TextChoice {
-                        kept: params.kept.unwrap_or_default(),
-                        unsaved: params.unsaved,
-                    };
-                    let content = views::content(server, &params.uri, choice).await?;
-                    self.outgoing.answer(&content)
-                }
-                CustomRequest::Blame(params) => self
-                    .outgoing
-                    .answer(&requests::blame(server, &params.uri).await?),
-                CustomRequest::Sessions(place) => self
-                    .outgoing
-                    .answer(&requests::sessions(server, &place).await?),
-                CustomRequest::Review(params) => self
-                    .outgoing
-                    .answer(&requests::review(server, params).await?),
-                CustomRequest::Breakpoints(place) => self
-                    .outgoing
-                    .answer(&control::breakpoints(server, &place).await?),
-                CustomRequest::Pauses(params) => self
-                    .outgoing
-                    .answer(&control::pauses(server, params).await?),
-                CustomRequest::Pause(params) => self
-                    .outgoing
-                    .answer(&control::details(server, params).await?),
-                CustomRequest::Predict(params) => self
-                    .outgoing
-                    .answer(&control::predict(server, params).await?),
-                CustomRequest::Draft(params) => {
-                    self.outgoing.answer(&control::draft(server, params).await?)
-                }
-                CustomRequest::ReplStart(params) => {
-                    let handle = super::targets::workspace_handle(server, &params.place())?;
-                    to_protocol::value(&control::repl::start(server, &handle, params).await?)
-                }
-                CustomRequest::ReplEval(params) => {
-                    let handle = super::targets::workspace_handle(server, &params.place())?;
-                    to_protocol::value(&control::repl::eval(&handle, params).await?)
-                }
-                CustomRequest::ReplClose(params) => {
-                    let handle = super::targets::workspace_handle(server, &params.place())?;
-                    to_protocol::value(&control::repl::close(server, &handle, params).await?)
-                }
-                CustomRequest::ReplShow(params) => self
-                    .outgoing
-                    .answer(&control::repl::show(server, params).await?),
-                CustomRequest::ReplList(params) => self
-                    .outgoing
-                    .answer(&control::repl::list(server, params).await?),
-                CustomRequest::ReplObject(params) => self
-                    .outgoing
-                    .answer(&control::repl::object(server, params).await?),
-                CustomRequest::Stack(params) => self
-                    .outgoing
-                    .answer(&control::repl::stack(server, params).await?),
-                CustomRequest::Calls(params) => self
-                    .outgoing
-                    .answer(&control::repl::calls(server, params).await?),
-                CustomRequest::TurnBegin(params) => {
-                    to_protocol::value(&editor_agents::turn_begin(server, params).await?)
-                }
-                CustomRequest::TurnEnd(params) => {
-                    to_protocol::value(&editor_agents::turn_end(server, params).await?)
-                }
-                CustomRequest::ApplyEdit(params) => self.apply_edit(params).await?,
-            },
-        )
+        let request = request.map_err(|error| arguments::failure(method, &error))?;
+        server.check_effect(request.effect(), method).await?;
+        Ok(match request {
+            CustomRequest::Timeline(params) => self
+                .outgoing
+                .answer(&requests::timeline(server, params).await?),
+            CustomRequest::Checkpoint(params) => self
+                .outgoing
+                .answer(&requests::checkpoint(server, params).await?),
+            CustomRequest::Diff(params) => {
+                self.outgoing.answer(&requests::diff(server, params).await?)
+            }
+            CustomRequest::Plan(params) => {
+                self.outgoing.answer(&requests::plan(server, params).await?)
+            }
+            CustomRequest::Content(params) => {
+                let choice = TextChoice {
+                    kept: params.kept.unwrap_or_default(),
+                    unsaved: params.unsaved,
+                };
+                let content = views::content(server, &params.uri, choice).await?;
+                self.outgoing.answer(&content)
+            }
+            CustomRequest::Blame(params) => self
+                .outgoing
+                .answer(&requests::blame(server, &params.uri).await?),
+            CustomRequest::Sessions(place) => self
+                .outgoing
+                .answer(&requests::sessions(server, &place).await?),
+            CustomRequest::Review(params) => self
+                .outgoing
+                .answer(&requests::review(server, params).await?),
+            CustomRequest::Breakpoints(place) => self
+                .outgoing
+                .answer(&control::breakpoints(server, &place).await?),
+            CustomRequest::Pauses(params) => self
+                .outgoing
+                .answer(&control::pauses(server, params).await?),
+            CustomRequest::Pause(params) => self
+                .outgoing
+                .answer(&control::details(server, params).await?),
+            CustomRequest::Predict(params) => self
+                .outgoing
+                .answer(&control::predict(server, params).await?),
+            CustomRequest::Draft(params) => {
+                self.outgoing.answer(&control::draft(server, params).await?)
+            }
+            CustomRequest::ReplStart(params) => {
+                let handle = super::targets::workspace_handle(server, &params.place())?;
+                to_protocol::value(&control::repl::start(server, &handle, params).await?)
+            }
+            CustomRequest::ReplEval(params) => {
+                let handle = super::targets::workspace_handle(server, &params.place())?;
+                to_protocol::value(&control::repl::eval(&handle, params).await?)
+            }
+            CustomRequest::ReplClose(params) => {
+                let handle = super::targets::workspace_handle(server, &params.place())?;
+                to_protocol::value(&control::repl::close(server, &handle, params).await?)
+            }
+            CustomRequest::ReplShow(params) => self
+                .outgoing
+                .answer(&control::repl::show(server, params).await?),
+            CustomRequest::ReplList(params) => self
+                .outgoing
+                .answer(&control::repl::list(server, params).await?),
+            CustomRequest::ReplObject(params) => self
+                .outgoing
+                .answer(&control::repl::object(server, params).await?),
+            CustomRequest::Stack(params) => self
+                .outgoing
+                .answer(&control::repl::stack(server, params).await?),
+            CustomRequest::Calls(params) => self
+                .outgoing
+                .answer(&control::repl::calls(server, params).await?),
+            CustomRequest::TurnBegin(params) => {
+                to_protocol::value(&editor_agents::turn_begin(server, params).await?)
+            }
+            CustomRequest::TurnEnd(params) => {
+                to_protocol::value(&editor_agents::turn_end(server, params).await?)
+            }
+            CustomRequest::ApplyEdit(params) => self.apply_edit(params).await?,
+        })
     }
 
     /// Applies the edit in a task of its own, so that dropping the request does not stop it in the middle.

@@ -38,6 +38,7 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
         return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&all)));
     };
     let command = command.map_err(|error| arguments::failure(name, &error))?;
+    server.check_effect(command.effect(), name).await?;
     let handle = find_workspace(server, &command.place()).await?;
     Ok(match command {
         Command::Rewind(typed) => rewind(server, handle, typed).await?,

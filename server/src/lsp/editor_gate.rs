@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::control::{Armed, PauseDecision, PauseFilter, starter};
+use backstitch_core::control::{Armed, HeldCall, PauseDecision, PauseFilter, starter};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ async fn hold(
         .iter()
         .map(|(path, text)| json!({ "path": path.to_string_lossy(), "text": text }))
         .collect();
-    let id = format!("applyEdit-{}", uuid());
+    let id = format!("{}{}", HeldCall::OF_EDITOR, uuid());
     let call = ToolCall {
         id: Some(id.clone()),
         tool: label.to_owned(),

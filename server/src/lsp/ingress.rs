@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use backstitch_protocol::{Effect, REQUESTS, RequestSpec};
+use backstitch_protocol::{REQUESTS, RequestSpec};
 use serde::de::Error as _;
 use serde_json::{Value, from_value, json};
 use tower::Service;
@@ -102,7 +102,7 @@ impl Service<Request> for Ingress {
 /// True for requests that change files or the history. They run to their end after a cancellation, and their answer
 /// reports the result.
 fn runs_to_end(method: &str) -> bool {
-    let changes = |request: &RequestSpec| request.effect == Effect::Changes;
+    let changes = |request: &RequestSpec| request.effect.changes();
     method == "workspace/executeCommand" || own_request(method).is_some_and(changes)
 }
 

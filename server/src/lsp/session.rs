@@ -1,6 +1,7 @@
 //! State of the server: the client's features, the open documents, the workspaces, and the last blame of each
 //! document. Notifications of the client change it in the order in which they come.
 
+mod authority;
 mod configuration;
 
 use std::collections::BTreeMap;

@@ -37,6 +37,7 @@ pub fn main() -> ExitCode {
 
 fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
     let global = &cli.global;
+    cli::refuse_agents(&cli.command, global)?;
     match cli.command {
         CliCommand::Demo(options) => show_demo(options, out),
         CliCommand::Setup(options) => setup::run(&options, global, out),

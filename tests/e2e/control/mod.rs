@@ -3,6 +3,7 @@
 mod breakpoints;
 mod decisions;
 mod generated;
+mod guard;
 mod guards;
 mod holds;
 mod manage;

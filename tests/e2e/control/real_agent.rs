@@ -679,7 +679,8 @@ fn refused(session: &Session) {
     let refused = said.matches("may not decide on its own calls").count();
     assert_eq!(refused, all, "{said}");
     assert_eq!(said.matches("status 1").count(), all, "{said}");
-    assert!(said.contains("agents.allowControl"), "{said}");
+    assert!(!said.contains("allowControl"), "{said}");
+    assert!(said.contains("your user's"), "{said}");
     let left = session.world.json(["breakpoint", "list"]);
     assert_eq!(left["breakpoints"].as_array().map(Vec::len), Some(1));
 }

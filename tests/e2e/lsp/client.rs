@@ -135,6 +135,13 @@ impl<'w> Client<'w> {
         Self::launch(world, command, editor, &Value::Null, &[""])
     }
 
+    /// Starts a client of a server with this variable in its environment.
+    pub fn with_variable(world: &'w World, editor: Editor, name: &str, own: &Value) -> Self {
+        let mut command = world.backstitch();
+        command.env(name, "1");
+        Self::launch(world, command, editor, own, &[""])
+    }
+
     fn launch(
         world: &'w World,
         mut command: Command,

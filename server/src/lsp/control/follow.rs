@@ -11,8 +11,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    Breakpoint, ChangedInput, Control, Hit, Pause, PauseFilter, PauseId, PauseOutcome, PauseState,
-    ReplEntry, ReplFilter, ReplSession,
+    Attempt, Breakpoint, ChangedInput, Control, Hit, Pause, PauseFilter, PauseId, PauseOutcome,
+    PauseState, ReplEntry, ReplFilter, ReplSession,
 };
 use backstitch_core::{Result, Workspace};
 use backstitch_protocol as protocol;
@@ -98,6 +98,8 @@ struct Announced {
     entry: Option<i64>,
     /// REPLs that were open.
     open_repls: Vec<String>,
+    /// Row of the newest attempt of an agent to decide.
+    attempt: Option<i64>,
 }
 
 impl Announced {
@@ -129,6 +131,9 @@ struct ControlRows {
     /// REPLs that were opened or closed.
     repls: Vec<ReplSession>,
     open_repls: Vec<String>,
+    /// Decisions of agents that were refused.
+    attempts: Vec<Attempt>,
+    newest_attempt: i64,
 }
 
 /// Handles the news about held calls of all workspaces. Runs until the server ends.
@@ -211,7 +216,14 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
     for id in seen.open_repls.iter().filter(|id| !open_repls.contains(id)) {
         repls.extend(control.repl(id)?);
     }
+    let mut attempts = control.attempts(seen.attempt.unwrap_or(0), 0)?;
+    let newest_attempt = attempts.last().map(|one| one.id).or(seen.attempt);
+    if seen.attempt.is_none() {
+        attempts.clear();
+    }
     Ok(ControlRows {
+        attempts,
+        newest_attempt: newest_attempt.unwrap_or(0),
         entries,
         newest_entry,
         repls,
@@ -243,6 +255,7 @@ async fn look(
             hit: Some(0),
             pause: Some(0),
             entry: Some(0),
+            attempt: Some(0),
             ..Announced::default()
         };
         if server.control.shown.remove(handle.root()).is_some() {
@@ -256,6 +269,7 @@ async fn look(
     announced.hit = Some(rows.newest_hit);
     announced.pause = Some(rows.newest_pause);
     announced.entry = Some(rows.newest_entry);
+    announced.attempt = Some(rows.newest_attempt);
     announced.open_repls.clone_from(&rows.open_repls);
     if has_changed || !changes.is_empty() {
         keep(server, handle, &rows);
@@ -349,6 +363,10 @@ async fn tell(
     for pause in &rows.slipped {
         server.say(MessageType::Warning, messages::slipped(pause));
     }
+    if let Some(newest) = rows.attempts.last() {
+        let said = crate::control::words::attempt(newest);
+        server.say(MessageType::Warning, said);
+    }
     for pause in changes.over.iter().chain(&changes.changed) {
         server.control.void(handle.root(), pause.id);
     }
@@ -389,10 +407,12 @@ async fn tell(
             };
             client.send_notification::<PauseNotification>(paused).await;
         }
-        if own.panels || shows_questions(server) {
+        // an editor that an agent runs shows it to nobody
+        let is_seen = server.is_a_persons().await;
+        if is_seen && (own.panels || shows_questions(server)) {
             acknowledge(server, handle, pause.id).await;
         }
-        if !own.panels {
+        if is_seen && !own.panels {
             tokio::spawn(question(server.clone(), handle.clone(), pause.id));
         }
     }
