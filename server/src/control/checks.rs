@@ -136,13 +136,14 @@ fn unknown_field(tool: &str, own: &Value, input: &Value) -> Option<String> {
     let optional: &[&str] = match form(tool, own) {
         CallForm::Replace(_) => OF_EDITS,
         CallForm::Shell(_) | CallForm::ShellPatch(_) => OF_SHELLS,
-        CallForm::Other => OF_READERS,
+        CallForm::Other | CallForm::Read => OF_READERS,
         CallForm::Write(_)
         | CallForm::Blocks
         | CallForm::Insert
         | CallForm::Notebook
         | CallForm::Patch(_)
-        | CallForm::Texts(_) => &[],
+        | CallForm::Texts(_)
+        | CallForm::Several(_) => &[],
     };
     unknown_in(own, input, optional, "")
 }
