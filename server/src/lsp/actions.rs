@@ -11,7 +11,7 @@ use tower_lsp::gen_lsp_types::{
 use super::blame_groups::{self, Group};
 use super::document::Document;
 use super::messages::{self, Now, action};
-use super::session::DocumentHistory;
+use super::session::{DocumentHistory, TurnsInForce};
 
 /// Maximum number of turns in a selection that get actions of their own.
 const MAX_TURNS: usize = 4;
@@ -21,24 +21,25 @@ const MAX_TURNS: usize = 4;
 pub enum Offer {
     /// All, with those that undo and redo an operation if there is one.
     All(Reversible),
-    /// Three on lines that an agent wrote.
+    /// A few on lines that an agent wrote.
     AgentLines,
 }
 
-/// Returns the actions for some lines.
+/// Returns the actions for some lines. `turns_in_force`: those that a rewind may undo.
 pub fn of(
     uri: &str,
     document: &Document,
     history: &DocumentHistory,
     lines: &Range<usize>,
     offer: Offer,
+    turns_in_force: &TurnsInForce,
 ) -> Vec<Command> {
     let now = Now::read();
     let groups = blame_groups::groups(&history.blame, &document.text);
     let turns = turns(&groups, lines);
     let commands = turns.iter().filter_map(|(rev, group, own)| match offer {
         Offer::All(_) => of_turn(uri, rev, group, own, now),
-        Offer::AgentLines => of_agent_lines(uri, rev, group, own, now),
+        Offer::AgentLines => of_agent_lines(uri, rev, group, own, turns_in_force, now),
     });
     let mut commands: Vec<Command> = commands.flatten().collect();
     if let Offer::All(reversible) = offer {
@@ -134,28 +135,44 @@ fn of_turn(
     Some(commands)
 }
 
-/// Returns the actions for one turn in the short list: for these lines, this file and the whole turn.
+/// Returns the actions for one turn in the short list. *Undo* undoes exactly that turn: in these lines, in this file, or as a
+/// whole. A rewind, which undoes the later turns of its session, too, is offered where there are any.
 fn of_agent_lines(
     uri: &str,
     rev: &str,
     group: &Group,
     lines: &Range<usize>,
+    turns_in_force: &TurnsInForce,
     now: Now,
 ) -> Option<Vec<Command>> {
-    let prompt = messages::prompt(group.work()?);
+    let work = group.work()?;
+    let prompt = messages::prompt(work);
     let age = group.author.time.map(|time| now.ago(time));
     let aged = |title: String| match &age {
         Some(age) => format!("{title} · {age}"),
         None => title,
     };
     let at = json!({ "rev": rev, "uri": uri, "lines": [lines.start, lines.end] });
-    let file = json!({ "rev": rev, "uri": uri, "paths": [uri] });
-    let turn = json!({ "rev": rev, "uri": uri });
-    Some(vec![
+    let turn = match &work.turn {
+        Some(_) => json!({ "turn": rev, "uri": uri }),
+        // the state before a step is named after it
+        None => json!({ "step": rev.trim_end_matches('^'), "uri": uri }),
+    };
+    let mut file = turn.clone();
+    file["paths"] = json!([uri]);
+    let mut commands = vec![
         command(aged(action::undo_lines(&prompt)), "backstitch.rewind", at),
-        command(aged(action::undo_file(&prompt)), "backstitch.rewind", file),
-        command(aged(action::undo_turn(&prompt)), "backstitch.rewind", turn),
-    ])
+        command(aged(action::undo_file(&prompt)), "backstitch.revert", file),
+        command(aged(action::undo_turn(&prompt)), "backstitch.revert", turn),
+    ];
+    let number = work.turn.as_ref().map(|turn| turn.number);
+    let later = number.map_or(0, |number| turns_in_force.later(work.session.id, number));
+    if later > 0 {
+        let here = json!({ "rev": rev, "uri": uri });
+        let title = action::undo_later_turns(&prompt, later);
+        commands.push(command(aged(title), "backstitch.rewind", here));
+    }
+    Some(commands)
 }
 
 /// A kind of refactoring, so that editors show no light bulb for it.

@@ -244,7 +244,11 @@ impl Backend {
             _ => Offer::All(self.server.reversible(&document).await),
         };
         let literals = features.actions;
-        let mut commands = actions::of(&uri, &document, &history, &lines, offer);
+        let turns = match offer {
+            Offer::AgentLines => self.server.turns_in_force(&document).await,
+            Offer::All(_) => Arc::default(),
+        };
+        let mut commands = actions::of(&uri, &document, &history, &lines, offer, &turns);
         if let Offer::All(_) = offer {
             let control = control::actions(&self.server, &uri, &document, &lines);
             commands.splice(0..0, control.decisions);

@@ -123,23 +123,27 @@ fn short<'a>(uri: &'a str, group: &Group) -> [Lens<'a>; 3] {
         uri,
         ..Arguments::default()
     };
-    let here = Arguments {
+    // exactly this turn: later ones stay
+    let whole = Arguments {
         turn: rev.clone().filter(|_| is_turn),
         // the state before a step is named after it
         step: rev
             .as_deref()
             .filter(|_| !is_turn)
             .map(|rev| rev.trim_end_matches('^').to_owned()),
-        paths: Some([uri]),
         ..at(None)
+    };
+    let here = Arguments {
+        paths: Some([uri]),
+        ..whole.clone()
     };
     let line = group.lines.start;
     [
         lens(
             (line, 0),
             messages::UNDO_TURN_LENS.into(),
-            "backstitch.rewind",
-            at(rev.clone()),
+            "backstitch.revert",
+            whole,
         ),
         lens(
             (line, 1),

@@ -118,6 +118,8 @@ pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
 
 /// Titles of code actions.
 pub mod action {
+    use crate::render;
+
     pub fn rewind(about: &str) -> String {
         format!("Rewind to before {about}")
     }
@@ -157,7 +159,13 @@ pub mod action {
     }
 
     pub fn undo_turn(prompt: &str) -> String {
-        format!("Rewind to before {prompt}")
+        format!("Undo {prompt}")
+    }
+
+    /// A rewind, which undoes the later turns of the session, too.
+    pub fn undo_later_turns(prompt: &str, later: usize) -> String {
+        let turns = render::plural(later, "later turn", "later turns");
+        format!("Undo {prompt} and {turns}")
     }
 
     pub const UNDO: &str = "Undo the last rewind";

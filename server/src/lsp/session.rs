@@ -4,7 +4,7 @@
 mod authority;
 mod configuration;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -42,6 +42,8 @@ pub struct ServerState {
     blames: DashMap<String, Blamed>,
     /// For each workspace, the operations that can be reversed, and the epoch at which they were read.
     reversible: DashMap<PathBuf, (u64, Reversible)>,
+    /// By workspace, with the epoch in which they were read.
+    turns: DashMap<PathBuf, (u64, Arc<TurnsInForce>)>,
     /// For each document that was open, the epoch at which the client sent its last text.
     sent_at: DashMap<String, u64>,
     /// Counts changes that may affect a blame, apart from the text itself.
@@ -139,6 +141,34 @@ fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
     }))
 }
 
+/// Maximum number of steps that are read to count later turns.
+const MAX_STEPS: usize = 500;
+
+/// Turns of the current branch whose work is in force, by their sessions.
+#[derive(Debug, Default)]
+pub struct TurnsInForce(BTreeSet<(SessionId, i64)>);
+
+impl TurnsInForce {
+    fn read(engine: &Engine) -> Result<Self> {
+        let steps = engine.history().log(&LogFilter {
+            kind: Some(Kind::Step),
+            limit: Some(MAX_STEPS),
+            ..LogFilter::default()
+        })?;
+        let steps = steps.into_iter();
+        let in_force = steps.filter(|step| !step.taken_out && !step.changes.is_empty());
+        let turns = in_force.filter_map(|step| Some((step.session?.id, step.turn?.number)));
+        Ok(Self(turns.collect()))
+    }
+
+    /// Returns the number of turns of a session after this one.
+    pub fn later(&self, session: SessionId, turn: i64) -> usize {
+        self.0
+            .range((session, turn.saturating_add(1))..(session, i64::MAX))
+            .count()
+    }
+}
+
 #[derive(Debug)]
 pub struct Applying<'s>(&'s AtomicUsize);
 
@@ -175,6 +205,7 @@ impl ServerState {
             handles: DashMap::new(),
             blames: DashMap::new(),
             reversible: DashMap::new(),
+            turns: DashMap::new(),
             sent_at: DashMap::new(),
             epoch: AtomicU64::new(0),
             applying: AtomicUsize::new(0),
@@ -511,6 +542,30 @@ impl ServerState {
             Err(error) => {
                 tracing::info!("{}: {error}", root.display());
                 Reversible::default()
+            }
+        }
+    }
+
+    /// Returns the turns whose work is in force in the workspace of a document.
+    pub async fn turns_in_force(&self, document: &Document) -> Arc<TurnsInForce> {
+        let Some(place) = &document.place else {
+            return Arc::default();
+        };
+        let (epoch, root) = (self.epoch.load(Ordering::Relaxed), place.handle.root());
+        let known = self.turns.get(root).map(|known| known.clone());
+        if let Some((_, known)) = known.filter(|(read, _)| *read == epoch) {
+            return known;
+        }
+        match place.handle.ask(|engine| TurnsInForce::read(engine)).await {
+            Ok(found) => {
+                let found = Arc::new(found);
+                self.turns
+                    .insert(root.to_path_buf(), (epoch, found.clone()));
+                found
+            }
+            Err(error) => {
+                tracing::info!("{}: {error}", root.display());
+                Arc::default()
             }
         }
     }

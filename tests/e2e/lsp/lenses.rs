@@ -258,6 +258,14 @@ fn short_lenses_stand_once_for_each_turn() {
             (3, "Diff"),
         ]
     );
+    // `Undo turn` undoes exactly that turn, in all files; the second turn stays
+    let mut undo_turn = lenses[0].2.clone();
+    assert_eq!(undo_turn["command"], "backstitch.revert");
+    undo_turn["arguments"][0]["confirm"] = json!(false);
+    client.run(&undo_turn);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES.replace("four", "4"));
+    assert_eq!(world.read("b.txt"), "other\n");
+    world.ok(["undo", "-y"]);
     // `Undo here` takes the first turn out of this file alone; the second turn stays
     let mut undo_here = lenses[1].2.clone();
     assert_eq!(undo_here["command"], "backstitch.revert");
@@ -287,7 +295,7 @@ fn actions_and_hovers_keep_to_the_agents_lines() {
         [
             "Undo “make it two” in these lines",
             "Undo “make it two” in this file",
-            "Rewind to before “make it two”",
+            "Undo “make it two”",
         ]
     );
     assert_eq!(client.actions("a.txt", 4..5), []);
@@ -299,6 +307,56 @@ fn actions_and_hovers_keep_to_the_agents_lines() {
     let mut client = Client::with(&world, Editor::Vscode, &json!({ "hover": "off" }));
     client.open("a.txt");
     assert!(client.ok("textDocument/hover", at(1)).is_null());
+    client.leave();
+}
+
+/// *Undo* undoes that turn alone. A rewind says how many later turns go, and is offered where there are any.
+#[test]
+fn an_action_says_if_later_turns_go() {
+    let world = two_files(SEVEN_LINES);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    for (prompt, old, new) in [
+        ("first", "two", "2"),
+        ("second", "four", "4"),
+        ("third", "six", "6"),
+    ] {
+        agent.prompt(prompt);
+        agent.edit("a.txt", old, new);
+        agent.stop();
+    }
+    let mut other = world.agent();
+    other.prompt("another session");
+    other.edit("b.txt", "other", "another");
+    other.stop();
+    let own =
+        json!({ "codeActions": "agentLines", "notifications": true, "reloadsFromDisk": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    let all = client.actions("a.txt", 1..2);
+    assert_eq!(
+        titles(all.clone()),
+        [
+            "Undo “first” in these lines",
+            "Undo “first” in this file",
+            "Undo “first”",
+            "Undo “first” and 2 later turns",
+        ]
+    );
+    let run = |client: &mut Client, at: usize| {
+        let mut command = all[at].1.clone();
+        command["arguments"][0]["confirm"] = json!(false);
+        client.run(&command);
+    };
+    for at in 0..3 {
+        run(&mut client, at);
+        let rest = SEVEN_LINES.replace("four", "4").replace("six", "6");
+        assert_eq!(world.read("a.txt"), rest, "{at}");
+        world.ok(["undo", "-y"]);
+    }
+    run(&mut client, 3);
+    assert_eq!(world.read("a.txt"), SEVEN_LINES);
+    assert_eq!(world.read("b.txt"), "another\n");
     client.leave();
 }
 

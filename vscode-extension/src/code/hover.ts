@@ -1,4 +1,4 @@
-// Links below the server's hover of an agent's line: undo its turn, undo these lines, show the difference.
+// Links below the server's hover of an agent's line: undo its turn, undo these lines, rewind to before it, show the difference.
 
 import * as vscode from "vscode";
 
@@ -20,9 +20,12 @@ export function withLinks(
   const say = vscode.l10n.t;
   const uri = document.uri.toString();
   const lines = [run.start, run.start + run.count];
+  // exactly this turn: later ones stay
+  const own = turn === null ? { step: checkpoint } : { turn };
   const text = links("", [
-    { title: say("Undo turn"), command: "backstitch.rewind", argument: { rev, uri } },
+    { title: say("Undo turn"), command: "backstitch.revert", argument: { ...own, uri } },
     { title: say("Undo these lines"), command: "backstitch.rewind", argument: { rev, uri, lines } },
+    { title: say("Rewind to here"), command: "backstitch.rewind", argument: { rev, uri } },
     { title: say("Diff"), command: "backstitch.diff", argument: { rev, uri } },
   ]);
   return new vscode.Hover([...hover.contents, text], hover.range);

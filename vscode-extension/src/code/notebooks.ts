@@ -41,15 +41,17 @@ export class NotebookMarks implements vscode.NotebookCellStatusBarItemProvider, 
         return lines.some((line) => cellAt(json, line) === cell.index);
       });
       if (own === undefined) return [];
-      const rev = own.turn ?? `${own.checkpoint ?? "@"}^`;
       const name = oneLine(own.prompt ?? "", 40) || (own.agent ?? say("An agent"));
       const item = new vscode.NotebookCellStatusBarItem(
         `$(hubot) ${withoutIcons(name)}`,
         vscode.NotebookCellStatusBarAlignment.Right,
       );
       item.tooltip = say("Changed by {0}. Undo the turn…", own.agent ?? say("An agent"));
-      const argument = { uri: uri.toString(), rev };
-      item.command = { command: "backstitch.rewind", title: say("Undo turn"), arguments: [argument] };
+      const argument = {
+        uri: uri.toString(),
+        ...(own.turn === null ? { step: own.checkpoint ?? "@" } : { turn: own.turn }),
+      };
+      item.command = { command: "backstitch.revert", title: say("Undo turn"), arguments: [argument] };
       return [item];
     } catch {
       // outside of every workspace

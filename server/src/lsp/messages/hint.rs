@@ -45,7 +45,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::NoTurn => "`backstitch.timeline` shows the turns, undone ones included",
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch.undo` with `op` {op} undoes that operation anyway; `backstitch.rewind` with `rev` t{turn} undoes the turn"
+                "`backstitch.undo` with `op` {op} undoes that operation anyway; `backstitch.revert` with `turn` t{turn} undoes the turn"
             );
         }
         Hint::UndoThere { op, branch } => {
@@ -96,9 +96,9 @@ pub fn offers(hint: &Hint) -> Vec<Offer> {
         )],
         Hint::UndoBefore { op, turn } => {
             let (turn, op) = (format!("t{turn}"), op.to_string());
-            let undo_turn = json!({ "rev": turn });
+            let undo_turn = json!({ "turn": turn });
             vec![
-                offer("Undo the Turn", "backstitch.rewind", undo_turn),
+                offer("Undo the Turn", "backstitch.revert", undo_turn),
                 offer(
                     "Undo the Operation Before",
                     "backstitch.undo",
