@@ -185,3 +185,21 @@ for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
     });
   });
 }
+
+test('set-up lists all agents that the program knows', async ({ world, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  const { known, agents } = world.json('setup', '--status') as { known: string[]; agents: { agent: string; found: string | null }[] };
+  expect(known).toEqual(expect.arrayContaining(['claude-code', 'codex', 'opencode', 'copilot', 'gemini', 'qwen', 'cline']));
+  const window = await code.open('a.txt');
+  const { quick } = window;
+  await window.run('Backstitch: Set Up Agents…');
+  await expect.poll(async () => (await quick.labels()).toSorted()).toEqual(known.toSorted());
+  await look(window.page, 'setup-agents');
+  const found = agents.filter((each) => each.found !== null).map(({ agent }) => agent);
+  for (const name of known) {
+    const box = quick.item(name).locator('.quick-input-list-checkbox, [role="checkbox"]').first();
+    if (found.includes(name)) await expect(box).toBeChecked();
+    else await expect(box).not.toBeChecked();
+  }
+  await quick.cancel();
+});

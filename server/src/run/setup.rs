@@ -197,7 +197,8 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     }
     if out.json {
         let facts: Vec<Value> = all.iter().map(setup::recording_facts).collect();
-        return out::answer(json!({ "agents": facts }));
+        let known: Vec<&str> = agents::AGENTS.iter().map(|agent| agent.name()).collect();
+        return out::answer(json!({ "agents": facts, "known": known }));
     }
     if all.is_empty() {
         return out.text("no agent was found on this machine\n");

@@ -47,6 +47,8 @@ pub struct AgentRecording {
     pub repair: Option<Repair>,
     /// Everything that weakens its record.
     pub weak: Vec<Weakness>,
+    /// Number of our hooks that the agent skips until its user trusts them.
+    pub untrusted: usize,
     /// The place to repair is a project's.
     of_project: bool,
     places: Vec<Place>,
@@ -71,7 +73,10 @@ impl AgentRecording {
         let name = self.agent;
         let why = match skipped {
             Ok(skipped) if skipped.is_empty() => return,
-            Ok(_) => "it skips the hooks, which its user has not trusted".to_owned(),
+            Ok(skipped) => {
+                self.untrusted = skipped.len();
+                "it skips the hooks, which its user has not trusted".to_owned()
+            }
             Err(error) => format!("nobody knows if it runs the hooks: {error:#}"),
         };
         self.on = false;
@@ -115,6 +120,7 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         fix: None,
         repair: None,
         weak: safeguards::of_agent(agent, project),
+        untrusted: 0,
         of_project: false,
         places,
     };
@@ -281,6 +287,7 @@ pub fn facts(recording: &AgentRecording) -> Value {
             Repair::Ask => "ask",
         }),
         "safeguards": recording.weak.iter().map(Weakness::json).collect::<Vec<_>>(),
+        "untrusted": recording.untrusted,
         "scope": if recording.of_project { "project" } else { "user" },
         "hooks": recording.places.iter().map(place).collect::<Vec<_>>(),
     })

@@ -34,6 +34,9 @@ export async function choose(ctx: Ctx): Promise<void> {
 }
 
 type Agent = vscode.QuickPickItem & { name: string };
+/** How it stands with one agent, as the program says. */
+type Known = { agent: string; found: string | null; recording: boolean; untrusted?: number };
+type Status = { agents: Known[]; known?: string[] };
 
 /** Sets up agents, like `backstitch setup` on the command line. */
 export async function agents(ctx: Ctx): Promise<void> {
@@ -46,13 +49,22 @@ export async function agents(ctx: Ctx): Promise<void> {
     void vscode.window.showWarningMessage(say("Agents are set up in trusted workspaces only"));
     return;
   }
-  const there = await found(binary.path);
-  const all = AGENTS.map((name): Agent => {
-    const where = there.get(name);
+  const program = binary.path;
+  const { workspace } = ctx.where();
+  const cwd = workspace ?? undefined;
+  const status = await statusOf(program, cwd);
+  const there = new Map(status.agents.map((each) => [each.agent, each]));
+  const isFound = (name: string) => (there.get(name)?.found ?? null) !== null;
+  const names = [...new Set([...there.keys(), ...(status.known ?? [])])];
+  // those of this machine first
+  const sorted = [...names.filter(isFound), ...names.filter((name) => !isFound(name))];
+  const all = sorted.map((name): Agent => {
+    const known = there.get(name);
     return {
       label: `$(hubot) ${name}`,
-      description: where ?? say("not found on this machine"),
-      picked: where !== undefined,
+      description: known?.found ?? say("not found on this machine"),
+      ...(known?.recording === true ? { detail: say("recorded already") } : {}),
+      picked: isFound(name),
       name,
     };
   });
@@ -61,13 +73,14 @@ export async function agents(ctx: Ctx): Promise<void> {
     canPickMany: true,
   });
   if (chosen === undefined || chosen.length === 0) return;
-  const said = await run(binary.path, ["setup", ...chosen.map(({ name }) => name)]);
+  const wanted = chosen.map(({ name }) => name);
+  const said = await run(program, ["setup", ...wanted], cwd);
   ctx.log.info(said);
+  await askForTrust(program, cwd, wanted);
   const log = say("Show details");
-  const names = chosen.map(({ name }) => name).join(", ");
   void vscode.window
     .showInformationMessage(
-      say("Set up: {0}. Start a new session of it: what it does is recorded from now on.", names),
+      say("Set up: {0}. Start a new session of it: what it does is recorded from now on.", wanted.join(", ")),
       log,
     )
     .then((answer) => {
@@ -75,20 +88,31 @@ export async function agents(ctx: Ctx): Promise<void> {
     });
 }
 
-/** Agents on this machine, with the evidence by which they were found. */
-async function found(program: string): Promise<Map<string, string>> {
-  type SetupReport = { agents: { agent: string; found: string | null }[] };
-  try {
-    const { agents } = JSON.parse(await run(program, ["--json", "setup", "--print"])) as SetupReport;
-    return new Map(agents.flatMap(({ agent, found }) => (found === null ? [] : [[agent, found]])));
-  } catch {
-    // the command fails if there is none
-    return new Map();
+/** Has agents trust the hooks that they skip until their user trusts them, if the user says so. */
+async function askForTrust(program: string, cwd: string | undefined, names: string[]): Promise<void> {
+  const { agents } = await statusOf(program, cwd);
+  for (const { agent, untrusted } of agents) {
+    if (!names.includes(agent) || untrusted === undefined || untrusted === 0) continue;
+    const trust = say("Trust the Hooks");
+    const chosen = await vscode.window.showWarningMessage(
+      say("{0} runs hooks only once you trust them", agent),
+      {
+        modal: true,
+        detail: say(
+          "Until then nothing it does is recorded. Have it trust the {0} hooks of Backstitch?",
+          untrusted,
+        ),
+      },
+      trust,
+    );
+    if (chosen === trust) await run(program, ["setup", agent, "--trust"], cwd);
   }
 }
 
-/** The agents that `backstitch setup` knows. */
-const AGENTS = ["claude-code"];
+/** The agents that the program knows, and how it stands with those of this machine. */
+async function statusOf(program: string, cwd: string | undefined): Promise<Status> {
+  return JSON.parse(await run(program, ["--json", "setup", "--status"], cwd)) as Status;
+}
 
 /** Reports the missing server, with ways to fix it. */
 export async function missing(ctx: Ctx): Promise<void> {
