@@ -3,14 +3,19 @@
 import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
+import { Gutter } from "./code/gutter.ts";
 import { Marks } from "./code/marks.ts";
 import { NotebookMarks } from "./code/notebooks.ts";
 import { registerCommands } from "./commands/index.ts";
+import { Restores } from "./commands/restore.ts";
+import { UndoneInEditor } from "./commands/undone.ts";
 import { KeptMarks } from "./compare/kept.ts";
+import { Merges } from "./compare/merge.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
 import { reportChangesOnDisk } from "./changedOnDisk.ts";
 import { Ctx } from "./ctx.ts";
+import { Planned } from "./documents/planned.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
 import { StatusBar } from "./status.ts";
@@ -18,7 +23,9 @@ import { Announcer } from "./control/announce.ts";
 import { Decisions } from "./control/decide.ts";
 import { HeldFiles } from "./control/files.ts";
 import { Held } from "./control/held.ts";
+import { HeldMarks } from "./control/marks.ts";
 import { Mirror } from "./control/mirror.ts";
+import { Proposals } from "./control/proposal.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
 import { Badges } from "./timeline/badges.ts";
@@ -26,6 +33,7 @@ import { CallsView } from "./repl/calls.ts";
 import { Objects } from "./repl/objects.ts";
 import { ReplPanel } from "./repl/panel.ts";
 import { StackView } from "./repl/stack.ts";
+import { PlanEditor } from "./show/plan.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
@@ -37,29 +45,42 @@ export function activate(context: vscode.ExtensionContext): Api {
   const review = ctx.register(new Review(ctx));
   const held = ctx.register(new Held(ctx));
   const heldFiles = ctx.register(new HeldFiles(ctx));
+  const gutter = ctx.register(new Gutter(ctx));
+  const planned = ctx.register(new Planned());
+  const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
+  const merges = ctx.register(new Merges());
+  const restores = new Restores(ctx, merges, plans, ctx.register(new UndoneInEditor()));
+  const proposals = new Proposals(ctx, plans, restores);
+  const decisions = ctx.register(new Decisions(ctx, held, heldFiles, proposals));
   const beside = {
     stack: ctx.register(new StackView(ctx, held)),
     calls: ctx.register(new CallsView(ctx)),
     objects: ctx.register(new Objects(ctx)),
   };
+  const repl = ctx.register(new ReplPanel(ctx, held, beside));
+  const agents = ctx.register(new AgentsView(held));
+  decisions.selected = { list: () => agents.selected, repl: () => repl.pause };
   registerCommands(ctx, {
     review,
     held,
-    decisions: ctx.register(new Decisions(ctx, held, heldFiles)),
-    repl: ctx.register(new ReplPanel(ctx, held, beside)),
+    decisions,
+    repl,
     beside,
+    plans,
+    merges,
+    restores,
     kept: ctx.register(new KeptMarks(ctx, review)),
-    marks: ctx.register(new Marks(ctx, review)),
+    marks: ctx.register(new Marks(ctx, review, gutter)),
     quickDiff: ctx.register(new QuickDiff(ctx, review)),
     timeline: ctx.register(new TimelineView(ctx, recording)),
     graph: ctx.register(new Graph(ctx)),
     recording,
   });
   ctx.register(new StatusBar(ctx, recording));
-  ctx.register(new AgentsView(held));
   ctx.register(new BreakpointsView(ctx, held));
-  ctx.register(new Announcer(held));
-  ctx.register(new StopMarks(ctx, held));
+  ctx.register(new Announcer(ctx, held, decisions));
+  ctx.register(new StopMarks(held, gutter));
+  ctx.register(new HeldMarks(ctx, held, heldFiles, gutter));
   ctx.register(new Mirror(ctx));
   ctx.register(new Badges());
   ctx.register(new NotebookMarks(ctx));

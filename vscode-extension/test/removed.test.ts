@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { moved, removed, written } from "../src/code/removed.ts";
+import { removed, written } from "../src/code/removed.ts";
 import type { ReviewHunk } from "../src/server/protocol.ts";
 
 const hunk = (first: number, count: number, gone: string[], checkpoint = "c3"): ReviewHunk => ({
@@ -39,12 +39,4 @@ test("equal removals have names of their own, which do not depend on their lines
     removed([hunk(3, 0, ["a"]), hunk(9, 0, ["a"])]).map(({ id }) => id),
     ids.slice(0, 2),
   );
-});
-
-test("a place moves with the edits above it", () => {
-  assert.equal(moved(5, { start: 1, end: 1, brought: 2 }), 7);
-  assert.equal(moved(5, { start: 1, end: 3, brought: 0 }), 3);
-  assert.equal(moved(5, { start: 7, end: 9, brought: 4 }), 5);
-  assert.equal(moved(5, { start: 5, end: 5, brought: 1 }), 5);
-  assert.equal(moved(5, { start: 3, end: 8, brought: 0 }), 3);
 });

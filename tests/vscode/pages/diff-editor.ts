@@ -57,6 +57,17 @@ export class MultiDiffEditor {
     await expect.poll(() => this.files()).toEqual(wanted);
   }
 
+  /** The files in view with the letters of their changes, as VS Code shows them: none for one that is modified. */
+  async letters(): Promise<string[]> {
+    return this.entries.evaluateAll((entries) => {
+      const text = (entry: Element, part: string) => entry.querySelector<HTMLElement>(part)?.innerText.trim().replace(/\/$/, '') ?? '';
+      return entries
+        .map((entry) => ({ entry, top: entry.getBoundingClientRect().top }))
+        .sort((a, b) => a.top - b.top)
+        .map(({ entry }) => `${text(entry, '.file-path .status')} ${text(entry, '.file-path .title:not(.original)')}`.trim());
+    });
+  }
+
   /** The diff of a file in view, by a part of its name. */
   entry(name: string): DiffEditor {
     return new DiffEditor(this.page, this.entries.filter({ has: this.page.locator('.file-path', { hasText: name }) }));

@@ -176,6 +176,42 @@ export class TextEditor {
     });
   }
 
+  /** The lines in view whose icon in the margin has this sign: `stop`, `agent-line`. One icon may have two. */
+  async icons(sign: 'stop' | 'agent-line' | 'agent-removed' | 'held'): Promise<number[]> {
+    const files = {
+      stop: /(\/|%2F)stop-(?!off)/i,
+      'agent-line': /(\/|%2F)(stop-(off-)?agent-|agent-line-)/i,
+      'agent-removed': /agent-removed-/,
+      held: /(\/|%2F)held-/i,
+    };
+    return this.root.evaluate(
+      (editor, pattern) => {
+        const middle = (element: Element) => {
+          const { top, height } = element.getBoundingClientRect();
+          return top + height / 2;
+        };
+        const icons = [...editor.querySelectorAll('.glyph-margin-widgets [class*="TextEditorDecorationType"]')];
+        const shown = icons.filter((icon) => new RegExp(pattern).test(getComputedStyle(icon).backgroundImage));
+        const places = shown.map(middle);
+        return [...editor.querySelectorAll('.margin-view-overlays .line-numbers')]
+          .filter((number) => places.some((place) => Math.abs(place - middle(number)) < 4))
+          .map((number) => Number(number.textContent))
+          .sort((a, b) => a - b);
+      },
+      files[sign].source,
+    );
+  }
+
+  /** Texts that extensions show behind the lines in view. */
+  async notes(): Promise<string[]> {
+    return this.root.evaluate((editor) => {
+      const all = [...editor.querySelectorAll('.view-line [class*="ced-"]')];
+      const content = (element: Element) => getComputedStyle(element, '::after').content;
+      const texts = all.map(content).filter((text) => text !== 'none' && text !== 'normal');
+      return texts.map((text) => text.replace(/^"|"$/g, '').replaceAll('\u00a0', ' '));
+    });
+  }
+
   // ---- hover -----------------------------------------------------------------------------------------------------
 
   /** Position of the first occurrence of a text in view. */

@@ -11,7 +11,9 @@ import type { Ctx, Disposable } from "../ctx.ts";
 import { type Base, below } from "../documents/open.ts";
 import type { ReviewHunk } from "../server/protocol.ts";
 import { line as oneLine } from "../show/words.ts";
-import { type Removed, type Written, moved, removed, written } from "./removed.ts";
+import { type Gutter, type Mark, editOf } from "./gutter.ts";
+import { movedLine } from "./lines.ts";
+import { type Removed, type Written, removed, written } from "./removed.ts";
 
 type Found = { written: Written[]; removed: Removed[] };
 /** Changes that a setting selects. */
@@ -19,7 +21,9 @@ type Which = "all" | "session" | "latestTurn" | "off";
 /** The newest turn of the workspace. */
 type Newest = { turn: string | null; session: string | null };
 
+/** Debounce delays in milliseconds. */
 const DELAY = 150;
+const AFTER_TEXT = 300;
 
 export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
   /** By URI of a visible document. */
@@ -28,22 +32,17 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
   readonly onDidChangeCodeLenses = this.lensesChanged.event;
   private pending: NodeJS.Timeout | undefined;
   private readonly disposables: Disposable[];
-  private readonly bar: vscode.TextEditorDecorationType;
-  private readonly gap: vscode.TextEditorDecorationType;
 
   constructor(
     private readonly ctx: Ctx,
     private readonly review: Review,
+    private readonly gutter: Gutter,
   ) {
-    this.bar = this.gutter("agent-line", true);
-    this.gap = this.gutter("agent-removed", false);
     const refresh = () => {
       this.schedule();
     };
     this.disposables = [
       this.lensesChanged,
-      this.bar,
-      this.gap,
       vscode.languages.registerCodeLensProvider({ scheme: "file" }, this),
       ctx.on("backstitch/timelineChanged", refresh),
       ctx.onDidChangeState(refresh),
@@ -57,20 +56,6 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
       }),
     ];
     refresh();
-  }
-
-  private gutter(name: string, isBar: boolean): vscode.TextEditorDecorationType {
-    const icon = (theme: string) =>
-      vscode.Uri.joinPath(this.ctx.extension.extensionUri, "media", `${name}-${theme}.svg`);
-    return vscode.window.createTextEditorDecorationType({
-      isWholeLine: true,
-      gutterIconSize: "contain",
-      light: { gutterIconPath: icon("light") },
-      dark: { gutterIconPath: icon("dark") },
-      overviewRulerColor: new vscode.ThemeColor("backstitch.agentLine"),
-      overviewRulerLane: isBar ? vscode.OverviewRulerLane.Left : vscode.OverviewRulerLane.Center,
-      rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
-    });
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
@@ -152,11 +137,11 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
     return path === undefined ? undefined : { root, rev: id, path, there: true };
   }
 
-  private schedule(): void {
+  private schedule(delay = DELAY): void {
     clearTimeout(this.pending);
     this.pending = setTimeout(() => {
       void this.refresh();
-    }, DELAY);
+    }, delay);
   }
 
   private async refresh(): Promise<void> {
@@ -168,15 +153,20 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
     const bars = settings.get<Which>("gutter", "all");
     if (this.ctx.state.name !== "running" || (lenses === "off" && bars === "off")) this.found.clear();
     else await Promise.all([...uris].map((uri) => this.read(uri, lenses, bars)));
-    for (const editor of vscode.window.visibleTextEditors) this.decorate(editor, bars);
+    for (const uri of uris) this.mark(uri, bars);
     this.lensesChanged.fire();
   }
 
   private async read(uri: string, lenses: Which, bars: Which): Promise<void> {
+    const version = () =>
+      vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri)?.version;
+    const asked = version();
     try {
       const { files } = await this.ctx.request("backstitch/review", { uri });
       const all = files.flatMap((file): ReviewHunk[] => file.hunks ?? []);
       const newest = await this.newest(uri, all.length > 0 && [lenses, bars].some(isRestricted));
+      // the text changed meanwhile: its next reading has the lines
+      if (version() !== asked) return;
       const wanted = (which: Which) => (change: Newest) => isWanted(change, which, newest);
       this.found.set(uri, {
         written: written(all).filter(wanted(bars)),
@@ -199,27 +189,36 @@ export class Marks implements vscode.CodeLensProvider, vscode.Disposable {
     return checkpoints[0];
   }
 
-  private decorate(editor: vscode.TextEditor, bars: Which): void {
-    const found = this.found.get(editor.document.uri.toString());
-    const last = editor.document.lineCount - 1;
-    const line = (at: number) => new vscode.Range(Math.min(at, last), 0, Math.min(at, last), 0);
-    const lines = (found?.written ?? []).map(({ start, end }) => new vscode.Range(start, 0, end - 1, 0));
-    editor.setDecorations(this.bar, bars === "off" ? [] : lines);
-    editor.setDecorations(
-      this.gap,
-      bars === "off" ? [] : (found?.removed ?? []).map((each) => line(each.line)),
-    );
+  private mark(uri: string, bars: Which): void {
+    const found = this.found.get(uri);
+    const isShown = bars !== "off" && found !== undefined;
+    const lines = (isShown ? found.written : []).map(({ start, end }): Mark => ({
+      start,
+      end,
+      sign: "agent-line",
+    }));
+    const gaps = (isShown ? found.removed : []).map(({ line }): Mark => ({
+      start: line,
+      end: line + 1,
+      sign: "agent-removed",
+    }));
+    this.gutter.set("agents", vscode.Uri.parse(uri), [...lines, ...gaps]);
   }
 
-  /** Moves the places of removed lines with the user's edits. */
+  /**
+   * Moves the places of removed lines with an edit, and reads all marks anew: after typing near them, and after VS Code has
+   * read the file again, whose new text is known only now.
+   */
   private follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
+    if (document.uri.scheme !== "file" || contentChanges.length === 0) return;
     const found = this.found.get(document.uri.toString());
-    if (found === undefined) return;
-    for (const { range, text } of contentChanges) {
-      const brought = text.split("\n").length - 1;
-      const edit = { start: range.start.line, end: range.end.line, brought };
-      found.removed = found.removed.map((each) => ({ ...each, line: moved(each.line, edit) }));
+    for (const change of contentChanges) {
+      const edit = editOf(change);
+      if (found === undefined) break;
+      found.removed = found.removed.map((each) => ({ ...each, line: movedLine(each.line, edit) }));
     }
+    const hasMarks = found !== undefined && found.removed.length + found.written.length > 0;
+    if (hasMarks || !document.isDirty) this.schedule(AFTER_TEXT);
   }
 
   dispose(): void {

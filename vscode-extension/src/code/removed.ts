@@ -1,4 +1,4 @@
-// Places in a file where agents removed lines, and how they move as the user types. Pure.
+// Places in a file where agents removed lines. Pure.
 
 import { type ReviewHunk, type Text, shown } from "../server/protocol.ts";
 
@@ -39,15 +39,6 @@ export function written(hunks: readonly ReviewHunk[]): Written[] {
       turn,
       session,
     }));
-}
-
-/** An edit: the lines that it replaces, from 0, the end included, and the number of line ends that it brings. */
-export type Edit = { start: number; end: number; brought: number };
-
-/** Returns the line of a place after an edit. */
-export function moved(line: number, { start, end, brought }: Edit): number {
-  if (end < line) return line + brought - (end - start);
-  return start < line ? start : line;
 }
 
 function withoutEnd(line: Text): string {

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Marks } from "../code/marks.ts";
-import { Merges } from "../compare/merge.ts";
+import type { Merges } from "../compare/merge.ts";
 import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
@@ -14,12 +14,11 @@ import type { Decisions } from "../control/decide.ts";
 import type { Held } from "../control/held.ts";
 import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
-import { Planned } from "../documents/planned.ts";
 import type { Graph } from "../graph/panel.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
-import { PlanEditor } from "../show/plan.ts";
+import type { PlanEditor } from "../show/plan.ts";
 import { about, point } from "../show/words.ts";
 import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
@@ -39,9 +38,8 @@ import {
 } from "./arguments.ts";
 import * as history from "./history.ts";
 import * as kept from "./kept.ts";
-import { Restores, type Verb } from "./restore.ts";
+import type { Restores, Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
-import { UndoneInEditor } from "./undone.ts";
 
 export type Features = {
   held: Held;
@@ -55,16 +53,16 @@ export type Features = {
   timeline: TimelineView;
   graph: Graph;
   recording: Recording;
+  plans: PlanEditor;
+  merges: Merges;
+  restores: Restores;
 };
 type Run = (...given: unknown[]) => unknown;
 
 export function registerCommands(ctx: Ctx, features: Features): void {
   ctx.register(new Nothing());
   ctx.register(new Files(ctx, features.review));
-  const planned = ctx.register(new Planned());
-  const plans = ctx.register(new PlanEditor(planned, ctx.extension.workspaceState));
-  const merges = ctx.register(new Merges());
-  const restores = new Restores(ctx, merges, plans, ctx.register(new UndoneInEditor()));
+  const { plans, merges, restores } = features;
   const all: Record<string, Run> = {
     ...table(ctx, features, restores),
     ...ofPlans(plans),
@@ -324,6 +322,9 @@ function ofPlans(plans: PlanEditor): Record<string, Run> {
   return {
     ...Object.fromEntries(verbs.map((verb) => [`backstitch.plan.${verb}`, () => plans.accept()])),
     "backstitch.plan.run": () => plans.accept(),
+    "backstitch.plan.deny": () => {
+      plans.deny();
+    },
     "backstitch.plan.options": () => plans.options(),
     "backstitch.plan.cancel": () => {
       plans.cancel();

@@ -73,7 +73,7 @@ export class Restores {
             ways: this.ways(verb, asked, first),
             only: onlyIn(asked),
           });
-      if (decision === undefined) return "called off";
+      if (decision === undefined || "denied" in decision) return "called off";
       if ("instead" in decision) {
         asked = { ...asked, ...decision.instead };
         first = await this.plan(verb, asked);

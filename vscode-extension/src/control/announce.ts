@@ -2,37 +2,36 @@
 
 import * as vscode from "vscode";
 
-import type { Disposable } from "../ctx.ts";
-import type { Pause } from "../server/protocol.ts";
+import type { Ctx, Disposable } from "../ctx.ts";
+import { type Pause, shown } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
-import { HELD_SCHEME } from "./files.ts";
-import { activeUri } from "./decide.ts";
-import type { Held } from "./held.ts";
+import type { Decisions } from "./decide.ts";
+import { type Held, type HeldKind, kindOf } from "./held.ts";
 
 export class Announcer implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("held", vscode.StatusBarAlignment.Left, 11);
   private readonly disposables: Disposable[];
 
-  constructor(private readonly held: Held) {
+  constructor(
+    ctx: Ctx,
+    private readonly held: Held,
+    private readonly decisions: Decisions,
+  ) {
     this.item.name = vscode.l10n.t("Backstitch: Held Calls");
     this.item.command = "backstitch.inspect";
     this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-    const follow = () => {
-      const isHeld = activeUri()?.scheme === HELD_SCHEME;
-      void vscode.commands.executeCommand("setContext", "backstitch.heldDiff", isHeld);
-    };
     this.disposables = [
       this.item,
       held.onDidChange(() => {
         this.show();
       }),
       held.onDidPause((pause) => {
-        void withErrors(() => tell(pause));
+        void withErrors(() => this.tell(pause));
       }),
-      vscode.window.tabGroups.onDidChangeTabs(follow),
-      vscode.window.tabGroups.onDidChangeTabGroups(follow),
+      ctx.on("backstitch/didResume", ({ pause, outcome }) => {
+        if (outcome === "parked") tellParked(pause);
+      }),
     ];
-    follow();
   }
 
   private show(): void {
@@ -49,32 +48,70 @@ export class Announcer implements vscode.Disposable {
     this.item.show();
   }
 
+  /** One message for a held call, unless a step has led to it, which shows it. A late click only says who was first. */
+  private async tell(pause: Pause): Promise<void> {
+    if (await this.decisions.arrived(pause)) return;
+    const reveal = vscode.workspace.getConfiguration("backstitch").get<string>("pause.reveal", "badge");
+    if (reveal === "never") return;
+    if (reveal === "show" && kindOf(pause) === "call") {
+      await this.decisions.show(pause, { preserveFocus: true, beside: true });
+    }
+    const actions = actionsOf(kindOf(pause));
+    const chosen = await vscode.window.showInformationMessage(textOf(pause), ...actions);
+    if (chosen === undefined) return;
+    if (this.held.find(pause.id, shown(pause.root)) === undefined) {
+      void vscode.window.showInformationMessage(await this.decisions.gone(pause.id, pause));
+    } else await vscode.commands.executeCommand(chosen.command, pause);
+  }
+
   dispose(): void {
     for (const each of this.disposables) each.dispose();
   }
 }
 
-/** One message for a held call. VS Code cannot withdraw it: a late click says who was first. */
-async function tell(pause: Pause): Promise<void> {
-  const reveal = vscode.workspace.getConfiguration("backstitch").get<string>("pause.reveal", "badge");
-  if (reveal === "never") return;
-  if (reveal === "show") await vscode.commands.executeCommand("backstitch.inspect", pause);
+function textOf(pause: Pause): string {
   const say = vscode.l10n.t;
-  const isProgram = pause.by === "program";
-  const text = isProgram
-    ? say("A {0} program stands still: {1} ({2})", pause.agent, pause.summary, pause.why)
-    : say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why);
-  const actions = isProgram
-    ? [
-        { title: say("Continue"), command: "backstitch.resume" },
-        { title: say("Open a REPL"), command: "backstitch.repl.start" },
+  switch (kindOf(pause)) {
+    case "program":
+      return say("A {0} program stands still: {1} ({2})", pause.agent, pause.summary, pause.why);
+    case "proposal":
+      return say("{0} proposes a {1} ({2})", pause.agent, pause.summary, pause.why);
+    case "call":
+      return say("{0} wants to run {1} ({2})", pause.agent, pause.summary, pause.why);
+  }
+}
+
+/** The first one is the primary button: it only shows. */
+function actionsOf(kind: HeldKind): { title: string; command: string }[] {
+  const say = vscode.l10n.t;
+  switch (kind) {
+    case "program":
+      return [
         { title: say("Stack"), command: "backstitch.stack" },
-      ]
-    : [
+        { title: say("Open a REPL"), command: "backstitch.repl.start" },
         { title: say("Continue"), command: "backstitch.resume" },
-        { title: say("Deny"), command: "backstitch.deny" },
-        { title: say("Show"), command: "backstitch.inspect" },
       ];
-  const chosen = await vscode.window.showInformationMessage(text, ...actions);
-  if (chosen !== undefined) await vscode.commands.executeCommand(chosen.command, pause);
+    case "proposal":
+      return [
+        { title: say("Show"), command: "backstitch.inspect" },
+        { title: say("Deny"), command: "backstitch.deny" },
+        { title: say("Rewind"), command: "backstitch.proposal.accept" },
+      ];
+    case "call":
+      return [
+        { title: say("Show"), command: "backstitch.inspect" },
+        { title: say("Deny"), command: "backstitch.deny" },
+        { title: say("Continue"), command: "backstitch.resume" },
+      ];
+  }
+}
+
+/** Its hook could wait no longer. */
+function tellParked({ agent, summary }: Pause): void {
+  const text = vscode.l10n.t(
+    "The time of a held call ran out: {0} was not run. {1} is told to try again, and is held again then",
+    summary,
+    agent,
+  );
+  void vscode.window.showInformationMessage(text);
 }

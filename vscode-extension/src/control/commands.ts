@@ -48,6 +48,10 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
       return done;
     },
     "backstitch.resume": (argument: unknown) => decisions.resume(argument),
+    "backstitch.proposal.accept": (argument: unknown) => decisions.accept(argument),
+    // for keys that hold in some places only: the palette and the titles would show them everywhere
+    "backstitch.held.key.stop": (argument: unknown) => decisions.refuse("backstitch.stop", argument),
+    "backstitch.held.key.input": (argument: unknown) => decisions.input(argument),
     "backstitch.step": (argument: unknown) => {
       const { how } = asArguments<{ how?: unknown }>(argument);
       return decisions.step(argument, typeof how === "string" ? how : "over");

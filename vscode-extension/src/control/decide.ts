@@ -3,30 +3,106 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
-import { changes } from "../documents/open.ts";
-import { type Pause, shown } from "../server/protocol.ts";
+import { NOTHING, changes } from "../documents/open.ts";
+import { type Pause, type PauseDetails, shown } from "../server/protocol.ts";
 import { asArguments } from "../commands/arguments.ts";
-import { callOf, type HeldFiles } from "./files.ts";
-import type { Held } from "./held.ts";
+import { failure, withErrors } from "../show/errors.ts";
+import { type HeldFiles, type HeldSides, callOf } from "./files.ts";
+import { type Held, isProposal, kindOf, traits } from "./held.ts";
+import type { Proposals } from "./proposal.ts";
+import { HeldTabs } from "./tabs.ts";
 
-type Given = { pause?: unknown; id?: unknown; workspace?: unknown; root?: unknown };
+/** Where a decision is made, which keeps the focus: the comparison, a list, the REPL, or any other place. */
+type From = "comparison" | "list" | "repl" | "elsewhere";
+type Given = {
+  pause?: unknown;
+  id?: unknown;
+  workspace?: unknown;
+  root?: unknown;
+  from?: unknown;
+  uri?: unknown;
+};
+
+/** The call after a step: the next one that is held in its session. */
+type Next = { session: string; root: string; from: From };
+
+/** Calls that the views beside have selected. */
+export type Selected = { list: () => Pause | undefined; repl: () => Pause | undefined };
+
+/** How a call is shown. `beside`: another group, so that nothing that is being typed goes into it. */
+type Showing = { preserveFocus?: boolean; beside?: boolean };
 
 export class Decisions implements vscode.Disposable {
-  private readonly follows: Disposable;
+  readonly tabs: HeldTabs;
+  private readonly disposables: Disposable[];
+  private next: Next | undefined;
+  /** Calls of several files of which the first alone is shown, since VS Code shows all of them only with the focus. */
+  private readonly partial = new Set<string>();
+  selected: Selected = { list: () => undefined, repl: () => undefined };
 
   constructor(
     private readonly ctx: Ctx,
     private readonly held: Held,
     private readonly files: HeldFiles,
+    private readonly proposals: Proposals,
   ) {
-    // one that is parked can still be decided
-    this.follows = ctx.on("backstitch/didResume", ({ pause, outcome }) => {
-      if (outcome !== "parked") void this.followed(pause);
-    });
+    this.tabs = new HeldTabs(held);
+    const follow = () => {
+      this.followTabs();
+    };
+    const touched = () => {
+      if (this.next?.from === "comparison") this.next.from = "elsewhere";
+    };
+    this.disposables = [
+      ctx.on("backstitch/didResume", ({ pause, outcome, by }) => {
+        // one that is parked can still be decided
+        if (outcome !== "parked") void withErrors(() => this.followed(pause, by));
+      }),
+      // changed in a REPL, in a terminal or in another editor: it is shown as it runs
+      ctx.on("backstitch/pauseChanged", ({ pause }) => {
+        if (this.files.known(pause) === undefined) return;
+        void withErrors(async () => {
+          this.files.keep(await ctx.request("backstitch/pause", this.about(pause)));
+        });
+      }),
+      held.onDidChange(() => {
+        follow();
+        if (ctx.state.name === "running") void vscode.window.tabGroups.close(this.tabs.stale(), true);
+      }),
+      vscode.window.tabGroups.onDidChangeTabs(follow),
+      vscode.window.tabGroups.onDidChangeTabGroups(follow),
+      // the user does something else: the next call does not take the focus
+      vscode.window.onDidChangeTextEditorSelection(({ kind }) => {
+        const { Keyboard, Mouse } = vscode.TextEditorSelectionChangeKind;
+        if (kind === Keyboard || kind === Mouse) touched();
+      }),
+      vscode.window.onDidChangeActiveTerminal(touched),
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (!focused) touched();
+      }),
+    ];
+    follow();
   }
 
-  dispose(): void {
-    this.follows.dispose();
+  /** Follows the tab in front: titles and keys are those of its call. */
+  private followTabs(): void {
+    const pause = this.tabs.active();
+    const words = pause === undefined ? undefined : traits(pause);
+    void vscode.commands.executeCommand("setContext", "backstitch.heldDiff", words);
+    // for the title of one that is shown in another group
+    const fronts = vscode.window.tabGroups.all.map(({ activeTab }) => this.tabs.callOf(activeTab));
+    const beside = fronts.find((each) => each !== undefined);
+    void vscode.commands.executeCommand(
+      "setContext",
+      "backstitch.heldBeside",
+      beside === undefined ? undefined : traits(beside),
+    );
+    if (pause === undefined || !this.partial.delete(keyOf(pause))) return;
+    const first = this.tabs.of(pause);
+    void withErrors(async () => {
+      await this.show(pause);
+      await vscode.window.tabGroups.close(first, true);
+    });
   }
 
   /** The call of a row, of the open comparison, the only one, or the one that the user chooses. */
@@ -34,50 +110,100 @@ export class Decisions implements vscode.Disposable {
     const given = asArguments<Given>(argument);
     const id = [given.pause, given.id].find((each) => typeof each === "string");
     const place = [given.workspace, given.root].find((each) => typeof each === "string");
-    const here = id === undefined ? callOf(activeUri()) : undefined;
-    const wanted =
-      typeof id === "string" ? { id, root: typeof place === "string" ? place : undefined } : here;
     const { pauses } = this.held;
-    if (wanted !== undefined) {
-      const found = pauses.filter(
-        (pause) => pause.id === wanted.id && (wanted.root === undefined || shown(pause.root) === wanted.root),
-      );
-      if (found[0] === undefined) {
-        throw new Error(vscode.l10n.t("{0} is not held any more", wanted.id));
-      }
-      return found[0];
+    // from the title of an editor
+    const side = typeof given.uri === "string" ? callOf(vscode.Uri.parse(given.uri)) : undefined;
+    const titled = side && this.held.find(side.id, side.root);
+    if (titled !== undefined) return titled;
+    if (typeof id === "string") {
+      const isWanted = (pause: Pause) =>
+        pause.id === id && (place === undefined || shown(pause.root) === place);
+      const found = pauses.find(isWanted);
+      if (found === undefined) void vscode.window.showInformationMessage(await this.gone(id, argument));
+      return found;
     }
+    const own =
+      given.from === "list"
+        ? this.selected.list()
+        : given.from === "repl"
+          ? this.selected.repl()
+          : this.tabs.active();
+    const there = own && this.held.find(own.id, shown(own.root));
+    if (there !== undefined) return there;
     if (pauses.length === 0) throw new Error(vscode.l10n.t("No call is held"));
     if (pauses.length === 1) return pauses[0];
     const items = pauses.map((pause) => ({
       label: pause.summary,
-      description: `${pause.agent} · ${pause.why}`,
+      description: [pause.agent, pause.letter, pause.why].filter(Boolean).join(" · "),
       pause,
     }));
     const chosen = await vscode.window.showQuickPick(items, { title: vscode.l10n.t("Which held call?") });
     return chosen?.pause;
   }
 
+  /** Says how a call ended that is no longer held. */
+  async gone(id: string, argument: unknown): Promise<string> {
+    const say = vscode.l10n.t;
+    const { workspace, root } = asArguments<Given>(argument);
+    const place = [workspace, root].find((each) => typeof each === "string");
+    const where = typeof place === "string" ? { workspace: place } : this.ctx.where();
+    const all = await this.ctx.request("backstitch/pauses", { ...where, all: true }).catch(() => undefined);
+    const over = all?.pauses.find((pause) => pause.id === id);
+    if (over === undefined) return say("The call is no longer held");
+    const outcome = outcomeOf(over);
+    return over.decidedBy === null
+      ? say("{0} is no longer held: {1}", over.summary, outcome)
+      : say("{0} is no longer held: {1} ({2})", over.summary, outcome, over.decidedBy);
+  }
+
   private about(pause: Pause): { pause: string; workspace: string } {
     return { pause: pause.id, workspace: shown(pause.root) };
   }
 
-  /** Lets the call go on, with the user's changes if there are any. */
+  /** Place of a decision: as a key says, that of a row, or of the comparison in front. */
+  private from(argument: unknown, pause: Pause): From {
+    const { from } = asArguments<Given>(argument);
+    if (from === "list" || from === "repl" || from === "comparison") return from;
+    return this.tabs.active()?.id === pause.id ? "comparison" : "elsewhere";
+  }
+
+  /**
+   * True if the call has to be seen first: a key was pressed somewhere else, and no editor shows it. It is shown then, and
+   * the next key decides.
+   */
+  private async isShownFirst(argument: unknown, pause: Pause): Promise<boolean> {
+    const isKey = asArguments<Given>(argument).from === "elsewhere";
+    if (kindOf(pause) !== "proposal" && (!isKey || this.tabs.isVisible(pause))) return false;
+    await this.show(pause);
+    return true;
+  }
+
+  /** Continues the call, with the user's changes if there are any. */
   async resume(argument: unknown): Promise<unknown> {
     const pause = await this.call(argument);
-    if (pause === undefined) return undefined;
-    const changed = await this.files.changed(pause);
-    const done = await this.ctx.execute("backstitch.resume", { ...this.about(pause), ...changed });
-    await this.close(pause);
-    return done;
+    if (pause === undefined || (await this.isShownFirst(argument, pause))) return undefined;
+    return this.decide(pause, async () => {
+      const taken = await this.files.taken(pause);
+      return this.ctx.execute("backstitch.resume", { ...this.about(pause), ...taken });
+    });
+  }
+
+  /** Carries a proposed rewind out. */
+  async accept(argument: unknown): Promise<unknown> {
+    const pause = await this.call(argument);
+    return pause && this.proposals.accept(pause);
   }
 
   async step(argument: unknown, how: string): Promise<unknown> {
     const pause = await this.call(argument);
-    if (pause === undefined) return undefined;
-    const done = await this.ctx.execute("backstitch.step", { ...this.about(pause), how });
-    await this.close(pause);
-    return done;
+    if (pause === undefined || (await this.isShownFirst(argument, pause))) return undefined;
+    const next = { session: pause.session, root: shown(pause.root), from: this.from(argument, pause) };
+    return this.decide(pause, async () => {
+      const taken = await this.files.taken(pause);
+      // before the decision: a fast agent calls before it is answered
+      this.next = next;
+      return this.ctx.execute("backstitch.step", { ...this.about(pause), how, ...taken });
+    });
   }
 
   async skip(argument: unknown): Promise<unknown> {
@@ -92,9 +218,7 @@ export class Decisions implements vscode.Disposable {
       if (typed === undefined) return undefined;
       value = typed;
     }
-    const done = await this.ctx.execute("backstitch.skip", { ...this.about(pause), value });
-    await this.close(pause);
-    return done;
+    return this.decide(pause, () => this.ctx.execute("backstitch.skip", { ...this.about(pause), value }));
   }
 
   /** Refuses the call; asks for the reason unless one is given. */
@@ -113,9 +237,7 @@ export class Decisions implements vscode.Disposable {
             prompt: vscode.l10n.t("Reason for the model; may be empty"),
           });
     if (message === undefined) return undefined;
-    const done = await this.ctx.execute(command, { ...this.about(pause), message });
-    await this.close(pause);
-    return done;
+    return this.decide(pause, () => this.ctx.execute(command, { ...this.about(pause), message }));
   }
 
   async back(argument: unknown): Promise<unknown> {
@@ -128,8 +250,41 @@ export class Decisions implements vscode.Disposable {
       validateInput: (text) => (/^[1-9]\d*$/.test(text) ? undefined : vscode.l10n.t("A whole number from 1")),
     });
     if (typed === undefined) return undefined;
-    const done = await this.ctx.execute("backstitch.back", { ...this.about(pause), steps: Number(typed) });
+    const steps = Number(typed);
+    return this.decide(pause, () => this.ctx.execute("backstitch.back", { ...this.about(pause), steps }));
+  }
+
+  /** Sends a decision, and closes what was shown of the call. A prediction that no longer holds is shown anew. */
+  private async decide<T>(pause: Pause, send: () => Promise<T>): Promise<T | undefined> {
+    const hadFocus = this.tabs.active()?.id === pause.id;
+    const isParked = pause.state === "parked";
+    this.next = undefined;
+    let done: T;
+    try {
+      done = await send();
+    } catch (error) {
+      this.next = undefined;
+      const kind = failure(error)?.kind;
+      if (kind === "already_resumed" || kind === "unknown_pause") {
+        // somebody else was first
+        void vscode.window.showInformationMessage(await this.gone(pause.id, pause));
+        await this.close(pause);
+        this.held.refresh();
+        return undefined;
+      }
+      if (kind === "stale") {
+        this.files.keep(await this.ctx.request("backstitch/pause", this.about(pause)));
+      }
+      throw error;
+    }
     await this.close(pause);
+    // the focus of an editor that is gone would be nowhere
+    if (hadFocus) await vscode.commands.executeCommand("workbench.action.focusActiveEditorGroup");
+    this.held.refresh();
+    if (isParked) {
+      const text = vscode.l10n.t("Your decision holds once {0} tries {1} again", pause.agent, pause.summary);
+      void vscode.window.showInformationMessage(text);
+    }
     return done;
   }
 
@@ -149,30 +304,76 @@ export class Decisions implements vscode.Disposable {
     return this.ctx.execute("backstitch.inject", { ...where, text });
   }
 
-  /** Opens the comparison of a held call, or its input where no file is predicted. */
+  /** Shows a held call as a whole. */
   async inspect(argument: unknown): Promise<unknown> {
     const pause = await this.call(argument);
-    if (pause === undefined) return undefined;
+    return pause && this.show(pause);
+  }
+
+  /**
+   * Shows the call that a step has led to, where the focus is. Returns false for any other call.
+   * The left side of its comparison has the focus: a key that comes late changes nothing.
+   */
+  async arrived(pause: Pause): Promise<boolean> {
+    const { next } = this;
+    if (next?.session !== pause.session || next.root !== shown(pause.root)) return false;
+    this.next = undefined;
+    if (kindOf(pause) === "program") return false;
+    const isThere = next.from === "comparison";
+    await this.show(pause, { preserveFocus: !isThere, beside: next.from === "elsewhere" });
+    if (isThere) await vscode.commands.executeCommand("workbench.action.compareEditor.focusSecondarySide");
+    return true;
+  }
+
+  /** Opens the comparison of a held call, or its input where no file is predicted. */
+  async show(pause: Pause, { preserveFocus = false, beside = false }: Showing = {}): Promise<unknown> {
     if (pause.by === "program") return vscode.commands.executeCommand("backstitch.stack", this.about(pause));
     const details = await this.ctx.request("backstitch/pause", this.about(pause));
     this.files.keep(details);
-    const title = vscode.l10n.t("Held: {0}", pause.summary);
-    const sides = this.files.sides(pause);
-    const [first] = sides;
-    if (first === undefined) {
-      await vscode.window.showTextDocument(this.files.inputOf(pause), { preview: false });
+    if (isProposal(pause)) {
+      // a plan has the focus, so that it is shown only where that is wanted
+      if (!preserveFocus) this.proposals.show(details);
       return details;
     }
-    if (sides.length === 1) {
-      await vscode.commands.executeCommand("vscode.diff", first.now, first.then, title, { preview: false });
+    const sides = this.files.sides(pause);
+    const isBeside = beside && vscode.window.tabGroups.activeTabGroup.tabs.length > 0;
+    const viewColumn = isBeside ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
+    await this.open(pause, details, sides, { preview: false, preserveFocus, viewColumn });
+    if (!preserveFocus) {
+      for (const doubt of this.files.doubts(pause)) void vscode.window.showWarningMessage(doubt);
+    }
+    return details;
+  }
+
+  private async open(
+    pause: Pause,
+    details: PauseDetails,
+    sides: HeldSides[],
+    options: vscode.TextDocumentShowOptions,
+  ): Promise<void> {
+    const title = this.tabs.titleOf(pause);
+    const [first] = sides;
+    if (first === undefined) {
+      await vscode.window.showTextDocument(this.files.inputOf(details.pause), options);
+    } else if (sides.length === 1) {
+      await vscode.commands.executeCommand("vscode.diff", first.now, first.then, title, options);
+    } else if (options.preserveFocus === true) {
+      this.partial.add(keyOf(pause));
+      const part = vscode.l10n.t("{0} · 1 of {1} files", title, sides.length);
+      await vscode.commands.executeCommand("vscode.diff", first.now, first.then, part, options);
     } else {
       await changes(
         title,
-        sides.map(({ now, then }) => ({ original: now, modified: then, resource: then })),
+        sides.map(({ now, then }) => ({
+          original: now,
+          modified: then,
+          resource: then === NOTHING ? now : then,
+        })),
       );
+      // a preview would make room for the next file that is opened
+      await vscode.commands.executeCommand("workbench.action.keepEditor");
     }
-    for (const doubt of this.files.doubts(pause)) void vscode.window.showWarningMessage(doubt);
-    return details;
+    this.followTabs();
   }
 
   async input(argument: unknown): Promise<unknown> {
@@ -183,31 +384,59 @@ export class Decisions implements vscode.Disposable {
   }
 
   /** Closes the tabs of a call that is decided. */
-  private async close(pause: Pause, isWanted: (tab: vscode.Tab) => boolean = () => true): Promise<void> {
-    const isOf = (uri: vscode.Uri | undefined) => {
-      const call = callOf(uri);
-      return call?.id === pause.id && call.root === shown(pause.root);
-    };
-    const tabs = vscode.window.tabGroups.all
-      .flatMap((group) => group.tabs)
-      .filter(({ input, label }) => {
-        if (input instanceof vscode.TabInputTextDiff) return isOf(input.modified);
-        if (input instanceof vscode.TabInputText) return isOf(input.uri);
-        return label.startsWith(vscode.l10n.t("Held: {0}", pause.summary));
-      });
-    await vscode.window.tabGroups.close(tabs.filter(isWanted), true);
+  private async close(pause: Pause): Promise<void> {
+    this.partial.delete(keyOf(pause));
+    await vscode.window.tabGroups.close(this.tabs.of(pause), true);
   }
 
-  /** Closes the tabs of a call that was decided elsewhere. One with the user's changes stays. */
-  private async followed(pause: Pause): Promise<void> {
-    await this.close(pause, ({ isDirty }) => !isDirty);
+  /** Closes the tabs of a call that was decided elsewhere. One with the user's changes stays, and it is said. */
+  private async followed(pause: Pause, by: string | null): Promise<void> {
+    this.proposals.end(pause);
+    const unsaved = this.files.dirty(pause);
+    const tabs = this.tabs.of(pause).filter(({ isDirty }) => !isDirty);
+    await vscode.window.tabGroups.close(tabs, true);
+    if (unsaved.length === 0) return;
+    const text = vscode.l10n.t(
+      "{0}: {1} ({2}). Your change of it is not saved, and was not taken",
+      pause.summary,
+      outcomeOf(pause),
+      by ?? pause.agent,
+    );
+    void vscode.window.showWarningMessage(text);
+  }
+
+  dispose(): void {
+    for (const each of this.disposables) each.dispose();
   }
 }
 
-/** Document of the active tab: the right side of a comparison. */
-export function activeUri(): vscode.Uri | undefined {
-  const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
-  if (input instanceof vscode.TabInputTextDiff) return input.modified;
-  if (input instanceof vscode.TabInputText) return input.uri;
-  return vscode.window.activeTextEditor?.document.uri;
+function keyOf(pause: Pause): string {
+  return `${pause.id} ${shown(pause.root)}`;
+}
+
+/** Outcome of a call, in words. */
+export function outcomeOf({ outcome }: Pause): string {
+  const say = vscode.l10n.t;
+  switch (outcome) {
+    case "continued":
+      return say("it was continued");
+    case "changed":
+      return say("it was continued with another input");
+    case "denied":
+      return say("it was denied");
+    case "skipped":
+      return say("it was skipped");
+    case "stopped":
+      return say("its turn was stopped");
+    case "back":
+      return say("it was denied, and steps were taken back");
+    case "asked":
+      return say("its agent asks you itself");
+    case "timedOut":
+    case "parked":
+      return say("its time ran out");
+    case null:
+    default:
+      return say("it is over");
+  }
 }

@@ -1,19 +1,26 @@
-// Files of held calls: as they are now, as they would be, and the input of the tool. The latter two can be edited: a save
-// has the server predict anew. It decides nothing.
+// Files of held calls: as they are now, as they would be, and the input of the tool. The latter two can be edited where the
+// agent can take a change: a save has the server predict anew. It decides nothing.
 
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { type Pause, type PauseDetails, type PredictResult, shown } from "../server/protocol.ts";
+import { NOTHING } from "../documents/open.ts";
+import {
+  type Pause,
+  type PauseDetails,
+  type PredictResult,
+  type PredictedFile,
+  shown,
+} from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
-
-export const HELD_SCHEME = "backstitch-held";
+import { isProposal, takesChanges } from "./held.ts";
+import { HELD_SCHEME, type HeldPlace, placeOf, uriParts } from "./place.ts";
 
 /** A held call as it is shown, with the user's changes. */
 type Call = {
   pause: Pause;
   root: string;
-  shown: PredictResult;
+  shown: Pick<PredictResult, "inputText" | "predicted" | "fingerprint">;
   /** True once the user has changed the input, or a file. */
   isChanged: boolean;
   edition: number;
@@ -22,13 +29,17 @@ type Call = {
 /** End of the name of an input. `jsonValidation` in `package.json` has the schemas of the tools before it. */
 const INPUT_SUFFIX = ".held-input.json";
 
-type Place = { key: string; kind: "now" | "then" | "input"; path: string };
-
 const encoder = new TextEncoder();
+
+/** Both sides of a predicted file. `NOTHING` stands for the side on which it does not exist. */
+export type HeldSides = { file: PredictedFile; path: string; now: vscode.Uri; then: vscode.Uri };
 
 export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<vscode.FileChangeEvent[]>();
   readonly onDidChangeFile = this.changes.event;
+  private readonly predictions = new vscode.EventEmitter<void>();
+  /** After each new prediction. */
+  readonly onDidPredict = this.predictions.event;
   private readonly registered = vscode.workspace.registerFileSystemProvider(HELD_SCHEME, this, {
     isCaseSensitive: true,
   });
@@ -38,49 +49,73 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
 
   /** Registers a held call. Changes of the user stay. */
   keep(details: PauseDetails): void {
-    const { pause, input, inputText, predicted, unpredicted, fingerprint } = details;
-    const key = keyOf(pause.id, shown(pause.root));
+    const { pause } = details;
+    const root = shown(pause.root);
+    const key = keyOf(pause.id, root);
     const known = this.calls.get(key);
     if (known?.isChanged === true) return;
-    const root = shown(pause.root);
     this.calls.set(key, {
       pause,
       root,
-      shown: { input, inputText, predicted, unpredicted, fingerprint },
+      shown: details,
       isChanged: false,
       edition: (known?.edition ?? 0) + 1,
     });
     if (known !== undefined) this.fire(key);
+    this.predictions.fire();
   }
 
-  /** Saves what is being edited, and returns the changed input with its fingerprint; undefined if nothing was changed. */
-  async changed(pause: Pause): Promise<{ inputText: string; fingerprint: string } | undefined> {
+  /** The call as it was shown last; undefined if it was not. */
+  known(pause: Pause): Readonly<Call> | undefined {
+    return this.calls.get(keyOf(pause.id, shown(pause.root)));
+  }
+
+  /**
+   * Takes the text that is being edited, saved or not, and returns the input that was shown, with its fingerprint: only that
+   * may run. Fails if the agent cannot take it. Undefined if the call was not shown.
+   */
+  async taken(pause: Pause): Promise<{ inputText?: string; fingerprint: string } | undefined> {
     const key = keyOf(pause.id, shown(pause.root));
-    for (const document of vscode.workspace.textDocuments) {
-      if (document.isDirty && placeOf(document.uri)?.key === key && !(await document.save())) {
-        throw new vscode.CancellationError();
-      }
+    for (const document of this.dirty(pause)) {
+      const place = placeOf(document.uri);
+      const call = this.calls.get(key);
+      if (place === undefined || call === undefined) continue;
+      await this.take(call, place, document.getText());
+      // the same text: the editor is clean again
+      if (!(await document.save())) throw new vscode.CancellationError();
     }
     const call = this.calls.get(key);
-    if (call?.isChanged !== true) return undefined;
-    return { inputText: call.shown.inputText, fingerprint: call.shown.fingerprint };
+    if (call === undefined) return undefined;
+    const { inputText, fingerprint } = call.shown;
+    return call.isChanged ? { inputText, fingerprint } : { fingerprint };
+  }
+
+  /** Documents of a call with text that is not saved. */
+  dirty(pause: Pause): vscode.TextDocument[] {
+    const key = keyOf(pause.id, shown(pause.root));
+    return vscode.workspace.textDocuments.filter(
+      ({ isDirty, uri }) => isDirty && keyOfPlace(placeOf(uri)) === key,
+    );
   }
 
   /** Both sides of each predicted file. */
-  sides(pause: Pause): { path: string; now: vscode.Uri; then: vscode.Uri }[] {
-    const key = keyOf(pause.id, shown(pause.root));
-    const files = this.calls.get(key)?.shown.predicted ?? [];
-    return files
-      .filter(({ now, then }) => now !== null || then !== null)
-      .map((file) => {
-        const path = shown(file.path);
-        return { path, now: uriOf(pause, "now", path), then: uriOf(pause, "then", path) };
-      });
+  sides(pause: Pause): HeldSides[] {
+    const files = this.known(pause)?.shown.predicted ?? [];
+    return files.map((file) => {
+      const path = shown(file.path);
+      const from = shown(file.movedFrom ?? file.path);
+      return {
+        file,
+        path,
+        now: file.letter === "A" ? NOTHING : uriOf(pause, "now", from),
+        then: file.letter === "D" ? NOTHING : uriOf(pause, "then", path),
+      };
+    });
   }
 
   /** The warning about a prediction that is not certain. */
   doubts(pause: Pause): string[] {
-    const files = this.calls.get(keyOf(pause.id, shown(pause.root)))?.shown.predicted ?? [];
+    const files = this.known(pause)?.shown.predicted ?? [];
     return files.flatMap(({ path, why, fails }) =>
       why === null
         ? []
@@ -99,14 +134,19 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   stat(uri: vscode.Uri): vscode.FileStat {
     const { call, place } = this.at(uri);
     const size = this.read(call, place).length;
-    const isReadonly = place.kind === "now" || call.pause.state !== "held";
     return {
       type: vscode.FileType.File,
       ctime: 0,
       mtime: call.edition,
       size,
-      ...(isReadonly ? { permissions: vscode.FilePermission.Readonly } : {}),
+      ...(this.isReadonly(call, place) ? { permissions: vscode.FilePermission.Readonly } : {}),
     };
+  }
+
+  /** True where a change could not run: the agent cannot take one, or the side is no text of the call. */
+  private isReadonly(call: Call, place: HeldPlace): boolean {
+    if (place.kind === "now" || call.pause.state !== "held" || !takesChanges(call.pause)) return true;
+    return place.kind === "then" && this.file(call, place)?.then === null;
   }
 
   readFile(uri: vscode.Uri): Uint8Array {
@@ -116,30 +156,44 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
 
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
     const { call, place } = this.at(uri);
-    if (place.kind === "now") throw vscode.FileSystemError.NoPermissions(uri);
-    if (!vscode.workspace.isTrusted) {
-      throw vscode.FileSystemError.NoPermissions(
-        vscode.l10n.t("A call can be changed once you trust the workspace"),
-      );
-    }
-    const text = new TextDecoder().decode(content);
-    const about = { pause: call.pause.id, workspace: call.root };
     try {
-      const predicted =
-        place.kind === "input"
-          ? await this.ctx.request("backstitch/predict", { ...about, inputText: text })
-          : await this.ctx.request("backstitch/predict", { ...about, then: this.wanted(call, place, text) });
-      call.shown = predicted;
-      call.isChanged = true;
-      call.edition++;
-      this.fire(place.key);
+      await this.take(call, place, new TextDecoder().decode(content));
     } catch (error) {
       throw vscode.FileSystemError.NoPermissions(message(error));
     }
   }
 
+  /** Has the server predict the call with this text. Fails if the agent cannot take it. */
+  private async take(call: Call, place: HeldPlace, text: string): Promise<void> {
+    const say = vscode.l10n.t;
+    if (this.isReadonly(call, place)) {
+      throw new Error(
+        isProposal(call.pause)
+          ? say("A proposed rewind is carried out as it is, or denied")
+          : say("{0} cannot be given another text here", call.pause.agent),
+      );
+    }
+    if (!vscode.workspace.isTrusted) {
+      throw new Error(say("A call can be changed once you trust the workspace"));
+    }
+    // the same text, saved once more
+    if (call.isChanged && text === new TextDecoder().decode(this.read(call, place))) return;
+    if (place.kind === "input") checkJson(text);
+    const about = { pause: call.pause.id, workspace: call.root };
+    const predicted =
+      place.kind === "input"
+        ? await this.ctx.request("backstitch/predict", { ...about, inputText: text })
+        : await this.ctx.request("backstitch/predict", { ...about, then: this.wanted(call, place, text) });
+    if (predicted.problem !== null) throw new Error(predicted.problem);
+    call.shown = predicted;
+    call.isChanged = true;
+    call.edition++;
+    this.fire(keyOf(call.pause.id, call.root));
+    this.predictions.fire();
+  }
+
   /** All texts that the call is to write, with the one that is saved. */
-  private wanted(call: Call, place: Place, text: string): { path: string; text: string }[] {
+  private wanted(call: Call, place: HeldPlace, text: string): { path: string; text: string }[] {
     const others = call.shown.predicted.filter(
       ({ path, then }) => call.isChanged && shown(path) !== place.path && then !== null,
     );
@@ -149,22 +203,30 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     ];
   }
 
-  private at(uri: vscode.Uri): { call: Call; place: Place } {
+  private at(uri: vscode.Uri): { call: Call; place: HeldPlace } {
     const place = placeOf(uri);
-    const call = place && this.calls.get(place.key);
+    const call = place && this.calls.get(keyOf(place.id, place.root));
     if (place === undefined || call === undefined) throw vscode.FileSystemError.FileNotFound(uri);
     return { call, place };
   }
 
-  private read(call: Call, place: Place): Uint8Array {
+  private file(call: Call, place: HeldPlace): PredictedFile | undefined {
+    return call.shown.predicted.find(({ path, movedFrom }) =>
+      place.kind === "now" ? shown(movedFrom ?? path) === place.path : shown(path) === place.path,
+    );
+  }
+
+  private read(call: Call, place: HeldPlace): Uint8Array {
     if (place.kind === "input") return encoder.encode(`${call.shown.inputText}\n`);
-    const file = call.shown.predicted.find(({ path }) => shown(path) === place.path);
-    return encoder.encode((place.kind === "now" ? file?.now : file?.then) ?? "");
+    const file = this.file(call, place);
+    if (file === undefined) return encoder.encode("");
+    const text = place.kind === "now" ? file.now : file.then;
+    return encoder.encode(text ?? withoutText(file, place.kind));
   }
 
   /** The documents of a call changed. */
   private fire(key: string): void {
-    const open = vscode.workspace.textDocuments.filter(({ uri }) => placeOf(uri)?.key === key);
+    const open = vscode.workspace.textDocuments.filter(({ uri }) => keyOfPlace(placeOf(uri)) === key);
     this.changes.fire(open.map(({ uri }) => ({ type: vscode.FileChangeType.Changed, uri })));
   }
 
@@ -187,6 +249,25 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   dispose(): void {
     this.registered.dispose();
     this.changes.dispose();
+    this.predictions.dispose();
+  }
+}
+
+/** Stands for a file that has no lines to show. */
+function withoutText({ letter }: PredictedFile, kind: "now" | "then"): string {
+  const say = vscode.l10n.t;
+  const what = say("Binary file, or too large to show");
+  if (kind === "now") return `${what}\n`;
+  return `${what}: ${letter === "A" ? say("created") : say("modified")}\n`;
+}
+
+/** Fails with the place of the mistake. The server reads the text again, and keeps its numbers. */
+function checkJson(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(vscode.l10n.t("The input is not JSON: {0}. Nothing was decided", why), { cause: error });
   }
 }
 
@@ -198,25 +279,15 @@ function keyOf(id: string, root: string): string {
   return `${id} ${root}`;
 }
 
-function uriOf(pause: Pause, kind: Place["kind"], path: string): vscode.Uri {
-  return vscode.Uri.from({
-    scheme: HELD_SCHEME,
-    path: kind === "input" ? `/${pause.id}/${path}` : `/${pause.id}/${kind}/${path}`,
-    query: shown(pause.root),
-  });
+function keyOfPlace(place: HeldPlace | undefined): string | undefined {
+  return place && keyOf(place.id, place.root);
 }
 
-function placeOf(uri: vscode.Uri): Place | undefined {
-  if (uri.scheme !== HELD_SCHEME) return undefined;
-  const [, id = "", kind = "", ...rest] = uri.path.split("/");
-  const key = keyOf(id, uri.query);
-  if (kind.endsWith(INPUT_SUFFIX)) return { key, kind: "input", path: kind };
-  return kind === "now" || kind === "then" ? { key, kind, path: rest.join("/") } : undefined;
+function uriOf(pause: Pause, kind: HeldPlace["kind"], path: string): vscode.Uri {
+  return vscode.Uri.from(uriParts({ id: pause.id, root: shown(pause.root), kind, path }));
 }
 
-/** The held call that a document belongs to. */
-export function callOf(uri: vscode.Uri | undefined): { id: string; root: string } | undefined {
-  const place = uri && placeOf(uri);
-  const id = uri?.path.split("/")[1];
-  return place === undefined || id === undefined || uri === undefined ? undefined : { id, root: uri.query };
+/** The held call that a document belongs to, and its part of it. */
+export function callOf(uri: vscode.Uri | undefined): HeldPlace | undefined {
+  return uri && placeOf(uri);
 }

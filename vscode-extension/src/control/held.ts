@@ -3,10 +3,40 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
+import { onDisk } from "../documents/open.ts";
 import { type Breakpoint, type Pause, type Where, shown } from "../server/protocol.ts";
 
-/** Debounce delay in milliseconds: one decision sends several notifications. */
+/** Delay in milliseconds: one decision sends several notifications. */
 const SOON = 20;
+/** Delay after a change of a text, in milliseconds. */
+const AFTER_TEXT = 150;
+/** Interval at which the end of parked calls is noticed: no notification says that the agent has tried again. */
+const PARKED = 1_000;
+
+/** Kind of a pause: a call of an agent, a program at one of its functions, or a rewind that an agent proposes. */
+export type HeldKind = "call" | "program" | "proposal";
+
+export function kindOf({ by }: Pause): HeldKind {
+  return by === "program" || by === "proposal" ? by : "call";
+}
+
+export function isProposal(pause: Pause): boolean {
+  return kindOf(pause) === "proposal";
+}
+
+/** True if the agent can be given another input. */
+export function takesChanges(pause: Pause): boolean {
+  return kindOf(pause) === "call" && pause.can.includes("change");
+}
+
+/** Words about a call for `when` clauses: its state, its kind, and what can be decided. Each stands between colons. */
+export function traits(pause: Pause): string {
+  const kind = kindOf(pause);
+  const { can } = pause;
+  const state = pause.state === "held" ? "held" : "parked";
+  const steps = kind !== "proposal" && can.includes("continue") ? ["step"] : [];
+  return `:${[state, kind, ...steps, ...can].join(":")}:`;
+}
 
 export class Held implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -18,6 +48,9 @@ export class Held implements vscode.Disposable {
   /** Open REPL sessions by pause. */
   private repls = new Set<string>();
   private stops: { root: string; breakpoints: Breakpoint[] }[] = [];
+  private poll: NodeJS.Timeout | undefined;
+  /** Number of changes of texts in which agents stop. */
+  private texts = 0;
 
   /** After each change of calls or breakpoints. */
   readonly onDidChange = this.changed.event;
@@ -38,10 +71,23 @@ export class Held implements vscode.Disposable {
         read();
       }),
       ctx.on("backstitch/didResume", read),
+      ctx.on("backstitch/pauseChanged", read),
       ctx.on("backstitch/breakpointsChanged", read),
       ctx.on("backstitch/replChanged", read),
       ctx.on("backstitch/didHit", ({ hit }) => {
         ctx.log.info(`${hit.breakpoint}: ${hit.text}`);
+      }),
+      // an agent's edit, a rewind or a switch of branches moves lines; an agent that tries again ends a parked call
+      ctx.on("backstitch/timelineChanged", () => {
+        if (this.hasLines() || this.known.some(({ state }) => state !== "held")) read();
+      }),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (contentChanges.length === 0 || !this.hasLines(document.uri)) return;
+        this.texts++;
+        this.scheduleRead(AFTER_TEXT);
+      }),
+      vscode.workspace.onDidOpenTextDocument(({ uri }) => {
+        if (this.hasLines(uri)) read();
       }),
       ctx.onDidChangeState(read),
       vscode.workspace.onDidChangeWorkspaceFolders(read),
@@ -77,11 +123,22 @@ export class Held implements vscode.Disposable {
     this.scheduleRead();
   }
 
-  private scheduleRead(): void {
+  private scheduleRead(delay = SOON): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
       void this.read();
-    }, SOON);
+    }, delay);
+  }
+
+  /** True if agents stop at lines, of this document or of any. */
+  private hasLines(uri?: vscode.Uri): boolean {
+    return this.stops.some(({ root, breakpoints }) =>
+      breakpoints.some(
+        ({ region }) =>
+          region !== undefined &&
+          (uri === undefined || onDisk(root, region.path).toString() === uri.toString()),
+      ),
+    );
   }
 
   private places(): Where[] {
@@ -96,6 +153,7 @@ export class Held implements vscode.Disposable {
       return;
     }
     const number = ++this.reads;
+    const { texts } = this;
     const pauses = new Map<string, Pause>();
     const stops = new Map<string, Breakpoint[]>();
     const repls = new Set<string>();
@@ -121,21 +179,28 @@ export class Held implements vscode.Disposable {
     }
     if (number !== this.reads) return;
     this.repls = repls;
-    this.keep(
-      [...pauses.values()],
-      [...stops].map(([root, breakpoints]) => ({ root, breakpoints })),
-    );
+    // a text changed meanwhile: the next read has the lines
+    const isStale = texts !== this.texts;
+    const read = [...stops].map(([root, breakpoints]) => ({ root, breakpoints }));
+    this.keep([...pauses.values()], isStale ? this.stops : read);
   }
 
   private keep(pauses: Pause[], stops: { root: string; breakpoints: Breakpoint[] }[]): void {
     this.known = pauses;
     this.stops = stops;
     void vscode.commands.executeCommand("setContext", "backstitch.held", this.held().length > 0);
+    clearTimeout(this.poll);
+    if (pauses.some(({ state }) => state === "parked")) {
+      this.poll = setTimeout(() => {
+        this.scheduleRead();
+      }, PARKED);
+    }
     this.changed.fire();
   }
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.poll);
     for (const each of this.disposables) each.dispose();
   }
 }

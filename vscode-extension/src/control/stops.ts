@@ -1,13 +1,13 @@
 // Commands on breakpoints, and their marks in the gutter.
 
-import * as path from "node:path";
-
 import * as vscode from "vscode";
 
+import type { Gutter, Mark } from "../code/gutter.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { asArguments } from "../commands/arguments.ts";
 import { onDisk } from "../documents/open.ts";
 import type { Breakpoint, Commands } from "../server/protocol.ts";
+import { markdown } from "../show/outside.ts";
 import type { Held } from "./held.ts";
 import type { Stop } from "./views.ts";
 
@@ -170,58 +170,34 @@ async function stopOf(held: Held, argument: unknown): Promise<Stop | undefined> 
 
 /** Marks the lines where agents stop. */
 export class StopMarks implements vscode.Disposable {
-  private readonly on: vscode.TextEditorDecorationType;
-  private readonly off: vscode.TextEditorDecorationType;
   private readonly disposables: Disposable[];
 
   constructor(
-    ctx: Ctx,
     private readonly held: Held,
+    private readonly gutter: Gutter,
   ) {
-    const icon = (name: string) =>
-      vscode.window.createTextEditorDecorationType({
-        gutterIconPath: ctx.extension.asAbsolutePath(path.join("media", `${name}.svg`)),
-        gutterIconSize: "contain",
-        overviewRulerColor: new vscode.ThemeColor("list.warningForeground"),
-        rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
-      });
-    this.on = icon("stop");
-    this.off = icon("stop-off");
-    const draw = () => {
-      this.draw();
-    };
     this.disposables = [
-      this.on,
-      this.off,
-      held.onDidChange(draw),
-      vscode.window.onDidChangeVisibleTextEditors(draw),
+      held.onDidChange(() => {
+        this.draw();
+      }),
     ];
   }
 
   private draw(): void {
-    for (const editor of vscode.window.visibleTextEditors) {
-      if (editor.document.uri.scheme !== "file") continue;
-      const file = editor.document.uri.fsPath;
-      const ranges = (enabled: boolean) =>
-        this.held.breakpoints.flatMap(({ root, breakpoints }) =>
-          breakpoints
-            .filter(({ region, ...own }) => {
-              if (region === undefined || region.state === "gone") return false;
-              return own.enabled === enabled && onDisk(root, region.path).fsPath === file;
-            })
-            .flatMap(({ region, id, when }) => {
-              const { start, count } = region ?? { start: 0, count: 0 };
-              return Array.from({ length: Math.max(count, 1) }, (_, at) => ({
-                range: new vscode.Range(start + at, 0, start + at, 0),
-                hoverMessage: [vscode.l10n.t("Agents stop here ({0})", id), when ?? ""]
-                  .filter(Boolean)
-                  .join("\n"),
-              }));
-            }),
-        );
-      editor.setDecorations(this.on, ranges(true));
-      editor.setDecorations(this.off, ranges(false));
+    const marks = new Map<string, Mark[]>();
+    for (const { root, breakpoints } of this.held.breakpoints) {
+      for (const { region, id, when, enabled } of breakpoints) {
+        if (region === undefined || region.state === "gone") continue;
+        const { start, count } = region;
+        const uri = onDisk(root, region.path).toString();
+        const words = [vscode.l10n.t("Agents stop here ({0})", id), when ?? ""];
+        const hover = markdown().appendText(words.filter(Boolean).join("\n"));
+        const sign = enabled ? "stop" : "stop-off";
+        const mark: Mark = { start, end: start + Math.max(count, 1), sign, hover };
+        marks.set(uri, [...(marks.get(uri) ?? []), mark]);
+      }
     }
+    this.gutter.setAll("stops", marks);
   }
 
   dispose(): void {

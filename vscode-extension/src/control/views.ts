@@ -5,8 +5,9 @@ import * as vscode from "vscode";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Breakpoint, type Pause, shown } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
-import { ago } from "../show/words.ts";
-import type { Held } from "./held.ts";
+import { ago, line } from "../show/words.ts";
+import { sessionColor } from "../timeline/rows.ts";
+import { type Held, isProposal, traits } from "./held.ts";
 
 /** Milliseconds between redraws of ages. */
 const MINUTE = 60_000;
@@ -27,6 +28,11 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     }, MINUTE);
   }
 
+  /** The row that is selected. */
+  get selected(): Pause | undefined {
+    return this.view.selection[0];
+  }
+
   private show(): void {
     const count = this.held.held().length;
     const tooltip = count === 1 ? vscode.l10n.t("1 held call") : vscode.l10n.t("{0} held calls", count);
@@ -43,20 +49,39 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     const isHeld = pause.state === "held";
     const item = new vscode.TreeItem(pause.summary);
     item.id = `${pause.id} ${shown(pause.root)}`;
-    const repl = this.held.hasRepl(pause) ? ` · ${say("REPL open")}` : "";
-    item.description = `${pause.agent} · ${pause.why} · ${ago(pause.made, Date.now(), say)}${repl}`;
-    item.iconPath = isHeld
-      ? new vscode.ThemeIcon("debug-pause", new vscode.ThemeColor("list.warningForeground"))
-      : new vscode.ThemeIcon("watch");
-    const isProgram = pause.by === "program";
-    item.contextValue = isHeld ? (isProgram ? "heldProgram" : "held") : "parked";
+    const { letter } = pause;
+    const repl = this.held.hasRepl(pause) ? say("REPL open") : "";
+    const late = isHeld ? "" : say("its time ran out: waits for the agent to try again");
+    const prompt = line(pause.prompt ?? "", 60);
+    const more = [
+      [pause.agent, letter].filter(Boolean).join(" "),
+      late,
+      prompt === "" ? "" : `“${prompt}”`,
+      pause.why,
+      ago(pause.made, Date.now(), say),
+      repl,
+    ];
+    item.description = more.filter(Boolean).join(" · ");
+    // the colour is that of the session in the timeline
+    const color = letter === null ? new vscode.ThemeColor("list.warningForeground") : sessionColor(letter);
+    item.iconPath = new vscode.ThemeIcon(iconOf(pause), color);
+    item.contextValue = traits(pause);
     const state = isHeld ? say("held") : say("told to try again");
     const stack = [pause.turn, pause.prompt, pause.subagent].filter(Boolean).join(" · ");
-    item.tooltip = [`${pause.id}: ${pause.summary}`, `${state}: ${pause.why}`, stack]
+    item.tooltip = [
+      `${pause.id}: ${pause.summary}`,
+      ...fileLines(pause),
+      `${state}: ${pause.why}`,
+      late,
+      stack,
+    ]
       .filter(Boolean)
       .join("\n");
+    const session = letter === null ? "" : say("session {0}", letter);
     item.accessibilityInformation = {
-      label: `${state}: ${pause.summary}, ${pause.agent}, ${pause.why}${repl}`,
+      label: [`${state}: ${pause.summary}`, pause.agent, pause.why, session, late, repl]
+        .filter(Boolean)
+        .join(", "),
     };
     item.command = { command: "backstitch.inspect", title: say("Show the Held Call"), arguments: [pause] };
     return item;
@@ -68,6 +93,16 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     this.view.dispose();
     this.changed.dispose();
   }
+}
+
+function iconOf(pause: Pause): string {
+  if (pause.state !== "held") return "clock";
+  return isProposal(pause) ? "discard" : "debug-pause";
+}
+
+/** The files of a call, each in a line. */
+function fileLines({ files }: Pause): string[] {
+  return files.length < 2 ? [] : files.map(({ letter, path }) => `${letter} ${shown(path)}`);
 }
 
 /** A row of the view. */

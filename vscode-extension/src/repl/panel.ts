@@ -27,6 +27,8 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
   /** The session that is shown; undefined: the list. */
   private session: string | undefined;
   private place: Where = {};
+  /** Id of the pause at which the shown session is open. */
+  private at: string | undefined;
   private search = { text: "", status: "", from: "", to: "" };
 
   constructor(
@@ -63,6 +65,11 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       this.view = undefined;
     });
     fill(view.webview, this.ctx.extension.extensionUri, "repl");
+  }
+
+  /** The held call of the session that is shown. */
+  get pause(): Pause | undefined {
+    return this.session === undefined ? undefined : this.held.pauses.find(({ id }) => id === this.at);
   }
 
   /** Opens a REPL at a held call: the one that is open, or a new one. */
@@ -187,6 +194,7 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     const { session } = this;
     if (session === undefined || this.view === undefined) return;
     const found = await this.ctx.request("backstitch/repl/show", { ...this.place, session });
+    this.at = found.session.pause;
     await this.post({
       type: "session",
       row: row(found.session),

@@ -30,6 +30,7 @@ const NOTICES: Record<Notice, true> = {
   "backstitch/changedOnDisk": true,
   "backstitch/didPause": true,
   "backstitch/didResume": true,
+  "backstitch/pauseChanged": true,
   "backstitch/breakpointsChanged": true,
   "backstitch/didHit": true,
   "backstitch/replOutput": true,

@@ -38,6 +38,7 @@ export type {
   PlanResult,
   PlannedTurn,
   PredictResult,
+  PredictedFile,
   Requests,
   ReplEntry,
   Program,

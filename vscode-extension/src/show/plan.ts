@@ -8,13 +8,13 @@ import type { OnConflict, PlanParams, PlanResult } from "../server/protocol.ts";
 import { MAX_SHOWN, planText, sentence } from "./planText.ts";
 import { conflicts } from "./words.ts";
 
-/** Run the plan, or plan again with changed arguments. */
-export type Decision = { onConflict: OnConflict } | { instead: Instead };
+/** Run the plan, plan again with changed arguments, or deny what an agent proposes. */
+export type Decision = { onConflict: OnConflict } | { instead: Instead } | { denied: true };
 export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session" | "allSessions">>;
 /** Alternative to the plan. `choose` returns undefined if the user cancels. */
 export type Way = { label: string; detail: string; icon: string; choose: () => Promise<Instead | undefined> };
-/** The button that runs the plan. */
-export type Verb = "rewind" | "revert" | "undo" | "redo" | "switch";
+/** The button that runs the plan. A proposal of an agent is carried out by *Rewind*, and denied by *Deny*. */
+export type Verb = "rewind" | "revert" | "undo" | "redo" | "switch" | "proposal";
 
 export type Proposal = {
   verb: Verb;
@@ -95,6 +95,11 @@ export class PlanEditor implements vscode.Disposable {
 
   cancel(): void {
     this.open?.settle(undefined);
+  }
+
+  /** Denies what an agent proposes. */
+  deny(): void {
+    if (this.open?.verb === "proposal") this.open.settle({ denied: true });
   }
 
   /** Offers the alternatives to the plan. */

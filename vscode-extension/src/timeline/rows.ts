@@ -151,7 +151,7 @@ function below(place: Place, entry: FoldedEntry): Row[] {
 const COLORS = ["Cyan", "Magenta", "Yellow", "Green", "Blue", "Red"];
 
 /** Returns the colour of a session by its letter: A, B … Z, AA …; the page of the graph has the same. */
-function sessionColor(letter: string): vscode.ThemeColor {
+export function sessionColor(letter: string): vscode.ThemeColor {
   const number = Array.from(letter).reduce((sum, each) => sum * 26 + each.charCodeAt(0) - 64, 0);
   return new vscode.ThemeColor(`terminal.ansi${COLORS[(number - 1) % COLORS.length] ?? "Cyan"}`);
 }

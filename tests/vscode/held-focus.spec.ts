@@ -1,0 +1,191 @@
+// A held call is not missed, and takes no key: where the focus is, what a key decides, and what a late click does.
+import { expect, test } from './rig/test.ts';
+import { Agent } from './rig/agent.ts';
+import { look } from './rig/look.ts';
+
+const TEXT = 'one\ntwo\nthree\n';
+
+test.describe(() => {
+  test.use({ vscode: { settings: { 'backstitch.pause.reveal': 'show' } } });
+
+  // S2-013
+  test('a comparison that opens by itself takes no key, of one file and of several', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+    agent.start();
+    agent.prompt('make it two');
+    world.run('breakpoint', 'add', 'tool', 'Edit');
+    const window = await code.open('b.txt');
+    const { page, editor } = window;
+    await editor.focus();
+    const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+    const held = page.locator('.tab', { hasText: 'Held:' });
+    // typed without a pause, until it has long been open
+    let typed = '';
+    const type = async () => {
+      typed += 'x';
+      await page.keyboard.type('x');
+    };
+    while ((await held.count()) === 0) await type();
+    await expect(page.locator('.monaco-diff-editor').filter({ visible: true })).toHaveCount(1);
+    for (let count = 0; count < 20; count++) await type();
+    await look(page, 'held-revealed');
+    await editor.expectText(`b${typed}\n`);
+    await page.keyboard.press('Control+Z');
+    world.run('resume');
+    expect(await answered).toEqual({});
+    await expect(held).toHaveCount(0);
+  });
+});
+
+test('after a step the next call of that session is shown where the focus is, by keys alone', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+  agent.start();
+  agent.prompt('change both');
+  world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
+  const window = await code.open('a.txt');
+  const { page, diff, editor } = window;
+  const held = page.locator('.tab.active', { hasText: 'Held:' });
+  const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await expect(window.status.items.filter({ has: page.locator('.codicon-debug-pause') })).toContainText('1');
+  // from the file: the first key shows the call, the second decides
+  await editor.focus();
+  await page.keyboard.press('F10');
+  await expect(held).toContainText('a.txt');
+  await diff.ready();
+  await page.keyboard.press('F10');
+  expect(await first).toEqual({});
+  const second = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
+  await expect(held).toContainText('b.txt');
+  await diff.expectTexts('b\n', 'B\n');
+  // a late key changes nothing: the left side has the focus
+  await page.keyboard.type('typed');
+  await diff.expectTexts('b\n', 'B\n');
+  await look(page, 'held-after-step');
+  await page.keyboard.press('F10');
+  expect(await second).toEqual({});
+  // another session's call is announced, and takes no focus
+  const other = new Agent(world);
+  other.start();
+  other.prompt('something else');
+  world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
+  const third = other.held('Edit', other.input('a.txt', 'one', '1'));
+  await expect(window.notifications.toast('claude-code wants to run Edit a.txt (calls Edit)')).toBeVisible();
+  await expect(held).toHaveCount(0);
+  world.run('resume');
+  await third;
+});
+
+test('in the list and in the REPL the keys decide, and the focus stays', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+  agent.start();
+  agent.prompt('change both');
+  world.run('breakpoint', 'add', 'tool', 'Edit', '--once');
+  const window = await code.open('a.txt');
+  const { page, diff } = window;
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await expect(agents.row(/^Edit a\.txt/)).toHaveCount(1);
+  await agents.row(/^Edit a\.txt/).click();
+  await diff.ready();
+  await page.getByRole('tree', { name: 'Agents' }).focus();
+  await page.keyboard.press('F10');
+  expect(await first).toEqual({});
+  const second = agent.held('Edit', agent.input('b.txt', 'b', 'B'));
+  await diff.expectTexts('b\n', 'B\n');
+  await expect(page.getByRole('tree', { name: 'Agents' })).toBeFocused();
+  await agents.action(/^Edit b\.txt/, 'Open a REPL at the Held Call');
+  const repl = window.webview({ extension: 'backstitch.backstitch', purpose: 'webviewView' });
+  const input = repl.locator('.cm-content');
+  await input.click();
+  await page.keyboard.press('F5');
+  expect(await second).toEqual({});
+});
+
+// S2-013
+test('a call that was decided elsewhere is only named by a late click', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('make it two');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('a.txt');
+  const { notifications, page } = window;
+  const answered = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
+  world.run('deny', '--message', 'no');
+  expect((await answered).permissionDecision).toBe('deny');
+  await notifications.action('claude-code wants to run', 'Continue').click();
+  const late = notifications.toast('Edit a.txt is no longer held: it was denied');
+  await expect(late).toBeVisible();
+  await expect(late.locator('.codicon-info')).toHaveCount(1);
+  await look(page, 'held-late');
+});
+
+test('a step takes a change along, and what the agent cannot take is refused at once', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.prompt('make it two');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('a.txt');
+  const { page, diff, notifications } = window;
+  const first = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await notifications.action('claude-code wants to run Edit a.txt', 'Show').click();
+  await diff.ready();
+  await diff.modified.goto(2);
+  await page.keyboard.press('End');
+  await page.keyboard.type(' and a half');
+  // not saved
+  await page.keyboard.press('F10');
+  expect((await first).updatedInput?.['new_string']).toBe('2 and a half\n');
+
+  const second = agent.held('Edit', agent.input('a.txt', 'two', '2'));
+  await window.diff.ready();
+  await page.keyboard.press('F2');
+  await expect(window.tab('Edit.held-input.json')).toBeVisible();
+  await window.editor.focus();
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.type('?');
+  await page.keyboard.press('F5');
+  await expect(notifications.toast('The input is not JSON')).toContainText('Nothing was decided');
+  await look(page, 'held-broken-json');
+  expect(world.json('pauses').pauses[0].state).toBe('held');
+  await page.keyboard.press('Control+Z');
+  await page.keyboard.press('F5');
+  await second;
+});
+
+test('two agents are told apart, and the held line is marked in its file', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('first of all', () => agent.edit('a.txt', 'one', '1'));
+  agent.prompt('make it two');
+  const other = new Agent(world);
+  other.start();
+  other.turn('beside it', () => other.edit('a.txt', '1', 'one'));
+  other.prompt('make it three');
+  world.run('breakpoint', 'add', 'tool', 'Edit');
+  const window = await code.open('a.txt');
+  const { editor, page } = window;
+  await window.activity.open('Backstitch');
+  const agents = window.tree('Agents');
+  await agents.show();
+  const [first, second] = [
+    agent.held('Edit', agent.input('a.txt', 'two', '2')),
+    other.held('Edit', other.input('a.txt', 'two', '2')),
+  ];
+  await expect(agents.rows).toHaveCount(2);
+  await expect(agents.rows.filter({ hasText: 'claude-code A' })).toContainText('“make it two”');
+  await expect(agents.rows.filter({ hasText: 'claude-code B' })).toContainText('“make it three”');
+  await expect.poll(() => editor.notes()).toEqual([expect.stringMatching(/^held: claude-code [AB], claude-code [AB] wants/)]);
+  await expect.poll(() => editor.marked()).toContain(2);
+  await look(page, 'held-line');
+  // it moves with the text
+  await editor.type(1, 'zero\n');
+  await expect.poll(() => editor.marked()).toContain(3);
+  world.run('deny', 'p1', '--message', 'no');
+  world.run('deny', 'p2', '--message', 'no');
+  await first;
+  await second;
+  await expect.poll(() => editor.notes()).toEqual([]);
+});
