@@ -58,3 +58,4 @@ mod timeline_filters;
 mod undo;
 mod unsaved_text;
 mod views;
+mod whole_turns;
