@@ -324,7 +324,7 @@ fn a_session_that_changes_its_directory_is_recorded_there() {
 fn a_session_in_the_home_directory_is_recorded_where_its_files_are() {
     let world = two_files(SEVEN_LINES);
     let other = other_project(&world, "proj");
-    let mut agent = world.agent();
+    let agent = world.agent();
     agent.let_complain();
     let home = world.home.clone();
     agent.event("SessionStart", json!({"source": "startup", "cwd": home}));

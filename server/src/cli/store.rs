@@ -18,6 +18,7 @@ use super::log;
 use super::out::{self, Out};
 use super::plan;
 use super::settings;
+use crate::host::turned_away::TurnedAway;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::restore_words;
 use crate::to_protocol;
@@ -58,6 +59,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "coverage": to_protocol::coverage(&status.coverage),
             "open_calls": status.open_calls,
             "held_calls": held.open,
+            "turned_away": TurnedAway::recent(&status.root).iter().map(TurnedAway::facts).collect::<Vec<_>>(),
             "slipped_calls": held.slipped,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
@@ -78,6 +80,10 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
              `store.maxBytes` sets the limit, tags and pins keep checkpoints",
             render::bytes(limit)
         ));
+        text.push_str(&line.draw(out.paint));
+    }
+    if let Some(said) = TurnedAway::said(&TurnedAway::recent(&status.root)) {
+        let line = TextLine::new().add(YELLOW, "! ").plain(said);
         text.push_str(&line.draw(out.paint));
     }
     for warning in held.warnings() {

@@ -12,6 +12,7 @@ use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
 use crate::control::shown;
+use crate::host::turned_away::{self, TurnedAway};
 use crate::render;
 
 /// Result of one check.
@@ -68,7 +69,19 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     all.extend(control(workspace));
     all.extend(settings(workspace, config));
     all.extend(hooks::examine(&workspace.root));
+    all.extend(turned_away(&workspace.root));
     all
+}
+
+/// Names sessions whose work in the workspace is not recorded.
+fn turned_away(root: &Path) -> Option<Finding> {
+    let said = TurnedAway::said(&TurnedAway::recent(root))?;
+    Some(Finding::new(
+        "sessions",
+        CheckState::Warning,
+        said,
+        turned_away::NEXT_STEP,
+    ))
 }
 
 const STORE: &str = "store";

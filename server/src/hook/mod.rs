@@ -103,8 +103,15 @@ fn handle(
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or(BY_HAND)?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
-    let event = agent.parse(&payload).map_err(|e| e.to_string())?;
+    let mut event = agent.parse(&payload).map_err(|e| e.to_string())?;
+    event.process = starter();
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
+    if matches!(
+        event.kind,
+        EventKind::SessionStart { .. } | EventKind::Prompt { .. }
+    ) {
+        event.other_hooks = Some(agents::has_other_hooks(agent, &workspace.root));
+    }
     // one look at a file that is missing unless something is armed
     let armed = Armed::read(&workspace.store_dir).transpose();
     let Some(armed) = armed.filter(|_| agent.waits(&event)) else {
@@ -296,8 +303,7 @@ impl Invocation {
         warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
         let cwd = agent.locate(Some(event)).or_else(|| self.start_dir());
-        let session = (agent.name(), event.session.as_str());
-        self.place().locate(session, cwd.as_deref(), warning)
+        self.place().locate_event(event, cwd.as_deref(), warning)
     }
 
     /// Finds the workspace for a gap without an event.
