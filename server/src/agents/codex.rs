@@ -68,6 +68,8 @@ const TABLE: HookTable = HookTable {
     // its own default
     hold: 600,
     timeout: 60,
+    // a longer time is an error line in each of its sessions
+    short: &[("SessionEnd", 3)],
     units: 1,
     named: false,
     blocks: false,
@@ -190,6 +192,19 @@ impl Agent for Codex {
         }
         let program = self.program().context("codex is not on the search path");
         Some(program.and_then(|program| trust::untrusted(&program, dir, &files)))
+    }
+
+    fn switched_off(&self) -> Option<(PathBuf, &'static str)> {
+        let config = user_directory()?.join("config.toml");
+        let text = std::fs::read_to_string(&config).ok()?;
+        let settings: toml_edit::DocumentMut = text.parse().ok()?;
+        let is_off = |name: &str| settings.get("features")?.get(name)?.as_bool();
+        let names = [
+            ("hooks", "features.hooks"),
+            ("codex_hooks", "features.codex_hooks"),
+        ];
+        let off = names.iter().find(|(name, _)| is_off(name) == Some(false));
+        off.map(|(_, setting)| (config, *setting))
     }
 
     fn trust(&self, dir: &Path) -> Result<usize> {

@@ -13,6 +13,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::trusted_folders;
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "gemini";
@@ -35,6 +36,7 @@ const TABLE: HookTable = HookTable {
     // an hour
     hold: 3600,
     timeout: 60,
+    short: &[],
     units: 1000,
     named: true,
     blocks: false,
@@ -145,6 +147,10 @@ impl Agent for Gemini {
 
     fn min_version(&self) -> (u32, u32) {
         (0, 61)
+    }
+
+    fn distrusts(&self, project: &Path) -> Option<String> {
+        trusted_folders::gemini_family(("gemini", ".gemini"), true, project)
     }
 
     fn events(&self) -> &'static [&'static str] {

@@ -14,6 +14,7 @@ use super::gemini_family as family;
 use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
+use super::trusted_folders;
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "qwen";
@@ -41,6 +42,7 @@ const TABLE: HookTable = HookTable {
     // an hour
     hold: 3600,
     timeout: 60,
+    short: &[],
     units: 1000,
     named: true,
     blocks: false,
@@ -144,6 +146,10 @@ impl Agent for Qwen {
 
     fn min_version(&self) -> (u32, u32) {
         (0, 24)
+    }
+
+    fn distrusts(&self, project: &Path) -> Option<String> {
+        trusted_folders::gemini_family(("qwen", ".qwen"), false, project)
     }
 
     fn events(&self) -> &'static [&'static str] {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{CheckState, Finding, shown};
-use crate::agents::{self, Agent, Hooks, program};
+use crate::agents::{self, Agent, Hooks, UNTRUSTED, program};
 use crate::render;
 
 /// Maximum time for an agent's `--version` or a hook.
@@ -108,6 +108,35 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
     }
     if is_installed {
         all.extend(trust(agent, root));
+    }
+    all.extend(not_loaded(agent, root));
+    all
+}
+
+/// Checks that the agent loads hooks at all: its own settings may switch them off, and some load those of a project only in a
+/// folder that their user trusts.
+fn not_loaded(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    if let Some((path, setting)) = agent.switched_off() {
+        all.push(Finding::new(
+            name,
+            CheckState::Wrong,
+            format!("{} disables all hooks", shown(&path)),
+            format!("remove `{setting}` from it"),
+        ));
+    }
+    let has_hooks = |path: &PathBuf| {
+        let hooks = agent.examine(path);
+        hooks.is_ok_and(|hooks| !hooks.entries.is_empty())
+    };
+    let is_of_project = agent.settings(Some(root)).iter().any(has_hooks);
+    if is_of_project
+        && !agent.settings(None).iter().any(has_hooks)
+        && let Some(next) = agent.distrusts(root)
+    {
+        let problem = format!("{UNTRUSTED}: nothing it does is recorded");
+        all.push(Finding::new(name, CheckState::Wrong, problem, next));
     }
     all
 }

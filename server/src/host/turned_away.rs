@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::binding::private_dir;
+use crate::render;
 
 /// Time after which a note is old.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);
@@ -115,11 +116,11 @@ impl TurnedAway {
                 first.agent
             ),
         };
-        Some(format!(
+        Some(render::clean(&format!(
             "{sessions}: it began in {}, and {}; only edits of files in a repository are recorded there",
             first.cwd.display(),
             first.reason
-        ))
+        )))
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{SetupOutcome, SetupRequest, SetupResult};
 use crate::agents::program::{self, Trouble};
-use crate::agents::{self, Agent, HookEdit, Hooks};
+use crate::agents::{self, Agent, HookEdit, Hooks, UNTRUSTED};
 use crate::render;
 use crate::settings_file::resolve_links;
 
@@ -116,14 +116,25 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
     };
     let disabled = files.iter().find_map(|(path, _, hooks)| {
         let setting = hooks.as_ref().ok()?.disabled_by?;
-        Some((path, setting))
+        Some((path.clone(), setting))
     });
+    let disabled = disabled.or_else(|| agent.switched_off());
     if let Some((path, setting)) = disabled {
         recording.reason = Some(format!("{} switches all hooks off", path.display()));
         recording.fix = Some(format!("take `{setting}` out of it"));
         return recording;
     }
     recording.on = recording.places.iter().any(Place::works);
+    let of_project_alone = recording.places.iter().all(|place| place.of_project);
+    if let Some(fix) = project
+        .filter(|_| recording.on && of_project_alone)
+        .and_then(|project| agent.distrusts(project))
+    {
+        recording.on = false;
+        recording.reason = Some(UNTRUSTED.to_owned());
+        recording.fix = Some(fix);
+        return recording;
+    }
     let bad = recording
         .places
         .iter()
