@@ -4,6 +4,7 @@
     run_agent.py AGENT --workspace DIR --script FILE [--dest DEST] [--hook-command 'CMD'] [--between 'CMD']
                  [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
                  [--model NAME] [--seed] [--trust] [--terminal] [--no-netns]
+                 [--interrupt SIGNAL --began FILE [--moment S] [--meanwhile 'CMD']]
 
 AGENT is aider, claude, cline, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
@@ -352,6 +353,66 @@ def run_turn(argv, env, workspace, log, limit):
     return code
 
 
+def wait_for(path, limit):
+    """Waits for a file. False: its time was up."""
+    end = time.time() + limit
+    while not os.path.exists(path):
+        if time.time() > end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def run_interrupted(r, agent, binary, env, prompt, log):
+    """Runs one turn, and interrupts it some time after a file has come. Returns its exit status; None: it did not come."""
+    if r.interrupt == "ESC":
+        return type_escape(r, agent, binary, env, prompt, log)
+    with open(log["stdout"], "ab") as out, open(log["stderr"], "ab") as err:
+        p = subprocess.Popen([binary, *agent.command(r, prompt, None)], cwd=r.workspace, env=env,
+                             stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+    if not wait_for(r.began, r.timeout):
+        return None
+    time.sleep(r.moment)
+    # a terminal sends Ctrl-C to all of its programs in the foreground, and tells them when it closes
+    to = os.killpg if r.interrupt in ("SIGINT", "SIGHUP") else os.kill
+    try:
+        to(p.pid, getattr(signal, r.interrupt))
+    except ProcessLookupError:
+        pass
+    try:
+        code = p.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        code = p.wait()
+    # what it had started may go on
+    end = time.time() + 20
+    while len(descendants()) > 1 and time.time() < end:
+        time.sleep(0.02)
+    return code
+
+
+def type_escape(r, agent, binary, env, prompt, log):
+    """Types a prompt on a terminal, and Escape while its command runs. Runs what the user does then, and ends the agent."""
+    # the command needs no permission
+    terminal = Terminal([binary, *agent.terminal(r), "--allowedTools", "Bash"], env, r.workspace, log)
+    terminal.until(lambda: bool(terminal.seen), 60, silence=1.5)
+    terminal.type(prompt)
+    terminal.until(lambda: True, 1)
+    terminal.type("\r")
+    if not terminal.until(lambda: os.path.exists(r.began), r.timeout, silence=0):
+        return None
+    terminal.until(lambda: False, r.moment)
+    terminal.type("\x1b")
+    terminal.until(lambda: True, 10, silence=1.5)
+    if r.meanwhile:
+        subprocess.run(["sh", "-c", r.meanwhile], cwd=r.workspace, env=env, check=False, stdin=subprocess.DEVNULL,
+                       stdout=sys.stderr)
+    for _ in range(2):
+        terminal.type("\x03")
+    terminal.until(lambda: False, 2)
+    return 0
+
+
 def adopt_orphans():
     """Makes this process the parent of all that its descendants leave behind, so that it can end them (Linux)."""
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
@@ -514,6 +575,10 @@ def main():
     p.add_argument("--model", help="model name given to the agent")
     p.add_argument("--seed", action="store_true", help="fill an empty workspace with the script's files first")
     p.add_argument("--trust", action="store_true", help="codex: runs hooks that its user has not trusted")
+    p.add_argument("--interrupt", metavar="SIGNAL", help="interrupt the only turn: a signal such as SIGINT, or ESC on a terminal")
+    p.add_argument("--began", metavar="FILE", help="with --interrupt: a file that the turn's command makes when it begins")
+    p.add_argument("--moment", type=float, default=0, help="with --interrupt: seconds from then to the interrupt")
+    p.add_argument("--meanwhile", metavar="CMD", help="with --interrupt ESC: run by sh before the agent is ended")
     p.add_argument("--terminal", action="store_true",
                    help="run it on this terminal, for someone who types; prints no result")
     p.add_argument("--no-netns", action="store_true")
@@ -570,7 +635,11 @@ def main():
                 subprocess.run(["sh", "-c", r.between], cwd=r.workspace, env={**env, "TURN": str(number)}, check=True,
                                stdin=subprocess.DEVNULL, stdout=sys.stderr)
 
-        if hasattr(agent, "typed") and len(prompts) > 1:
+        if r.interrupt:
+            code = run_interrupted(r, agent, binary, env, prompts[0], log)
+            turns.append({"prompt": prompts[0], "exit": code, "session": None})
+            prompts_left, prompts = [], prompts[:1]
+        elif hasattr(agent, "typed") and len(prompts) > 1:
             turns, prompts_left = type_turns(agent, binary, r, env, prompts, log, between), []
         else:
             prompts_left = prompts

@@ -136,9 +136,9 @@ fn an_edit_and_a_parallel_shell_command_are_told_apart() {
     );
 }
 
-/// A call never reports its end: its changes are uncertain, are named before a rewind, and are not undone.
+/// A call never reports its end: its changes are its own, as those of one that does, and are undone.
 #[test]
-fn a_call_that_never_reports_leaves_uncertain_changes() {
+fn a_call_that_never_reports_has_its_changes() {
     for next in ["Stop", "SessionStart", "UserPromptSubmit"] {
         let world = two_files(SEVEN_LINES);
         let mut agent = world.agent();
@@ -153,25 +153,18 @@ fn a_call_that_never_reports_leaves_uncertain_changes() {
             "SessionStart" => drop(agent.session_resume()),
             _ => drop(agent.prompt("go on")),
         }
-        let found = world.checkpoint("you: modify a.txt ?, create x.txt ?");
-        let session = &found.json["changes"][0]["origin"]["session_certainty"];
-        assert_eq!(session, "uncertain");
+        world.checkpoint("t1 Edit: modify a.txt");
+        world.checkpoint("t1 Bash: create x.txt");
         assert_eq!(world.json(["status"])["open_calls"], 0);
-
-        let plan = world.plan(["rewind", "t1"]);
-        assert_eq!(gaps(&plan), ["uncertain a.txt", "uncertain x.txt"]);
-        let text = world.ok(["rewind", "t1", "--dry-run"]).stdout;
-        assert!(text.contains("--uncertain take"), "{text}");
+        assert_eq!(gaps(&world.plan(["rewind", "t1"])), Vec::<String>::new());
         world.ok(["rewind", "t1"]);
-        assert!(world.exists("x.txt") && world.read("a.txt").starts_with("1\n"));
-        world.ok(["rewind", "t1", "--uncertain", "take"]);
         assert!(!world.exists("x.txt") && world.read("a.txt").starts_with("one\n"));
     }
 }
 
-/// An interrupted command reports late: then its changes are certain.
+/// The changes of a command that was looked at while it ran are its own, before and after its report.
 #[test]
-fn a_late_report_makes_changes_certain() {
+fn a_late_report_changes_nothing() {
     let world = two_files(SEVEN_LINES);
     let mut agent = world.agent();
     agent.session_start();
@@ -179,7 +172,7 @@ fn a_late_report_makes_changes_certain() {
     let call = agent.pre_bash("echo x > x.txt");
     let output = agent.execute(&call);
     world.ok(["diff"]);
-    assert_eq!(world.since_start()[1..], ["t1 Bash: create x.txt ?"]);
+    assert_eq!(world.since_start()[1..], ["t1 Bash: create x.txt"]);
     agent.post_bash(&call, &output);
     assert_eq!(world.since_start()[1..], ["t1 Bash: create x.txt"]);
 }

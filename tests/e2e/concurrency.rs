@@ -335,7 +335,10 @@ fn overlapping_shells_of_two_sessions_are_uncertain() {
     // uncertain changes stay, and are named
     let plan = world.json(["rewind", "t1", "--session", &a.session(), "--dry-run"]);
     assert!(plan["gaps"].to_string().contains("by-a.txt"), "{plan:#}");
-    world.ok(["rewind", "t1", "--session", &a.session()]);
+    let session = a.session();
+    world
+        .run(["rewind", "t1", "--session", &session])
+        .expect_code(1);
     assert!(world.exists("by-a.txt") && world.exists("by-b.txt") && !world.exists("alone.txt"));
 }
 

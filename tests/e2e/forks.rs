@@ -322,7 +322,7 @@ fn an_edit_in_another_root_is_the_agents_there() {
     agent.edit(&there("a.txt"), "seven", "SEVEN");
     agent.write(&there("new/n.txt"), "n\n");
     agent.edit("a.txt", "two", "TWO");
-    // a call that never reports: its change is uncertain, and not the user's
+    // a call that never reports: its change is its own
     agent.pre_edit(&there("b.txt"), "b", "B");
     fork.write("b.txt", "B\n");
     agent.stop();
@@ -337,7 +337,8 @@ fn an_edit_in_another_root_is_the_agents_there() {
         [
             "t2 Edit: modify a.txt",
             "t2 Write: create new/n.txt",
-            "you: modify b.txt ?, modify src/d.txt",
+            "you: modify src/d.txt",
+            "t2 Edit: modify b.txt",
             "\"\"",
         ]
         .map(str::to_owned)

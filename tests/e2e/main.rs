@@ -59,3 +59,4 @@ mod timeline_filters;
 mod undo;
 mod unsaved_text;
 mod views;
+mod whole_turns;

@@ -388,7 +388,7 @@ fn changes_beside_a_background_command_are_uncertain() {
         assert_eq!(world.since_start(), expected, "{after}, {look_between}");
         let gaps = crate::support::history::gaps(&world.plan(["rewind", "t1"]));
         assert_eq!(gaps, ["uncertain late.txt"]);
-        world.ok(["rewind", "t1"]);
+        world.run(["rewind", "t1"]).expect_code(1);
         assert!(world.exists("late.txt"));
         world.ok(["rewind", "t1", "--uncertain", "take"]);
         assert!(!world.exists("late.txt") && world.exists("mine.txt"));

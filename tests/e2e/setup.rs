@@ -627,3 +627,64 @@ fn strict_hooks_are_named() {
     let anew = world.ok(["setup", "claude-code"]);
     assert!(!anew.stdout.contains("strict"), "{anew}");
 }
+
+/// Copilot, Gemini and Qwen load the hooks of a project only in a folder that their user trusts: until then nothing claims that they
+/// are recorded, and the next step is told.
+#[test]
+fn a_folder_that_the_agent_does_not_trust_is_told() {
+    let trusts = |world: &World, file: &str, text: &str| {
+        let file = world.home.join(file);
+        fs::create_dir_all(file.parent().expect("a parent")).expect("a directory");
+        fs::write(file, text).expect("settings");
+    };
+    for agent in ["copilot", "gemini", "qwen"] {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        let root = world.root.display().to_string();
+        if agent == "qwen" {
+            // it asks only if its user wants that
+            let asks = r#"{"security":{"folderTrust":{"enabled":true}}}"#;
+            trusts(&world, ".qwen/settings.json", asks);
+        }
+        let done = world.ok(["setup", agent, "--scope", "project"]);
+        assert!(!done.stdout.contains("are recorded"), "{done}");
+        assert!(done.stderr.contains("trust the folder"), "{done}");
+        let status = world.ok(["setup", "--status", agent]).stdout;
+        assert!(status.contains("recording is off"), "{status}");
+        assert!(status.contains("trust the folder"), "{status}");
+        let doctor = world.run(["doctor"]);
+        assert!(doctor.stdout.contains("trust the folder"), "{doctor}");
+        let rule = serde_json::json!({ &root: "TRUST_FOLDER" }).to_string();
+        match agent {
+            "copilot" => {
+                let folders = serde_json::json!({ "trustedFolders": [root] }).to_string();
+                trusts(&world, ".copilot/config.json", &folders);
+            }
+            agent => trusts(&world, &format!(".{agent}/trustedFolders.json"), &rule),
+        }
+        let status = world.ok(["setup", "--status", agent]).stdout;
+        assert!(status.contains("recording is on"), "{agent}: {status}");
+    }
+}
+
+/// Codex can switch all hooks off in its own settings.
+#[test]
+fn hooks_that_codex_switches_off_are_told() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    world.run(["setup", "codex"]);
+    let config = world.home.join(".codex/config.toml");
+    fs::write(&config, "[features]\nhooks = false\n").expect("settings");
+    let status = world.ok(["setup", "--status", "codex"]).stdout;
+    assert!(
+        status.contains("config.toml switches all hooks off"),
+        "{status}"
+    );
+    assert!(
+        status.contains("take `features.hooks` out of it"),
+        "{status}"
+    );
+    let doctor = world.run(["doctor"]).stdout;
+    assert!(
+        doctor.contains("config.toml disables all hooks"),
+        "{doctor}"
+    );
+}

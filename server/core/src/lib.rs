@@ -56,7 +56,7 @@ pub use history::{
     ShellCommand, Subject, Tag, Tree,
 };
 pub use open::record_gap;
-pub use places::{Workspace, data_dir, state_dir, user_config};
+pub use places::{Workspace, data_dir, is_linked_worktree, state_dir, user_config};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
 pub use review::{

@@ -170,6 +170,22 @@ pub(crate) fn is_in_a_clone(place: &Path) -> bool {
     above.any(is_marked)
 }
 
+/// True if the directory is a worktree that git has linked to a repository elsewhere: a workspace of its own, also inside
+/// another one.
+pub fn is_linked_worktree(dir: &Path) -> bool {
+    crate::system::read_small(&dir.join(".git"), false).is_some_and(|text| names_worktree(&text))
+}
+
+/// True for the text of the file `.git` of a linked worktree: it names a directory in the `worktrees` of a repository. A
+/// submodule's names one in its `modules`.
+pub(crate) fn names_worktree(text: &[u8]) -> bool {
+    let Some(path) = text.strip_prefix(b"gitdir: ") else {
+        return false;
+    };
+    let path = bytes_path(path.trim_ascii_end());
+    path.parent().and_then(Path::file_name) == Some("worktrees".as_ref())
+}
+
 pub(crate) fn too_wide(dir: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let home = home.map(|h| h.canonicalize().unwrap_or(h));

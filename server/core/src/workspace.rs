@@ -9,7 +9,9 @@ use crate::hint::Hint;
 use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::owner;
 pub use crate::places::Workspace;
-use crate::places::{MARK, is_marked, is_versioned, state_dir, too_wide, user_stores};
+use crate::places::{
+    MARK, is_linked_worktree, is_marked, is_versioned, state_dir, too_wide, user_stores,
+};
 use crate::store;
 use crate::system::DirIdentity;
 
@@ -84,8 +86,8 @@ impl Noted {
 }
 
 impl Workspace {
-    /// Finds the workspace of a path: an existing one that encloses it; else the nearest `.backstitch.toml`; else the
-    /// outermost version-control root; else the directory itself. The root of the file system and the home directory
+    /// Finds the workspace of a path: an existing one or a linked worktree that encloses it; else the nearest
+    /// `.backstitch.toml`; else the outermost version-control root; else the directory itself. The root of the file system and the home directory
     /// must be initialised explicitly.
     pub fn find(l: &Locate<'_>) -> Result<Self> {
         let from = l.workspace.unwrap_or(l.cwd);
@@ -105,8 +107,13 @@ impl Workspace {
                 None => Ok(Self::at(&base, &from)),
             };
         }
-        if let Some(known) = from.ancestors().find_map(known) {
-            return Ok(known);
+        for dir in from.ancestors() {
+            if let Some(known) = known(dir) {
+                return Ok(known);
+            }
+            if is_linked_worktree(dir) {
+                return Ok(Self::at(&base, dir));
+            }
         }
         let marked = from.ancestors().find(|dir| dir.join(MARK).is_file());
         let versioned = || {

@@ -85,8 +85,7 @@ impl Places {
         let own = std::env::current_dir().ok();
         let named = event.cwd.as_deref().filter(|cwd| cwd.is_dir());
         let cwd: Option<&Path> = named.or(self.workspace.as_deref()).or(own.as_deref());
-        let session = (event.agent.as_str(), event.session.as_str());
-        let workspace = self.place().locate(session, cwd, warning)?;
+        let workspace = self.place().locate_event(event, cwd, warning)?;
         found.insert(event.session.clone(), workspace.clone());
         Ok(workspace)
     }

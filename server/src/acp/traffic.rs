@@ -263,6 +263,8 @@ impl Traffic {
                 prompt_id: None,
                 subagent: None,
                 cwd,
+                process: None,
+                other_hooks: None,
                 name: name.to_owned(),
                 kind,
             },

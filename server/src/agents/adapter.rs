@@ -122,6 +122,12 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns the next step for the user of an agent that does not load the hooks of this project, since nobody has had it trust
+    /// the folder. None: it loads them.
+    fn distrusts(&self, _project: &Path) -> Option<String> {
+        None
+    }
+
     /// Has the agent trust our hooks, in its own way. Requires that its user has said so. Returns their number.
     fn trust(&self, _dir: &Path) -> Result<usize> {
         Ok(0)

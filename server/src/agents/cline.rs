@@ -134,6 +134,8 @@ impl Agent for Cline {
             prompt_id: None,
             subagent: fields.text("agent_id").filter(|_| is_thread),
             cwd: roots.into_iter().next(),
+            process: None,
+            other_hooks: None,
             kind: kind(&name, is_thread, &fields),
             name,
         })

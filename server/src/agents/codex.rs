@@ -69,6 +69,8 @@ const TABLE: HookTable = HookTable {
     // its own default
     hold: 600,
     timeout: 60,
+    // a longer time is an error line in each of its sessions
+    short: &[("SessionEnd", 3)],
     units: 1,
     named: false,
     blocks: false,

@@ -16,6 +16,7 @@ use super::own_tools::is_own;
 use super::patch_headers;
 use super::settings_plan::SettingsPlan;
 use super::switches::{OffSwitch, OffValue, VariableFile};
+use super::trusted_folders;
 
 const NAME: &str = "copilot";
 
@@ -234,6 +235,10 @@ impl Agent for Copilot {
 
     fn min_version(&self) -> (u32, u32) {
         (1, 0)
+    }
+
+    fn distrusts(&self, project: &Path) -> Option<String> {
+        trusted_folders::copilot(project)
     }
 
     fn events(&self) -> &'static [&'static str] {

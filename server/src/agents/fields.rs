@@ -208,6 +208,8 @@ pub fn event(
         prompt_id: common.turn.and_then(|turn| fields.text(turn)),
         subagent: fields.text("agent_id"),
         cwd: fields.text("cwd").map(PathBuf::from),
+        process: None,
+        other_hooks: None,
         kind: kind(&name, &fields),
         name,
     })

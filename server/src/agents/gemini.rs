@@ -14,6 +14,7 @@ use super::hook_table::HookTable;
 use super::machine::{home, on_path};
 use super::settings_plan::SettingsPlan;
 use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
+use super::trusted_folders;
 use crate::settings_file::JsonForm;
 
 const NAME: &str = "gemini";
@@ -36,6 +37,7 @@ const TABLE: HookTable = HookTable {
     // an hour
     hold: 3600,
     timeout: 60,
+    short: &[],
     units: 1000,
     named: true,
     blocks: false,
@@ -198,6 +200,10 @@ impl Agent for Gemini {
 
     fn min_version(&self) -> (u32, u32) {
         (0, 61)
+    }
+
+    fn distrusts(&self, project: &Path) -> Option<String> {
+        trusted_folders::gemini_family(("gemini", ".gemini"), true, project)
     }
 
     fn events(&self) -> &'static [&'static str] {

@@ -30,6 +30,8 @@ pub struct HookTable {
     /// Time in seconds that the agent waits for a hook which may hold a call, and for any other.
     pub hold: u32,
     pub timeout: u32,
+    /// Events for which the agent allows less time, in seconds.
+    pub short: &'static [(&'static str, u32)],
     /// Units of a time-out in a second: 1, or 1000 for milliseconds.
     pub units: u32,
     /// True if each hook has a name.
@@ -207,7 +209,9 @@ impl HookTable {
         let (command, timeout) = if may_hold {
             (held(command, self.hold), self.hold)
         } else {
-            (command.to_owned(), self.timeout)
+            let short = self.short.iter().find(|(name, _)| *name == event);
+            let timeout = short.map_or(self.timeout, |(_, seconds)| *seconds);
+            (command.to_owned(), timeout)
         };
         let timeout = timeout * self.units;
         let mut hook = json!({ "type": "command", "command": command, "timeout": timeout });
@@ -251,6 +255,31 @@ impl HookTable {
     /// True for a command of ours.
     pub fn is_our_command(&self, command: &str) -> bool {
         runs_us(command, self.agent)
+    }
+}
+
+/// Beginnings of the names of events at the end of a call, in the settings of all agents.
+const ENDS: [&str; 2] = ["post", "after"];
+
+/// True if settings have a command of others among the hooks at the end of a call: it may change files that the call wrote.
+pub fn has_others(settings: &Value, agent: &str) -> bool {
+    let hooks = settings.get("hooks").and_then(Value::as_object);
+    hooks.into_iter().flatten().any(|(event, entries)| {
+        let event = event.to_ascii_lowercase();
+        ENDS.iter().any(|end| event.starts_with(end)) && has_other_command(entries, agent)
+    })
+}
+
+fn has_other_command(value: &Value, agent: &str) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(name, value)| match value {
+            Value::String(text) => {
+                ["command", "bash"].contains(&name.as_str()) && !runs_us(text, agent)
+            }
+            value => has_other_command(value, agent),
+        }),
+        Value::Array(all) => all.iter().any(|one| has_other_command(one, agent)),
+        _ => false,
     }
 }
 
@@ -339,6 +368,23 @@ fn is_emptied(group: &Value) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_command_of_others_at_the_end_of_a_call_is_found() {
+        let of = |event: &str, command: &str| {
+            let entry = json!({ "type": "command", "command": command });
+            let settings = json!({ "hooks": { event: [{ "matcher": "*", "hooks": [entry] }] } });
+            has_others(&settings, "claude-code")
+        };
+        let ours = held("/usr/bin/backstitch hook claude-code", 600);
+        assert!(of("PostToolUse", "npx prettier --write"));
+        assert!(of("AfterTool", "gofmt -w ."));
+        assert!(of("postToolUse", "gofmt -w ."));
+        assert!(!of("PostToolUse", &ours));
+        assert!(!of("PreToolUse", "lint"));
+        assert!(!of("Stop", "notify-send done"));
+        assert!(!has_others(&json!({ "hooks": [] }), "claude-code"));
+    }
+
     const TABLE: HookTable = HookTable {
         agent: "claude-code",
         events: &["SessionStart", "PreToolUse", "PostToolUse", "Stop"],
@@ -346,6 +392,7 @@ mod tests {
         holding: &["PreToolUse"],
         hold: 86_400,
         timeout: 60,
+        short: &[],
         units: 1,
         named: false,
         blocks: true,

@@ -23,12 +23,21 @@ pub mod program;
 mod qwen;
 mod settings_plan;
 pub mod switches;
+mod trusted_folders;
+
+use std::path::Path;
+
+use crate::settings_file::{JsonForm, JsonSettings};
 
 pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use fields::command_text;
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
+
+/// Reason for an agent whose user has not had it trust the project's folder.
+pub const UNTRUSTED: &str =
+    "it loads the hooks of a project only in a folder that its user trusts, and this one is not";
 
 /// All agents. The command line lists them in this order.
 pub static AGENTS: &[&dyn Agent] = &[
@@ -42,6 +51,16 @@ pub static AGENTS: &[&dyn Agent] = &[
     &cursor::Cursor,
     &devin::Devin,
 ];
+
+/// True if the settings of an agent, the user's or the project's, have hooks of others at the end of a call.
+pub fn has_other_hooks(agent: &dyn Agent, project: &Path) -> bool {
+    let all = agent.settings(None).into_iter();
+    all.chain(agent.settings(Some(project))).any(|path| {
+        path.is_file()
+            && JsonSettings::read(&path, JsonForm::Commented)
+                .is_ok_and(|settings| hook_table::has_others(&settings.value, agent.name()))
+    })
+}
 
 pub fn agent(name: &str) -> Option<&'static dyn Agent> {
     AGENTS.iter().copied().find(|agent| agent.name() == name)

@@ -912,9 +912,9 @@ pub struct SelectionArgs {
     /// Undo only this hunk, by its id in `diff --json` (can be repeated)
     #[arg(long = "hunk", value_name = "ID", num_args = 1..)]
     pub hunks: Vec<String>,
-    /// Keep or take out changes whose author is uncertain
-    #[arg(long, value_name = "WHAT", default_value = "keep")]
-    pub uncertain: UncertainChoice,
+    /// Keep or take out changes whose author is uncertain; without it, keep them and fail
+    #[arg(long, value_name = "WHAT")]
+    pub uncertain: Option<UncertainChoice>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

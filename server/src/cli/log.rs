@@ -10,12 +10,13 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
-use super::context::CommandContext;
+use super::context::{self, CommandContext};
 use super::error::CliResult;
 use super::files;
 use super::graph::{self, GraphRow, Note};
 use super::line::TextLine;
 use super::out::{self, Out};
+use crate::host::turned_away::{self, TurnedAway};
 use crate::query::when::{self, End};
 use crate::render::{
     self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, PathChange, YELLOW,
@@ -50,6 +51,10 @@ Nothing has been recorded in this workspace yet.
 /// Prints the timeline of a workspace without a store.
 pub fn nothing(out: &Out) -> CliResult<()> {
     if !out.json {
+        let away = TurnedAway::said(&TurnedAway::recent(&context::current_dir()?));
+        if let Some(said) = away {
+            out.note("note", &format!("{said}; {}", turned_away::NEXT_STEP));
+        }
         return out.text(EMPTY);
     }
     out::answer(json!({ "checkpoints": [], "branches": [], "head": null, "branch": "main" }))

@@ -1,6 +1,7 @@
 //! `rewind`, `revert`, `undo`, `redo` and `switch`: build a request, show its plan, ask on a terminal, and
 //! print the outcome. The engine decides what a restore does.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
@@ -30,6 +31,8 @@ struct RestoreRun<'a> {
     /// The target as typed.
     rev: Option<String>,
     options: &'a ConfirmArgs,
+    /// True if the user has said that uncertain changes stay.
+    keeps_uncertain: bool,
 }
 
 pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
@@ -60,8 +63,13 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             request,
             rev: options.rev.clone(),
             options: &options.restore.confirm,
+            keeps_uncertain: keeps_uncertain(&options.selection),
         },
     )
+}
+
+fn keeps_uncertain(selection: &SelectionArgs) -> bool {
+    selection.uncertain == Some(UncertainChoice::Keep)
 }
 
 fn name_skipped(context: &CommandContext, turns: &[i64]) {
@@ -93,6 +101,7 @@ pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliRe
             request,
             rev: Some(options.revs.join(" ")),
             options: &options.restore.confirm,
+            keeps_uncertain: keeps_uncertain(&options.selection),
         },
     )
 }
@@ -134,6 +143,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             request,
             rev,
             options: confirm,
+            keeps_uncertain: false,
         },
     )
 }
@@ -147,6 +157,7 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
             request,
             rev: None,
             options: &options.restore.confirm,
+            keeps_uncertain: false,
         },
     )
 }
@@ -226,7 +237,7 @@ fn request(
         request.scope = scope(selection.scope);
         request.session.clone_from(&selection.session);
         request.hunks.clone_from(&selection.hunks);
-        request.take_uncertain = selection.uncertain == UncertainChoice::Take;
+        request.take_uncertain = selection.uncertain == Some(UncertainChoice::Take);
     }
     Ok(request)
 }
@@ -275,6 +286,7 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
             request,
             rev: Some(options.name.clone()),
             options: &options.confirm,
+            keeps_uncertain: false,
         },
     )
 }
@@ -297,6 +309,7 @@ pub fn fork_and_switch(
             request,
             rev: Some(options.name.clone()),
             options: &ConfirmArgs::only(options.yes),
+            keeps_uncertain: false,
         },
     )
 }
@@ -346,6 +359,17 @@ enum Asked {
 fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
     loop {
         let shown = look(context, job)?;
+        if let Some(files) = left_uncertain(job, &shown.plan) {
+            show(context, job, &shown)?;
+            let question =
+                format!("The author of the change in {files} is uncertain. Take it out, too?");
+            if out::ask(&question)? {
+                job.request.take_uncertain = true;
+            } else {
+                job.keeps_uncertain = true;
+            }
+            continue;
+        }
         if let Some(conflict) = conflict(context, job, &shown) {
             show(context, job, &shown)?;
             return Err(conflict);
@@ -572,7 +596,7 @@ fn finish(
     applied: &Applied,
     shown: bool,
 ) -> CliResult<()> {
-    let incomplete = incomplete(applied);
+    let incomplete = incomplete(applied).or_else(|| skipped(job, applied));
     if context.out.json {
         let (engine, rev) = (&context.engine, job.rev.as_deref());
         let document = restore_plan::applied(engine, &job.request, applied, rev)?;
@@ -617,6 +641,32 @@ fn finish(
         ))
     })?;
     incomplete.map_or(Ok(()), Err)
+}
+
+/// Returns the files whose changes a rewind leaves, since their author is uncertain and the user has not said what to do.
+fn left_uncertain(job: &RestoreRun, plan: &Plan) -> Option<String> {
+    let chooses = matches!(job.request.goal, Goal::Rewind(_) | Goal::Revert(_));
+    if !chooses || job.keeps_uncertain || job.request.take_uncertain || plan.is_switch() {
+        return None;
+    }
+    let uncertain = plan
+        .gaps
+        .iter()
+        .filter(|gap| gap.kind == GapKind::Uncertain);
+    let files: BTreeSet<String> = uncertain
+        .filter_map(|gap| gap.path.as_deref())
+        .map(render::path)
+        .collect();
+    (!files.is_empty()).then(|| render::plural(files.len(), "file", "files"))
+}
+
+/// Returns an error for changes that a rewind left since their author is uncertain.
+fn skipped(job: &RestoreRun, applied: &Applied) -> Option<CliError> {
+    let files = left_uncertain(job, &applied.plan)?;
+    let error = CliError::failed(format!(
+        "the author of the change in {files} is uncertain: it stays"
+    ));
+    Some(error.hint("--uncertain take takes it out, too; --uncertain keep leaves it"))
 }
 
 /// Returns an error that names the files a restore left out.

@@ -18,6 +18,7 @@ use super::log;
 use super::out::{self, Out};
 use super::plan;
 use super::settings;
+use crate::host::turned_away::TurnedAway;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::restore_words;
 use crate::safeguards::{self, Weakness};
@@ -60,6 +61,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             "coverage": to_protocol::coverage(&status.coverage),
             "open_calls": status.open_calls,
             "held_calls": held.open,
+            "turned_away": TurnedAway::recent(&status.root).iter().map(TurnedAway::facts).collect::<Vec<_>>(),
             "slipped_calls": held.slipped,
             "safeguards": weak.iter().map(Weakness::json).collect::<Vec<_>>(),
             "open_operation": status.open_operation.map(|id| id.to_string()),
@@ -81,6 +83,10 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
              `store.maxBytes` sets the limit, tags and pins keep checkpoints",
             render::bytes(limit)
         ));
+        text.push_str(&line.draw(out.paint));
+    }
+    if let Some(said) = TurnedAway::said(&TurnedAway::recent(&status.root)) {
+        let line = TextLine::new().add(YELLOW, "! ").plain(said);
         text.push_str(&line.draw(out.paint));
     }
     let weak = weak.iter().map(Weakness::line);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::{CheckState, Finding, shown};
-use crate::agents::{self, Agent, Hooks, program};
+use crate::agents::{self, Agent, Hooks, UNTRUSTED, program};
 use crate::render;
 use crate::safeguards;
 
@@ -108,6 +108,133 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
     }
     if is_installed {
         all.extend(trust(agent, root));
+    }
+    all.extend(not_loaded(agent, root));
+    all
+}
+
+/// Checks that the agent loads the hooks of a project: some do only in a folder that their user trusts.
+fn not_loaded(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    let has_hooks = |path: &PathBuf| {
+            let hooks = agent.examine(path);
+            hooks.is_ok_and(|hooks| !hooks.entries.is_empty())
+        };
+        agent.found().is_some() || settings(*agent, root).iter().any(has_hooks)
+    };
+    let mut all: Vec<Finding> = agents::AGENTS
+        .iter()
+        .filter(|agent| present(agent))
+        .flat_map(|agent| examine_agent(*agent, root))
+        .collect();
+    if let (true, Some(first)) = (all.is_empty(), agents::AGENTS.first()) {
+        let said = "no agent was found on this machine";
+        let name = first.name();
+        all.push(Finding::new(
+            name,
+            CheckState::Warning,
+            said,
+            format!("`backstitch setup {name}` sets it up anyway"),
+        ));
+    }
+    all
+}
+
+fn setup_hint(name: &str) -> String {
+    format!("`backstitch setup {name}` installs them")
+}
+
+/// Returns the settings files that may have hooks: the user's, then the project's.
+fn settings(agent: &dyn Agent, root: &Path) -> Vec<PathBuf> {
+    let mut files = agent.settings(None);
+    files.extend(agent.settings(Some(root)));
+    files
+}
+
+fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    all.extend(version(agent));
+    let mut is_installed = false;
+    let weak = safeguards::of_agent(agent, Some(root));
+    let is_off = weak.iter().any(|one| one.kind.is_off());
+    for path in &settings(agent, root) {
+        let hooks = match agent.examine(path) {
+            Ok(hooks) => hooks,
+            Err(error) => {
+                all.push(Finding::new(
+                    name,
+                    CheckState::Wrong,
+                    format!("{error:#}"),
+                    "the agent cannot read its settings either: fix that file",
+                ));
+                continue;
+            }
+        };
+        if !hooks.entries.is_empty() {
+            all.extend(missing(agent, path, &hooks));
+            all.extend(without_limit(agent, path, &hooks));
+            if hooks.outdated {
+                all.push(outdated(agent, path, scope(agent, path, root)));
+            }
+            if !hooks.blocks_if_killed && agent.can_block() {
+                all.push(Finding::good(
+                    name,
+                    format!(
+                        "a held call runs if its hook is killed together with its shell; `backstitch setup {name} --strict` \
+                         has it blocked"
+                    ),
+                ));
+            }
+        }
+        is_installed |= !hooks.entries.is_empty();
+        all.extend(
+            examine_hooks(agent, path, &hooks, scope(agent, path, root))
+                .into_iter()
+                // the weaknesses say what switches them off
+                .filter(|finding| !is_off || finding.state != CheckState::Good),
+        );
+    }
+    if !is_installed {
+        let problem = "hooks are not installed, so nothing it does is recorded";
+        all.push(Finding::new(
+            name,
+            CheckState::Wrong,
+            problem,
+            setup_hint(name),
+        ));
+    }
+    if is_installed {
+        all.extend(trust(agent, root));
+    }
+    all.extend(not_loaded(agent, root));
+    all
+}
+
+/// Checks that the agent loads the hooks of a project: some do only in a folder that their user trusts.
+fn not_loaded(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+    let name = agent.name();
+    let mut all = Vec::new();
+    if let Some((path, setting)) = agent.switched_off() {
+        all.push(Finding::new(
+            name,
+            CheckState::Wrong,
+            format!("{} disables all hooks", shown(&path)),
+            format!("remove `{setting}` from it"),
+        ));
+    }
+    let has_hooks = |path: &PathBuf| {
+        let hooks = agent.examine(path);
+        hooks.is_ok_and(|hooks| !hooks.entries.is_empty())
+    };
+    let is_of_project = agent.settings(Some(root)).iter().any(has_hooks);
+    if is_of_project
+        && !agent.settings(None).iter().any(has_hooks)
+        && let Some(next) = agent.distrusts(root)
+    {
+        let problem = format!("{UNTRUSTED}: nothing it does is recorded");
+        all.push(Finding::new(name, CheckState::Wrong, problem, next));
     }
     all
 }

@@ -12,6 +12,7 @@ use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
 use crate::control::shown;
+use crate::host::turned_away::{self, TurnedAway};
 use crate::render;
 use crate::safeguards::{self, Weakness};
 
@@ -70,6 +71,7 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     all.extend(settings(workspace, config));
     all.extend(safeguards::of(workspace, config).into_iter().map(weakness));
     all.extend(hooks::examine(&workspace.root));
+    all.extend(turned_away(&workspace.root));
     all
 }
 
@@ -80,6 +82,17 @@ fn weakness(one: Weakness) -> Finding {
         CheckState::Warning
     };
     Finding::new(one.agent.unwrap_or("safeguards"), state, one.said, one.fix)
+}
+
+/// Names sessions whose work in the workspace is not recorded.
+fn turned_away(root: &Path) -> Option<Finding> {
+    let said = TurnedAway::said(&TurnedAway::recent(root))?;
+    Some(Finding::new(
+        "sessions",
+        CheckState::Warning,
+        said,
+        turned_away::NEXT_STEP,
+    ))
 }
 
 const STORE: &str = "store";

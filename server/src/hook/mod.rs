@@ -117,7 +117,7 @@ fn handle(
             return unread.answer(agent, place, invocation.start_dir(), warning);
         }
     };
-    let event = match agent.parse(&payload) {
+    let mut event = match agent.parse(&payload) {
         Ok(event) => event,
         Err(error) => {
             let unread = Unread {
@@ -128,7 +128,14 @@ fn handle(
             return unread.answer(agent, place, invocation.start_dir(), warning);
         }
     };
+    event.process = starter();
     let workspace = found.insert(invocation.locate(agent, &event, warning)?);
+    if matches!(
+        event.kind,
+        EventKind::SessionStart { .. } | EventKind::Prompt { .. }
+    ) {
+        event.other_hooks = Some(agents::has_other_hooks(agent, &workspace.root));
+    }
     // one look at a file that is missing unless something is armed
     let armed = Armed::read(&workspace.store_dir).transpose();
     let mut gates = Vec::new();
@@ -354,8 +361,7 @@ impl Invocation {
         warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
         let cwd = agent.locate(Some(event)).or_else(|| self.start_dir());
-        let session = (agent.name(), event.session.as_str());
-        self.place().locate(session, cwd.as_deref(), warning)
+        self.place().locate_event(event, cwd.as_deref(), warning)
     }
 
     /// Finds the workspace for a gap without an event.

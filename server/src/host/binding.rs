@@ -23,6 +23,11 @@ impl Binding {
         )
     }
 
+    /// Returns the binding of a thread of a session that works apart from it: a subagent in a worktree of its own.
+    pub fn of_thread(state: &Path, agent: &str, session: &str, thread: &str) -> Self {
+        Self::of(state, agent, &format!("{session}\0{thread}"))
+    }
+
     /// Returns the root if it is a directory.
     pub fn read(&self) -> Option<PathBuf> {
         let root = PathBuf::from(os_string(fs::read(&self.0).ok()?)?);
@@ -57,7 +62,7 @@ fn os_string(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)
 }
 
-fn private_dir(dir: &Path) -> std::io::Result<()> {
+pub(super) fn private_dir(dir: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -7,4 +7,5 @@ mod binding;
 mod messages;
 pub mod progress;
 pub mod store_watcher;
+pub mod turned_away;
 pub mod workspace;

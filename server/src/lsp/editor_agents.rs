@@ -111,6 +111,8 @@ fn event(
         prompt_id: None,
         subagent: None,
         cwd: Some(handle.root().to_path_buf()),
+        process: None,
+        other_hooks: None,
         name: name.to_owned(),
         kind,
     }

@@ -93,6 +93,8 @@ async fn hold(
         prompt_id: None,
         subagent: None,
         cwd: Some(root),
+        process: None,
+        other_hooks: None,
         name: EVENT.to_owned(),
         kind: EventKind::Before(call),
     };

@@ -1,8 +1,10 @@
 //! The `setup` command: selects the agents and prints the result for each.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::agents;
+use crate::agents::{self, UNTRUSTED};
 use crate::cli::args::{self, GlobalArgs, SetupScope};
 use crate::cli::context;
 use crate::cli::error::{CliError, CliResult};
@@ -25,18 +27,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     if options.repair {
         return repair(options, global, out);
     }
-    let agents: Vec<(String, Option<String>)> = if options.agents.is_empty() {
-        agents::found()
-            .into_iter()
-            .map(|(name, why)| (name.to_owned(), Some(why)))
-            .collect()
-    } else {
-        options
-            .agents
-            .iter()
-            .map(|name| (name.clone(), None))
-            .collect()
-    };
+    let agents = chosen(options);
     if agents.is_empty() {
         return Err(
             CliError::not_found("no agent was found on this machine").hint(format!(
@@ -92,7 +83,9 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     let mut recorded = 0;
     if !options.uninstall {
         for done in all.iter().filter(is_set_up) {
-            recorded += usize::from(trust(done.agent, options.trust, global, out)?);
+            if !is_distrusted(done.agent, request.project, out) {
+                recorded += usize::from(trust(done.agent, options.trust, global, out)?);
+            }
         }
     }
     let facts: Vec<Value> = all.iter().map(setup::facts).collect();
@@ -110,6 +103,35 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         }
     }
     left_out(&failed, whole, out)
+}
+
+/// Returns the agents to set up, with the reason for each that was found.
+fn chosen(options: &args::SetupArgs) -> Vec<(String, Option<String>)> {
+    if options.agents.is_empty() {
+        agents::found()
+            .into_iter()
+            .map(|(name, why)| (name.to_owned(), Some(why)))
+            .collect()
+    } else {
+        options
+            .agents
+            .iter()
+            .map(|name| (name.clone(), None))
+            .collect()
+    }
+}
+
+/// True if an agent does not load the hooks of a project yet, since nobody has had it trust the folder. Says so.
+fn is_distrusted(name: &str, project: Option<&Path>, out: &Out) -> bool {
+    let next = project.and_then(|project| agents::agent(name)?.distrusts(project));
+    if let Some(next) = &next {
+        out.note(
+            "warning",
+            &format!("{name} is not recorded yet: {UNTRUSTED}"),
+        );
+        out.note("hint", next);
+    }
+    next.is_some()
 }
 
 /// Fails if an agent could not be set up, after all others were. `whole`: the document of those.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{SetupOutcome, SetupRequest, SetupResult};
 use crate::agents::program::{self, Trouble};
-use crate::agents::{self, Agent, HookEdit, Hooks};
+use crate::agents::{self, Agent, HookEdit, Hooks, UNTRUSTED};
 use crate::render;
 use crate::safeguards::{self, Weakness, WeaknessKind};
 use crate::settings_file::resolve_links;
@@ -132,6 +132,16 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
         }
     }
     recording.on = recording.places.iter().any(Place::works);
+    let of_project_alone = recording.places.iter().all(|place| place.of_project);
+    if let Some(fix) = project
+        .filter(|_| recording.on && of_project_alone)
+        .and_then(|project| agent.distrusts(project))
+    {
+        recording.on = false;
+        recording.reason = Some(UNTRUSTED.to_owned());
+        recording.fix = Some(fix);
+        return recording;
+    }
     let bad = recording
         .places
         .iter()

@@ -131,9 +131,9 @@ fn an_agent_that_dies_ends_the_proxy_with_its_status() {
     assert_eq!(none.code, 2, "{none}");
 }
 
-/// An agent that dies within a call leaves a call that nobody reports the end of: its changes are uncertain, and none is lost.
+/// An agent that dies within a call leaves a call that nobody reports the end of: its changes are its own, and a rewind undoes them.
 #[test]
-fn an_agent_that_dies_in_a_call_leaves_an_uncertain_change() {
+fn an_agent_that_dies_in_a_call_leaves_its_change() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let path = world.path("a.txt");
     let call = json!({"toolCallId": "c1", "kind": "execute", "status": "in_progress", "rawInput": {"command": "x"}});
@@ -156,7 +156,9 @@ fn an_agent_that_dies_in_a_call_leaves_an_uncertain_change() {
         log["checkpoints"][0]["changes"][0]["path"], "a.txt",
         "{log:#}"
     );
-    assert_ne!(log["checkpoints"][0]["kind"], "step", "{log:#}");
+    assert_eq!(log["checkpoints"][0]["kind"], "step", "{log:#}");
+    world.ok(["rewind", "t1", "--yes"]);
+    assert_eq!(world.read("a.txt"), "one\n");
 }
 
 #[test]

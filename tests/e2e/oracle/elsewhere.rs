@@ -96,6 +96,8 @@ impl World {
                     prompt_id: None,
                     subagent: None,
                     cwd: None,
+                    process: None,
+                    other_hooks: None,
                     name: String::new(),
                     kind,
                 };

@@ -24,6 +24,8 @@ impl World {
             prompt_id: None,
             subagent: None,
             cwd: Some(self.root.clone()),
+            process: None,
+            other_hooks: None,
             name: "event".into(),
             kind,
         }
@@ -145,8 +147,14 @@ impl World {
             .partition::<Vec<_>, _>(|c| c.who == who);
         self.calls = open;
         for token in self.tokens.values_mut() {
-            if over.iter().any(|c| token.sure == Sure::When(c.number)) {
-                token.sure = Sure::No;
+            if let Some(call) = over.iter().find(|c| token.sure == Sure::When(c.number)) {
+                // an interrupted command has done what it did, if it was alone
+                let alone = !call.rival && self.background.is_empty();
+                token.sure = if call.names.is_none() && alone {
+                    Sure::Yes
+                } else {
+                    Sure::No
+                };
             }
         }
         // unrecorded changes of the user are found together with theirs

@@ -5,6 +5,7 @@
 
 mod aider;
 mod code_mode;
+mod interrupts;
 mod opencode;
 mod side_by_side;
 
@@ -167,6 +168,15 @@ impl Session {
             name: agent.name,
             model: None,
         })
+    }
+
+    pub fn of(world: World, agents: PathBuf, name: &'static str) -> Self {
+        Self {
+            world,
+            agents,
+            name,
+            model: None,
+        }
     }
 
     /// Runs a script with the real agent to its end. `part`: of a script that is made here.

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::Blamer;
 use super::runs::{Owner, Runs};
 use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
-use crate::capture::calls::{self, Observation, Writers, by_open_edit};
+use crate::capture::calls::{self, Observation, Writers, by_silent_edit};
 use crate::error::Result;
 use crate::model::{CallId, Origin, RelPath, Session, SessionId, Turn, TurnId};
 use crate::store::tables::{call, changed_files, session, turn};
@@ -63,7 +63,7 @@ impl Blamer<'_> {
     fn current_origin(self, path: &RelPath) -> Result<Origin> {
         let conn = &self.engine.store.conn;
         if let Some(writer) = calls::reserved(conn, self.engine.here.root, path)? {
-            return Ok(by_open_edit(writer).origin);
+            return Ok(by_silent_edit(writer, false).origin);
         }
         let writers = Writers::since(conn, self.engine.here.root, calls::last_event(conn)?)?;
         Ok(writers.attribute(Observation::Between).origin)

@@ -39,7 +39,9 @@ pub(crate) struct Writers {
 pub(crate) enum Observation {
     /// At the end of this call.
     AtEndOf(Writer),
-    /// When a session continued without reporting the end of its own calls.
+    /// When the session of this call went on or ended, or its agent was gone, and the call had not reported its end.
+    Interrupted(Writer),
+    /// At the end of a call whose start nobody reported.
     Unreported(SessionId),
     /// By a scan that completes one that ran out of time. The time of the change is not known.
     Late(Option<SessionId>),
@@ -90,7 +92,8 @@ impl Writers {
             provisional: false,
         };
         match found {
-            Observation::AtEndOf(own) => {
+            // an interrupted call has done what it did, as one that reports
+            Observation::AtEndOf(own) | Observation::Interrupted(own) => {
                 let mut others = self
                     .calls
                     .iter()
@@ -123,7 +126,12 @@ impl Writers {
                     (Some(session), Some(call)) if sessions.len() == 1 && calls_alone => {
                         Attribution {
                             provisional: true,
-                            ..origin(Some(*session), Some(call.call), Uncertain, Uncertain)
+                            ..origin(
+                                Some(*session),
+                                Some(call.call),
+                                Certain,
+                                if self.calls.len() > 1 { Group } else { Certain },
+                            )
                         }
                     }
                     (Some(session), _) if sessions.len() == 1 => {
@@ -154,17 +162,28 @@ pub(crate) fn by_call(
     }
 }
 
-/// Attribution for a change at a path reserved by an edit call that has not reported yet.
-pub(crate) fn by_open_edit(by: Writer) -> Attribution {
+/// Attribution for a change at a path reserved by an edit call that has not reported. `explained`: the input of the call
+/// leads to just this change.
+pub(crate) fn by_silent_edit(by: Writer, explained: bool) -> Attribution {
+    let certainty = if explained {
+        Certainty::Certain
+    } else {
+        Certainty::Uncertain
+    };
     Attribution {
         provisional: true,
-        ..by_call(
-            by.session,
-            by.call,
-            Certainty::Uncertain,
-            Certainty::Uncertain,
-        )
+        ..by_call(by.session, by.call, certainty, certainty)
     }
+}
+
+/// Attribution for a change that a hook of the agent's user made after a call, in a file that the call wrote: a formatter.
+pub(crate) fn by_hook(by: Writer) -> Attribution {
+    by_call(
+        by.session,
+        by.call,
+        Certainty::Certain,
+        Certainty::Uncertain,
+    )
 }
 
 /// Returns the session of an event, created at its first one. The session works below this root
@@ -177,6 +196,8 @@ pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result
             native: &e.session,
             transcript: e.transcript.as_deref(),
             root,
+            process: e.process.map(|process| process.to_string()).as_deref(),
+            other_hooks: e.other_hooks,
         },
     )
 }
@@ -198,41 +219,6 @@ pub(crate) fn turn(
 /// True if a call is open that may write anything.
 pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
     call::any_writes(conn, root, inactive_before())
-}
-
-/// An agent's session that works on a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AtWork {
-    pub session: SessionId,
-    pub agent: String,
-    /// Time of the prompt.
-    pub since: i64,
-    /// Time from which on it does not count as working unless it reports.
-    pub until: i64,
-}
-
-/// Time for which a session counts as working after its last event: it may think, or was stopped without a word.
-const QUIET: i64 = 5 * 60 * 1_000_000;
-/// Time for which a call may be open.
-const LONG_CALL: i64 = 60 * 60 * 1_000_000;
-
-/// Returns the sessions below a root that work on a prompt now.
-pub(crate) fn at_work(conn: &Connection, root: RootId) -> Result<Vec<AtWork>> {
-    let now = now();
-    let working = session::working(conn, root)?.into_iter();
-    let working = working.map(|session| {
-        let quiet = session.seen.saturating_add(QUIET);
-        let long = session
-            .opened
-            .map(|opened| opened.saturating_add(LONG_CALL));
-        AtWork {
-            session: session.id,
-            agent: session.agent,
-            since: session.since,
-            until: long.map_or(quiet, |long| long.max(quiet)),
-        }
-    });
-    Ok(working.filter(|working| working.until > now).collect())
 }
 
 /// True if a call is open that may write, or a shell command runs in the background.
@@ -329,6 +315,16 @@ pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Resul
     call::reserving(conn, root, path, inactive_before())
 }
 
+/// Returns the other calls that may have written `path` while `call` was open.
+pub(crate) fn beside(
+    conn: &Connection,
+    root: RootId,
+    call: &CallRow,
+    path: &RelPath,
+) -> Result<Vec<Writer>> {
+    call::beside(conn, root, call, path, inactive_before())
+}
+
 /// Returns the sessions with other calls that may have written `path` while `call` was open.
 pub(crate) fn concurrent_sessions(
     conn: &Connection,
@@ -401,9 +397,10 @@ mod tests {
     const ANYONE: &str = "- - Uncertain Uncertain";
     const SESSION_1: &str = "s1 - Uncertain Uncertain";
     const SESSION_2: &str = "s2 - Uncertain Uncertain";
-    const CALL_1: &str = "s1 c1 Uncertain Uncertain provisional";
-    const CALL_2: &str = "s1 c2 Uncertain Uncertain provisional";
-    const CALL_3: &str = "s2 c3 Uncertain Uncertain provisional";
+    const CALL_1: &str = "s1 c1 Certain Certain provisional";
+    const CALL_2: &str = "s1 c2 Certain Certain provisional";
+    const CALL_3: &str = "s2 c3 Certain Certain provisional";
+    const ONE_OF_TWO: &str = "s1 c1 Certain Group provisional";
 
     const CASES: &[Case] = &[
         (&[], &[], CERTAIN, USER),
@@ -422,7 +419,7 @@ mod tests {
         (&[OTHER], &[1], UNCERTAIN, ANYONE),
         (&[OTHER], &[2], UNCERTAIN, SESSION_2),
         (&[OTHER], &[1, 2], UNCERTAIN, ANYONE),
-        (&[OWN, MATE], &[], GROUP, CALL_1),
+        (&[OWN, MATE], &[], GROUP, ONE_OF_TWO),
         (&[OWN, MATE], &[1], STEP_UNKNOWN, SESSION_1),
         (&[OWN, MATE], &[2], UNCERTAIN, ANYONE),
         (&[OWN, MATE], &[1, 2], UNCERTAIN, ANYONE),
@@ -443,12 +440,15 @@ mod tests {
     #[test]
     fn a_change_at_the_end_of_a_call_is_as_certain_as_the_call_was_alone() {
         for (calls, background, at_end, _) in CASES {
-            let found = writers(calls, background).attribute(Observation::AtEndOf(OWN));
-            assert_eq!(
-                short(found),
-                *at_end,
-                "{calls:?}, background {background:?}"
-            );
+            // an interrupt is an end, too
+            for end in [Observation::AtEndOf(OWN), Observation::Interrupted(OWN)] {
+                let found = writers(calls, background).attribute(end);
+                assert_eq!(
+                    short(found),
+                    *at_end,
+                    "{calls:?}, background {background:?}, {end:?}"
+                );
+            }
         }
     }
 
@@ -477,6 +477,8 @@ mod tests {
 
     #[test]
     fn a_change_at_a_path_of_an_open_edit_call_waits_for_its_report() {
-        assert_eq!(short(by_open_edit(OWN)), CALL_1);
+        assert_eq!(short(by_silent_edit(OWN, true)), CALL_1);
+        let unexplained = "s1 c1 Uncertain Uncertain provisional";
+        assert_eq!(short(by_silent_edit(OWN, false)), unexplained);
     }
 }

@@ -1,7 +1,7 @@
 //! Decisions on the differences that a scan found. Pure: the facts are read before, and the effects
 //! come after.
 
-use super::calls::{Attribution, Observation, Writer, Writers, by_open_edit};
+use super::calls::{Attribution, Observation, Writer, Writers, by_hook, by_silent_edit};
 use super::transition::Transition;
 use super::write_txn::ScanContext;
 use crate::model::{CallId, Image, RelPath};
@@ -21,6 +21,10 @@ pub(super) struct PathFacts {
     pub row: Option<FileState>,
     /// The open edit call that has reserved the path.
     pub reserved: Option<Writer>,
+    /// True if the input of the edit call that named the path leads to just this change.
+    pub explained: bool,
+    /// The call whose agent's hooks have made the change, with no other author.
+    pub hooked: Option<Writer>,
     /// True if the content is in the store.
     pub stored: bool,
     /// True if the last scan could not have seen a path without a row.
@@ -100,17 +104,43 @@ impl Authors<'_> {
             // only the size limit was raised
             return Attribution::USER;
         }
+        let stat = facts.stat.or(facts.stat_above);
+        if let Some(over) = &self.context.over
+            && stat.is_some_and(|stat| stat.is_changed_since(over.since.saturating_mul(1000)))
+        {
+            if let Some(session) = over.uncertain {
+                return self.writers.attribute(Observation::Unreported(session));
+            }
+            let mut others = self.writers.clone();
+            others.calls.retain(|one| !over.calls.contains(&one.call));
+            return others.attribute(Observation::Between);
+        }
         let unreported = self.context.unreported.get(&facts.path);
         match (facts.reserved, unreported) {
-            (Some(by), _) => by_open_edit(by),
-            (None, Some(session)) => self.writers.attribute(Observation::Unreported(*session)),
+            (Some(by), _) => by_silent_edit(by, facts.explained),
+            (None, Some(by)) if facts.explained => {
+                self.writers.attribute(Observation::Interrupted(*by))
+            }
+            (None, Some(by)) => self.writers.attribute(Observation::Unreported(by.session)),
             (None, None) => match self.context.idle_until {
-                Some((call, until)) => {
-                    self.beside(call, until, facts.stat.or(facts.stat_above).as_ref())
-                }
-                None => self.writers.attribute(self.overall),
+                Some((call, until)) => self.beside(call, until, stat.as_ref()),
+                None => self.unnamed(facts.hooked),
             },
         }
+    }
+
+    /// Returns the author of a change at a path that no call has named.
+    fn unnamed(&self, hooked: Option<Writer>) -> Attribution {
+        let found = self.writers.attribute(self.overall);
+        match hooked {
+            Some(by) if found == Attribution::USER => by_hook(by),
+            _ => found,
+        }
+    }
+
+    /// True if the author of a change depends on its time.
+    pub(super) fn ask_for_time(&self) -> bool {
+        self.context.idle_until.is_some() || self.context.over.is_some()
     }
 
     /// Returns the author of a change beside a call that did nothing until a time.
@@ -207,12 +237,19 @@ pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Obser
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::write_txn::CallsOver;
     use crate::model::{ContentId, FileId, Opaque, SessionId};
     use crate::worktree::disk::NO_STAT;
 
     const EDIT: Writer = Writer {
         call: CallId(7),
         session: SessionId(3),
+    };
+
+    /// An edit call that never reported.
+    const SILENT: Writer = Writer {
+        call: CallId(8),
+        session: SessionId(9),
     };
 
     fn path(s: &str) -> RelPath {
@@ -246,6 +283,8 @@ mod tests {
             stat_above: None,
             row: None,
             reserved: None,
+            explained: false,
+            hooked: None,
             stored: true,
             was_out_of_sight: false,
             made_dirs: 2,
@@ -340,6 +379,69 @@ mod tests {
         for changed in [Some(99 * SECOND), Some(101 * SECOND), None] {
             assert_eq!(beside_idle(i64::MAX, changed), Attribution::USER);
         }
+    }
+
+    /// Nothing is the work of an interrupted command from some time after the interrupt on: the user's own edits stay theirs.
+    #[test]
+    fn a_change_long_after_an_interrupt_is_the_users() {
+        const SECOND: i64 = 1_000_000;
+        let by = |time: i64, uncertain| {
+            let context = ScanContext {
+                over: Some(CallsOver {
+                    calls: [EDIT.call].into(),
+                    since: 100 * SECOND,
+                    uncertain,
+                }),
+                ..ScanContext::between()
+            };
+            let authors = Authors {
+                context: &context,
+                overall: Observation::Interrupted(EDIT),
+                writers: Writers {
+                    calls: vec![EDIT],
+                    ..Writers::default()
+                },
+            };
+            authors.of(&PathFacts {
+                stat: Some(Stat {
+                    mtime: time * 1000 + 1,
+                    ctime: time * 1000 + 1,
+                    ..NO_STAT
+                }),
+                ..changed()
+            })
+        };
+        let at_end = Writers::default().attribute(Observation::AtEndOf(EDIT));
+        assert_eq!(by(99 * SECOND, None), at_end);
+        assert_eq!(by(101 * SECOND, None), Attribution::USER);
+        // the agent may have lived longer
+        let session = Some(EDIT.session);
+        let unsure = Writers::default().attribute(Observation::Unreported(EDIT.session));
+        assert_eq!(by(99 * SECOND, session), at_end);
+        assert_eq!(by(101 * SECOND, session), unsure);
+    }
+
+    /// A formatter in the agent's own hooks changes the file after the call: that is the call's, unless anybody else writes.
+    #[test]
+    fn a_change_by_a_hook_is_its_calls_if_nobody_else_writes() {
+        let context = ScanContext::between();
+        let by = |calls: Vec<Writer>| {
+            let authors = Authors {
+                context: &context,
+                overall: Observation::Between,
+                writers: Writers {
+                    calls,
+                    ..Writers::default()
+                },
+            };
+            authors.of(&PathFacts {
+                hooked: Some(EDIT),
+                ..changed()
+            })
+        };
+        assert_eq!(by(Vec::new()), by_hook(EDIT));
+        let other = by(vec![SILENT]);
+        assert_eq!(other.origin.session, Some(SILENT.session));
     }
 
     fn recorded(decision: Decision) -> Transition {
@@ -463,26 +565,37 @@ mod tests {
     fn a_reserved_path_is_the_calls_provisionally_if_it_does_not_stay() {
         let context = ScanContext {
             reserved_stay: false,
-            unreported: [(path("a.txt"), SessionId(9))].into(),
+            unreported: [(path("a.txt"), SILENT)].into(),
             ..ScanContext::between()
         };
-        let facts = PathFacts {
-            reserved: Some(EDIT),
-            ..changed()
-        };
-        let transition = recorded(within(facts, &context, Observation::Between));
-        assert_eq!(transition.attribution, by_open_edit(EDIT));
+        for explained in [true, false] {
+            let facts = PathFacts {
+                reserved: Some(EDIT),
+                explained,
+                ..changed()
+            };
+            let transition = recorded(within(facts, &context, Observation::Between));
+            assert_eq!(transition.attribution, by_silent_edit(EDIT, explained));
+        }
     }
 
     #[test]
     fn a_path_that_an_unreported_call_named_is_its_sessions() {
         let context = ScanContext {
-            unreported: [(path("a.txt"), SessionId(9))].into(),
+            unreported: [(path("a.txt"), SILENT)].into(),
             ..ScanContext::between()
         };
         let at_end = Observation::AtEndOf(EDIT);
         let named = recorded(within(changed(), &context, at_end));
         let expected = Writers::default().attribute(Observation::Unreported(SessionId(9)));
+        assert_eq!(named.attribution, expected);
+        // its input leads to just this change
+        let explained = PathFacts {
+            explained: true,
+            ..changed()
+        };
+        let named = recorded(within(explained, &context, at_end));
+        let expected = Writers::default().attribute(Observation::Interrupted(SILENT));
         assert_eq!(named.attribution, expected);
         let other = PathFacts {
             path: path("b.txt"),

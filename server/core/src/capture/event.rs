@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use crate::control::ProcessId;
+
 /// An event of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentEvent {
@@ -16,6 +18,10 @@ pub struct AgentEvent {
     /// The subagent (thread) it comes from; None for the main thread.
     pub subagent: Option<String>,
     pub cwd: Option<PathBuf>,
+    /// The process that reports for the agent, if it is known. Its end ends the agent's calls.
+    pub process: Option<ProcessId>,
+    /// True if the agent's settings have hooks of others at the end of a call. None: nobody has looked.
+    pub other_hooks: Option<bool>,
     /// The vendor's own name of the event, for the record.
     pub name: String,
     pub kind: EventKind,

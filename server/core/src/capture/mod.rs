@@ -1,14 +1,16 @@
 //! Capture: turns agent events and disk scans into nodes of the history. Owns when to scan and how
 //! changes are attributed; never changes a file of the workspace.
 
+pub(crate) mod after_call;
 pub(crate) mod aider;
 pub(crate) mod calls;
-pub use calls::AtWork;
 pub(crate) use calls::inactive_before;
+pub use interrupts::AtWork;
 mod cross_root;
 mod decision;
 mod edit_call;
 mod event;
+mod interrupts;
 pub(crate) mod named_paths;
 pub(crate) mod named_record;
 pub(crate) mod observe;
@@ -20,6 +22,7 @@ mod reported_edit;
 mod same_prompt;
 mod snapshot;
 mod tool_text;
+mod transcript;
 pub(crate) mod transition;
 mod visibility;
 pub(crate) mod withdraw;
@@ -41,7 +44,7 @@ use crate::error::{Error, Result};
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RootId, SessionId, TurnId};
 use crate::store;
 use crate::store::tables::call::{self, CallEffect};
-use crate::store::tables::{change, node, reserved, session, turn};
+use crate::store::tables::{change, node, session, turn};
 
 use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote};
@@ -253,7 +256,8 @@ impl Capture<&mut Engine> {
             }
             let seq = calls::record_event(txn.conn, e, session, None, None)?;
             session::set_working(txn.conn, session, true)?;
-            let context = close_unreported(txn, session, Threads::One(None), seq)?;
+            let left = interrupts::left_at_prompt(txn, session)?;
+            let context = interrupts::close(txn, &left, seq)?;
             let coverage = Coverage {
                 pending,
                 ..scanned.findings.coverage.clone()
@@ -412,8 +416,7 @@ impl Capture<&mut Engine> {
         }
     }
 
-    /// Ends threads of a session. Closes their calls that never reported; changes left by these
-    /// have no certain author.
+    /// Ends threads of a session. Closes their calls that never reported.
     fn thread_ended(
         &mut self,
         e: &AgentEvent,
@@ -453,7 +456,8 @@ impl Capture<&mut Engine> {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
             let seq = calls::record_event(txn.conn, e, session, turn, None)?;
-            let context = close_unreported(txn, session, threads, seq)?;
+            let left = interrupts::left_open(txn, session, threads)?;
+            let context = interrupts::close(txn, &left, seq)?;
             let node = txn.record_scan(scanned, &context)?;
             finish(txn.conn, session)?;
             // the session may have stopped working, also where no file changed
@@ -466,7 +470,21 @@ impl Capture<&mut Engine> {
 impl<E: Deref<Target = Engine>> Capture<E> {
     /// Returns the sessions that work on a prompt now.
     pub fn at_work(&self) -> Result<Vec<AtWork>> {
-        calls::at_work(&self.engine.store.conn, self.engine.here.root)
+        interrupts::at_work(&self.engine.store.conn, self.engine.here.root)
+    }
+
+    /// Returns the prompt of the newest turn of a session, if it works on it.
+    pub fn prompt_at_work(&self, agent: &str, session: &str) -> Result<Option<String>> {
+        let conn = &self.engine.store.conn;
+        let Some(session) = session::id_of(conn, agent, session)? else {
+            return Ok(None);
+        };
+        match turn::newest_of(conn, session)? {
+            Some(turn) if session::is_working(conn, session)? => {
+                Ok(Some(turn::row(conn, turn)?.prompt))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// True if shell commands of the session are known to run in the background.
@@ -487,26 +505,6 @@ fn outcome(failed: bool) -> ToolOutcome {
     } else {
         ToolOutcome::Done
     }
-}
-
-/// Closes calls that never reported. Returns the context in which their changes are recorded.
-fn close_unreported(
-    txn: &WriteTxn<'_>,
-    session: SessionId,
-    threads: Threads<'_>,
-    seq: i64,
-) -> Result<ScanContext> {
-    let mut context = ScanContext::between();
-    for call in calls::open_of(txn.conn, txn.here.root, session, threads)? {
-        for path in reserved::of_call(txn.conn, call.id)?.into_keys() {
-            context.unreported.insert(path, session);
-        }
-        if call.effect == CallEffect::Any {
-            context.observation = Observation::Unreported(session);
-        }
-        calls::close(txn.conn, call.id, seq, ToolOutcome::Presumed)?;
-    }
-    Ok(context)
 }
 
 /// Opens a call. Returns None if it is already open or closed, since the event was sent twice.

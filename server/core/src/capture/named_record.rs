@@ -1,5 +1,6 @@
 //! Records one path that was read by its name.
 
+use super::after_call;
 use super::calls::{self, Attribution};
 use super::transition::Transition;
 use super::write_txn::{ScanContext, WriteTxn};
@@ -49,9 +50,16 @@ pub(super) fn update_record(
         adopt(txn, path, image, entry.stat)?;
         return Ok(None);
     }
-    let attribution = match revealed {
-        Some(_) => Attribution::USER,
-        None => attribution,
+    let hooked = match revealed {
+        None if attribution == Attribution::USER => {
+            after_call::hooked(txn, row.as_ref(), image, entry.stat.as_ref())?
+        }
+        _ => None,
+    };
+    let attribution = match (revealed, hooked) {
+        (Some(_), _) => Attribution::USER,
+        (None, Some(by)) => calls::by_hook(by),
+        (None, None) => attribution,
     };
     let generation = scan::next_generation(txn.conn, txn.here.root)?;
     let before_call = transition(path, row.as_ref(), image, entry, attribution, made_dirs);

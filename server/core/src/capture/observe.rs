@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::Capture;
 use super::calls;
+use super::interrupts::{self, SilentCall};
 use super::snapshot::{self, ScanRequest, Scanned};
 use super::write_txn::{AFTER, BEFORE, ScanContext, WriteTxn};
 use crate::engine::{Engine, Progress};
@@ -99,6 +100,13 @@ impl Capture<&mut Engine> {
             if record {
                 self.continue_scan()?;
             }
+        } else if record
+            && calls::any_writes(conn, self.engine.here.root)?
+            && !self.interrupted()?.is_empty()
+        {
+            // nobody else records what an interrupted call left
+            let _lock = self.capture_lock()?;
+            self.record_changes_unlocked()?;
         } else if record && !calls::any_writes(conn, self.engine.here.root)? {
             self.read_chat_history_locked()?;
             let only = self.paths_to_scan(extent)?;
@@ -136,14 +144,11 @@ impl Capture<&mut Engine> {
     }
 
     pub(crate) fn record_changes_unlocked(&mut self) -> Result<Coverage> {
+        let silent = self.interrupted()?;
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
-        let context = ScanContext {
-            reserved_stay: false,
-            ..ScanContext::between()
-        };
         self.quiet_txn(BEFORE, scanned, |txn, scanned| {
-            txn.record_scan(scanned, &context)
+            txn.record_scan(scanned, &on_request(txn, &silent)?)
         })?;
         Ok(coverage)
     }
@@ -160,14 +165,11 @@ impl Capture<&mut Engine> {
         description: Option<&str>,
     ) -> Result<NodeId> {
         let _lock = self.capture_lock()?;
+        let silent = self.interrupted()?;
         let scanned = self.scan(None)?;
-        let context = ScanContext {
-            reserved_stay: false,
-            ..ScanContext::between()
-        };
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let coverage = scanned.findings.coverage.clone();
-            txn.record_scan(scanned, &context)?;
+            txn.record_scan(scanned, &on_request(txn, &silent)?)?;
             let node = txn.node(Kind::Manual, None, None, None, label, &coverage)?;
             if let Some(description) = description {
                 node::set_description(txn.conn, node, description)?;
@@ -308,6 +310,15 @@ impl Capture<&mut Engine> {
     }
 }
 
+/// Context of a scan that somebody asks for: it includes the changes of open calls, and ends calls that were interrupted.
+fn on_request(txn: &WriteTxn<'_>, silent: &[SilentCall]) -> Result<ScanContext> {
+    let context = interrupts::close_interrupted(txn, silent)?;
+    Ok(ScanContext {
+        reserved_stay: false,
+        ..context.unwrap_or_else(ScanContext::between)
+    })
+}
+
 impl<E: Deref<Target = Engine>> Capture<E> {
     /// Returns the paths to scan if a recorder says that nothing else was touched. Returns None for
     /// the whole tree: the rules have changed, or the last walk did not finish.
@@ -349,7 +360,13 @@ impl<E: Deref<Target = Engine>> Capture<E> {
     /// Counts the tool calls in progress in this directory that may write.
     pub fn open_calls(&self) -> Result<usize> {
         let (conn, root) = (&self.engine.store.conn, self.engine.here.root);
-        call::count_writing(conn, root, store::now() - MAX_CALL_AGE)
+        let open = call::count_writing(conn, root, store::now() - MAX_CALL_AGE)?;
+        let over = if open == 0 {
+            0
+        } else {
+            self.interrupted()?.len()
+        };
+        Ok(open.saturating_sub(over))
     }
 
     /// True if no agent is known to be active and all its changes are recorded. Any unrecorded

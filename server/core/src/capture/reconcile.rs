@@ -1,6 +1,7 @@
 //! Reconciles the findings of a scan with rows that were written since it began. Reads the facts
 //! about each difference, and stores the contents found.
 
+use super::after_call::{self, is_explained};
 use super::calls::{self, Writer, Writers};
 use super::decision::{Authors, Decision, PathFacts, Waiting, decide, is_rule_file};
 use super::visibility::Visibility;
@@ -110,6 +111,8 @@ impl<'a> Reconciliation<'a> {
             stat_above: None,
             row,
             reserved,
+            explained: false,
+            hooked: None,
             stored,
             was_out_of_sight: false,
             made_dirs: 0,
@@ -118,7 +121,7 @@ impl<'a> Reconciliation<'a> {
         if leave || !stored {
             return Ok(Some(facts));
         }
-        if self.authors.context.idle_until.is_some() && facts.stat.is_none() {
+        if self.authors.ask_for_time() && facts.stat.is_none() {
             facts.stat_above = self.txn.root.stat_above(&facts.path);
         }
         if facts.row.is_none() {
@@ -129,6 +132,16 @@ impl<'a> Reconciliation<'a> {
             }
         }
         if !facts.has_unknown_past() {
+            let named = facts.reserved.as_ref();
+            let named = named.or_else(|| self.authors.context.unreported.get(&facts.path));
+            facts.explained = match named {
+                Some(by) => is_explained(self.txn, by.call, before, facts.image)?,
+                None => false,
+            };
+            if named.is_none() && !self.authors.writers.any() {
+                let stat = facts.stat.as_ref();
+                facts.hooked = after_call::hooked(self.txn, facts.row.as_ref(), facts.image, stat)?;
+            }
             facts.waiting = self.waiting(&facts)?;
         }
         Ok(Some(facts))

@@ -39,7 +39,7 @@ impl WriteTxn<'_> {
         let owners: BTreeSet<Option<CallId>> =
             steps.iter().map(|s| s.attribution.origin.call).collect();
         let end_of = match context.observation {
-            Observation::AtEndOf(writer) => Some(writer.call),
+            Observation::AtEndOf(writer) | Observation::Interrupted(writer) => Some(writer.call),
             _ => None,
         };
         let ordered = owners

@@ -310,7 +310,9 @@ fn with_gaps_of(mut coverage: Coverage, context: &ScanContext) -> Coverage {
 /// Attribution for changes that a partial scan did not reach.
 fn late_author(context: &ScanContext) -> UnfinishedScan {
     match context.observation {
-        Observation::AtEndOf(writer) => UnfinishedScan::By(writer.session),
+        Observation::AtEndOf(writer) | Observation::Interrupted(writer) => {
+            UnfinishedScan::By(writer.session)
+        }
         Observation::Unreported(session) | Observation::Late(Some(session)) => {
             UnfinishedScan::By(session)
         }
@@ -360,6 +362,7 @@ mod tests {
         let call = CallId(9);
         let by = UnfinishedScan::By(session);
         assert_eq!(at(Observation::AtEndOf(Writer { call, session })), by);
+        assert_eq!(at(Observation::Interrupted(Writer { call, session })), by);
         assert_eq!(at(Observation::Unreported(session)), by);
         assert_eq!(at(Observation::Late(Some(session))), by);
         assert_eq!(at(Observation::Late(None)), UnfinishedScan::ByAnyone);

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::calls::{self, Attribution, Observation, Writer, Writers};
+use super::after_call::{self, recorded};
+use super::calls::{self, Attribution, Observation, Writer, Writers, by_hook};
 use super::event::{PathReport, Wrote};
 use super::named_paths::refresh_entry;
 use super::named_record::{adopt, out_of_sight, readable_image, record_between, transition};
@@ -10,12 +11,12 @@ use super::renames::follow_renames;
 use super::tool_text::{in_style_of, is_plain, replaced};
 use super::transition::Transition;
 use super::write_txn::{ScanContext, WriteTxn};
-use crate::error::{Error, Result};
-use crate::model::{Certainty, ContentId, Coverage, Image, NodeId, RelPath, SessionId};
+use crate::error::Result;
+use crate::model::{Certainty, ContentId, Coverage, Image, NodeId, Origin, RelPath, SessionId};
 use crate::store;
-use crate::store::tables::change;
 use crate::store::tables::reserved::Reserved;
 use crate::store::tables::root::scan;
+use crate::store::tables::{change, session};
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state::{self, FileState, FileStates};
 use crate::worktree::pending_saves;
@@ -98,24 +99,26 @@ impl ReportedCall<'_> {
     /// Records the work of the call as its step, and further differences after it. Returns the node
     /// of the step.
     pub(super) fn record(&self, txn: &WriteTxn<'_>, mut work: EditWork) -> Result<Option<NodeId>> {
+        let own = Writer {
+            call: self.row.id,
+            session: self.row.session,
+        };
         let context = ScanContext {
-            observation: Observation::AtEndOf(Writer {
-                call: self.row.id,
-                session: self.row.session,
-            }),
+            observation: Observation::AtEndOf(own),
             ..ScanContext::between()
         };
         follow_renames(&mut work.own, &work.rows);
         let generation = scan::next_generation(txn.conn, txn.here.root)?;
         let has_gaps = !work.coverage.items.is_empty();
         let node = txn.record(&work.own, &context, &work.coverage, has_gaps, generation)?;
-        // any further difference is by an unknown author
-        let unknown = Observation::Unreported(self.row.session);
-        let attribution = Writers::default().attribute(unknown);
         for (path, entry) in work.rest {
             let row = file_state::get(txn.conn, txn.here.root, &path)?;
             let before = row.as_ref().map_or(Image::Absent, |r| r.image);
             let image = readable_image(before, entry.image);
+            let is_reformatted = !image.is_too_long() && after_call::reformats(txn, before, image)?;
+            let beside = calls::beside(txn.conn, txn.here.root, self.row, &path)?;
+            let other_hooks = session::has_other_hooks(txn.conn, self.row.session)?;
+            let attribution = further(own, &beside, is_reformatted || other_hooks);
             let rest = transition(&path, row.as_ref(), image, &entry, attribution, 0);
             record_between(txn, rest, generation)?;
         }
@@ -181,7 +184,7 @@ impl ReportedEdit<'_> {
     }
 
     /// Records the text that the tool found. The file was written between our reading and the
-    /// tool's own, so this is not the tool's work.
+    /// tool's own, so this is not the tool's work, but the user's or that of a call beside it.
     fn record_found_text(
         &self,
         txn: &WriteTxn<'_>,
@@ -198,8 +201,14 @@ impl ReportedEdit<'_> {
             return adopt(txn, path, image, None);
         }
         let generation = scan::next_generation(txn.conn, txn.here.root)?;
-        let by_user = transition(path, row, image, &between, Attribution::USER, 0);
-        record_between(txn, by_user, generation)?;
+        let beside = calls::beside(txn.conn, txn.here.root, self.call.row, path)?;
+        let own = Writer {
+            call: self.call.row.id,
+            session: self.call.row.session,
+        };
+        let author = found_before(own, &beside);
+        let by_other = transition(path, row, image, &between, author, 0);
+        record_between(txn, by_other, generation)?;
         Ok(())
     }
 
@@ -376,6 +385,57 @@ pub(super) fn store_text(
     })
 }
 
+/// Returns the author of a difference that an edit call found, given the calls that may have written the path beside it.
+fn found_before(own: Writer, beside: &[Writer]) -> Attribution {
+    let is_own = |by: &Writer| by.session == own.session;
+    match by_mates(beside) {
+        _ if beside.is_empty() => Attribution::USER,
+        Some(by_mates) if beside.iter().all(is_own) => by_mates,
+        // another agent, or the user
+        _ => Writers {
+            calls: Vec::new(),
+            background: beside.iter().map(|by| by.session).collect(),
+        }
+        .attribute(Observation::Between),
+    }
+}
+
+/// Returns the author of a difference beside the text that an edit call reported. `beside`: the other calls that may have
+/// written the path. `is_hook`: a hook of the agent's user may have made it.
+fn further(own: Writer, beside: &[Writer], is_hook: bool) -> Attribution {
+    let unknown = Writers::default().attribute(Observation::Unreported(own.session));
+    if beside.iter().any(|by| by.session != own.session) {
+        return unknown;
+    }
+    match by_mates(beside) {
+        Some(by_mates) => by_mates,
+        None if is_hook => by_hook(own),
+        // a formatter, or the user
+        None => Attribution {
+            origin: Origin {
+                call: Some(own.call),
+                ..unknown.origin
+            },
+            ..unknown
+        },
+    }
+}
+
+/// Attribution to calls of one session: the session is certain, and the step is not. None: there are none, or of several
+/// sessions.
+fn by_mates(beside: &[Writer]) -> Option<Attribution> {
+    let first = beside.first()?;
+    let alone = beside.iter().all(|by| by.session == first.session);
+    alone.then(|| {
+        calls::by_call(
+            first.session,
+            first.call,
+            Certainty::Certain,
+            Certainty::Uncertain,
+        )
+    })
+}
+
 /// Returns the certainty of session and step of a call's change, given the sessions that may have
 /// written the path beside it.
 fn certainty_beside(
@@ -391,18 +451,55 @@ fn certainty_beside(
     }
 }
 
-/// Reads a recorded content. Returns None if it is damaged: the comparison fails, not the event.
-fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
-    match store::get(txn.conn, txn.dir, content) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(Error::Blob { .. }) => Ok(None),
-        Err(e) => Err(e),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::CallId;
+
+    /// A difference beside the text of an edit call is never certainly the user's, or the session's, if another writes.
+    #[test]
+    fn a_difference_beside_an_edit_is_as_certain_as_its_writers_tell() {
+        use Certainty::{Certain, Uncertain};
+        let by = |call, session| Writer {
+            call: CallId(call),
+            session: SessionId(session),
+        };
+        let (own, mate, other) = (by(1, 1), by(2, 1), by(3, 2));
+        let short = |a: Attribution| {
+            let o = a.origin;
+            (
+                o.session.map(|s| s.0),
+                o.call.map(|c| c.0),
+                o.session_certainty,
+                o.step_certainty,
+            )
+        };
+        let unknown = (Some(1), None, Uncertain, Uncertain);
+        let own_step = (Some(1), Some(1), Uncertain, Uncertain);
+        let hook = (Some(1), Some(1), Certain, Uncertain);
+        let mates = (Some(1), Some(2), Certain, Uncertain);
+        for (beside, is_hook, expected) in [
+            (&[][..], false, own_step),
+            (&[][..], true, hook),
+            (&[mate][..], false, mates),
+            (&[mate][..], true, mates),
+            (&[other][..], false, unknown),
+            (&[other][..], true, unknown),
+            (&[mate, other][..], true, unknown),
+        ] {
+            let found = short(further(own, beside, is_hook));
+            assert_eq!(found, expected, "{beside:?} {is_hook}");
+        }
+        let nobody = (None, None, Uncertain, Uncertain);
+        for (beside, expected) in [
+            (&[][..], (None, None, Certain, Certain)),
+            (&[mate][..], mates),
+            (&[other][..], (Some(2), None, Uncertain, Uncertain)),
+            (&[mate, other][..], nobody),
+        ] {
+            assert_eq!(short(found_before(own, beside)), expected, "{beside:?}");
+        }
+    }
 
     #[test]
     fn an_edit_beside_other_sessions_is_uncertain() {

@@ -47,6 +47,8 @@ mod tests {
             prompt_id: prompt_id.map(str::to_owned),
             subagent: None,
             cwd: None,
+            process: None,
+            other_hooks: None,
             name: name.into(),
             kind: EventKind::Other,
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::calls::Observation;
+use super::calls::{Observation, Writer};
 use crate::error::{Error, Result};
 use crate::history::{self, NewNode};
 use crate::model::{
@@ -40,8 +40,10 @@ pub(crate) struct WriteTxn<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct ScanContext {
     pub observation: Observation,
-    /// Paths that calls of this session named without a later report.
-    pub unreported: BTreeMap<RelPath, SessionId>,
+    /// Paths that calls named without a later report.
+    pub unreported: BTreeMap<RelPath, Writer>,
+    /// Calls that are known to have ended before now.
+    pub over: Option<CallsOver>,
     pub coverage: Coverage,
     /// An open call, and the time until which nothing is its work, in microseconds since 1970.
     pub idle_until: Option<(CallId, i64)>,
@@ -51,11 +53,22 @@ pub(crate) struct ScanContext {
     pub left_out: BTreeSet<RelPath>,
 }
 
+/// Interrupted calls, and the time from which on nothing is their work.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallsOver {
+    pub calls: BTreeSet<CallId>,
+    /// In microseconds since 1970.
+    pub since: i64,
+    /// The session, if its agent may have worked longer than that: then such a change is uncertain.
+    pub uncertain: Option<SessionId>,
+}
+
 impl ScanContext {
     pub(crate) fn between() -> Self {
         Self {
             observation: Observation::Between,
             unreported: BTreeMap::new(),
+            over: None,
             coverage: Coverage::default(),
             idle_until: None,
             reserved_stay: true,

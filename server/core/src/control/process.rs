@@ -63,17 +63,26 @@ fn name(pid: u32) -> Option<String> {
     Some(text.trim_end().to_owned())
 }
 
+/// More ancestors than any process has.
+const MAX_DEPTH: usize = 200;
 /// Shells that agents run hooks by.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"];
 
 /// Returns the process that has started this one, apart from the shell in between.
 pub fn starter() -> Option<ProcessId> {
-    let is_shell = |process: &&ProcessId| {
-        name(process.pid).is_some_and(|name| SHELLS.contains(&name.as_str()))
-    };
-    let above = ancestors(std::process::id());
-    let found = above.iter().find(|process| !is_shell(process)).copied();
-    found.filter(|process| process.pid > 1)
+    let mut pid = ProcessStat::of(std::process::id())?.parent;
+    // no further than needed: each hook asks
+    for _ in 0..MAX_DEPTH {
+        let stat = ProcessStat::of(pid).filter(|_| pid > 1)?;
+        if !name(pid).is_some_and(|name| SHELLS.contains(&name.as_str())) {
+            return Some(ProcessId {
+                pid,
+                start: stat.start,
+            });
+        }
+        pid = stat.parent;
+    }
+    None
 }
 
 /// Returns the process that has started this one, and those above it of the same program: an agent may have started
@@ -90,8 +99,6 @@ pub fn agent_processes() -> Vec<ProcessId> {
 
 /// Returns the ancestors of a process, its parent first.
 pub fn ancestors(pid: u32) -> Vec<ProcessId> {
-    /// More ancestors than any process has.
-    const MAX_DEPTH: usize = 200;
     let mut found = Vec::new();
     let mut next = ProcessStat::of(pid).map(|stat| stat.parent);
     while let Some(pid) = next.filter(|pid| *pid > 0)

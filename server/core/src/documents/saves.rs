@@ -2,6 +2,7 @@
 
 use super::EditorDocuments;
 use crate::capture::DEADLINE;
+use crate::capture::after_call;
 use crate::capture::calls::{self, Attribution, Observation, Writers};
 use crate::capture::named_record::transition;
 use crate::capture::write_txn::{BEFORE, ScanContext, WriteTxn};
@@ -28,7 +29,8 @@ impl EditorDocuments<&mut Engine> {
         let conn = &self.engine.store.conn;
         let since = calls::last_event(conn)?;
         let unknown = file_state::row(conn, self.engine.here.root, path)?.is_none();
-        if !Writers::since(conn, self.engine.here.root, since)?.any()
+        let root = self.engine.here.root;
+        if !Writers::since(conn, root, since)?.any() && !after_call::may_run_hooks(conn, root)?
             || base == Some(text)
             || (unknown && self.engine.blamer().is_hidden(path))
         {

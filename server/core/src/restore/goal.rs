@@ -319,10 +319,13 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             let now = history::in_force(ancestry, file, head)?;
             let at_target = history::in_force(ancestry, file, target)?;
             let mut m = SetDelta::default();
+            let mut own_step = OwnStep::default();
             for (from, other, taking_out) in [(&now, &at_target, true), (&at_target, &now, false)] {
                 for id in from.difference(other) {
                     let change = history::change(conn, *id)?;
-                    match authors.has(&change) {
+                    let edits = || now.difference(&at_target);
+                    let author = own_step.author(conn, &authors, &change, edits)?;
+                    match author {
                         Some(sure) if sure || r.take_uncertain => {
                             if taking_out {
                                 m.take_out.insert(*id)
@@ -606,6 +609,59 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             Hint::NothingToUndo,
         ))
     }
+}
+
+/// The uncertain edits of a file that count as certain, once they are needed.
+#[derive(Default)]
+struct OwnStep(Option<BTreeSet<ChangeId>>);
+
+impl OwnStep {
+    /// As `AuthorFilter::has`. `edits`: all edits of the file that a rewind may take out.
+    fn author<'a, I: Iterator<Item = &'a ChangeId>>(
+        &mut self,
+        conn: &Connection,
+        authors: &AuthorFilter,
+        change: &Change,
+        edits: impl Fn() -> I,
+    ) -> Result<Option<bool>> {
+        let author = authors.has(change);
+        if author != Some(false) {
+            return Ok(author);
+        }
+        let own = match self.0.take() {
+            Some(own) => own,
+            None => own_steps(conn, authors, edits())?,
+        };
+        let is_own = own.contains(&change.id);
+        self.0 = Some(own);
+        Ok(Some(is_own))
+    }
+}
+
+/// Returns the uncertain edits of a file that go with a certain edit of the same call, if nobody else wrote the file: the
+/// work of a hook of the agent's user, as a rule.
+fn own_steps<'a>(
+    conn: &Connection,
+    authors: &AuthorFilter,
+    edits: impl Iterator<Item = &'a ChangeId>,
+) -> Result<BTreeSet<ChangeId>> {
+    let mut own = BTreeSet::new();
+    let mut sure_calls = BTreeSet::new();
+    let mut unsure = Vec::new();
+    for id in edits {
+        let change = history::change(conn, *id)?;
+        match (authors.has(&change), change.origin.call) {
+            (Some(true), Some(call)) => {
+                sure_calls.insert(call);
+            }
+            (Some(true), None) => {}
+            (Some(false), Some(call)) => unsure.push((change.id, call)),
+            _ => return Ok(own),
+        }
+    }
+    let of_own_step = unsure.iter().filter(|(_, call)| sure_calls.contains(call));
+    own.extend(of_own_step.map(|(id, _)| *id));
+    Ok(own)
 }
 
 /// Keeps in `take_out` only edits in force, and in `put_back` only edits not in force.

@@ -53,6 +53,8 @@ impl Scene {
             prompt_id: None,
             subagent: None,
             cwd: Some(self.root.clone()),
+            process: None,
+            other_hooks: None,
             name: String::new(),
             kind,
         }

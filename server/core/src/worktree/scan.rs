@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::git::objects::Repository;
 use crate::hint::Hint;
 use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path, is_vcs};
+use crate::places::is_linked_worktree;
 use crate::store::{PackWriter, Packed, SealedPack};
 use crate::system::read_small;
 use crate::worktree::changed_paths::ChangedPaths;
@@ -141,6 +142,7 @@ pub(crate) fn scan(
 
 /// Returns the directories with which a walk begins.
 fn dirs_to_walk(against: &Baseline<'_>, path_rules: &mut PathRules<'_>) -> Vec<WalkDir> {
+    let mut worktrees = Worktrees::new(path_rules.root, Vec::new());
     let Some(touched) = against.only else {
         return vec![WalkDir {
             path: Vec::new(),
@@ -149,7 +151,7 @@ fn dirs_to_walk(against: &Baseline<'_>, path_rules: &mut PathRules<'_>) -> Vec<W
     };
     touched
         .tops()
-        .filter(|dir| !is_in_any(dir, against.others))
+        .filter(|dir| !is_in_any(dir, against.others) && !worktrees.have(dir))
         .filter_map(|dir| path_rules.to(dir))
         .collect()
 }
@@ -185,6 +187,47 @@ fn bare_dirs(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
     }
     empty.remove(&b""[..]);
     empty
+}
+
+/// True if a listed directory inside the root is a linked worktree: a workspace of its own.
+fn is_worktree(full: &Path, path: &[u8], listed: &DirListing) -> bool {
+    let is_git_file =
+        |(name, kind): &(Vec<u8>, FileType)| name == b".git" && *kind != FileType::Directory;
+    !path.is_empty() && listed.entries.iter().any(is_git_file) && is_linked_worktree(full)
+}
+
+/// Linked worktrees of git inside the root, for paths that are reached without a walk. Each is a workspace of its own.
+struct Worktrees<'a> {
+    root: &'a Root,
+    /// The answer for each directory: true if it is in a worktree, or is one.
+    known: FxHashMap<Vec<u8>, bool>,
+}
+
+impl<'a> Worktrees<'a> {
+    fn new(root: &'a Root, found: Vec<RelPath>) -> Self {
+        let found = found.into_iter().map(|dir| (dir.bytes().to_vec(), true));
+        Self {
+            root,
+            known: found.collect(),
+        }
+    }
+
+    /// True if a path is below a worktree.
+    fn have(&mut self, path: &RelPath) -> bool {
+        let above = path.bytes().iter().rposition(|b| *b == b'/');
+        above.is_some_and(|at| self.is_in_one(&path.bytes()[..at]))
+    }
+
+    fn is_in_one(&mut self, dir: &[u8]) -> bool {
+        if let Some(known) = self.known.get(dir) {
+            return *known;
+        }
+        let above = dir.iter().rposition(|b| *b == b'/');
+        let is_in = above.is_some_and(|at| self.is_in_one(&dir[..at]))
+            || is_linked_worktree(&self.root.path.join(bytes_path(dir)));
+        self.known.insert(dir.to_vec(), is_in);
+        is_in
+    }
 }
 
 /// Ignore rules of paths that are reached without a walk.
@@ -320,12 +363,13 @@ impl<'a> Scan<'a> {
             return;
         }
         let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
+        let mut worktrees = Worktrees::new(self.root, std::mem::take(&mut self.gather().worktrees));
         for path in self.known.keys().filter(|path| !visited.contains(path)) {
             if self.expired.load(Ordering::Relaxed) || late() {
                 self.expired.store(true, Ordering::Relaxed);
                 break;
             }
-            if is_in_any(path, self.others) {
+            if is_in_any(path, self.others) || worktrees.have(path) {
                 continue;
             }
             let stat = self.root.stat(path);
@@ -339,7 +383,11 @@ impl<'a> Scan<'a> {
 
     /// Examines the named paths that are not known and not in a directory that was walked.
     fn examine_named(&self, touched: &ChangedPaths, path_rules: &mut PathRules<'_>) {
+        let mut worktrees = Worktrees::new(self.root, Vec::new());
         for path in &touched.paths {
+            if worktrees.have(path) {
+                continue;
+            }
             let new = !self.known.contains_key(path) && !touched.above(path);
             if new && !is_in_any(path, self.others) && !path_rules.ignored(path) {
                 let read = |image: &Image| self.root.reread_entry(path, image);
@@ -405,6 +453,21 @@ impl<'a> Scan<'a> {
         }
     }
 
+    fn note_worktree(&self, dir: &WalkDir) {
+        let path = RelPath::new(dir.path.clone());
+        self.gather().worktrees.extend(path);
+    }
+
+    fn note_unreadable(&self, dir: &WalkDir, e: Errno) {
+        let message = std::io::Error::from(e).to_string();
+        let mut all = self.gather();
+        all.out
+            .coverage
+            .note(&dir.path, Reason::Unreadable, message);
+        // always try it again
+        DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
+    }
+
     /// Examines the files of one directory; returns the directories in it.
     fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
         let full = self.root.path.join(bytes_path(&dir.path));
@@ -413,16 +476,14 @@ impl<'a> Scan<'a> {
             // removed since it was listed: the next scan gets it right
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
             Err(e) => {
-                let message = std::io::Error::from(e).to_string();
-                let mut all = self.gather();
-                all.out
-                    .coverage
-                    .note(&dir.path, Reason::Unreadable, message);
-                // always try it again
-                DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
+                self.note_unreadable(dir, e);
                 return Vec::new();
             }
         };
+        if is_worktree(&full, &dir.path, &listed) {
+            self.note_worktree(dir);
+            return Vec::new();
+        }
         let has_rules = listed
             .entries
             .iter()
@@ -495,9 +556,10 @@ impl<'a> Scan<'a> {
             }
         }
         self.files.fetch_add(files, Ordering::Relaxed);
-        let mut all = self.gather();
         // a directory that is ignored as a whole counts once
-        all.out.coverage.ignored += if rules.is_way() { 1 } else { ignored };
+        let ignored = if rules.is_way() { 1 } else { ignored };
+        let mut all = self.gather();
+        all.out.coverage.ignored += ignored;
         all.dirs.push((dir.path.clone(), files > 0));
         all.visited.extend(visited);
         if let Some(record) = record {

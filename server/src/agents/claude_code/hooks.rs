@@ -11,6 +11,7 @@ pub const TABLE: HookTable = HookTable {
     // a day
     hold: 86_400,
     timeout: 60,
+    short: &[],
     units: 1,
     named: false,
     blocks: true,

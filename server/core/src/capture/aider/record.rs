@@ -325,6 +325,8 @@ fn event(name: &str, session: Option<&str>) -> AgentEvent {
         prompt_id: None,
         subagent: None,
         cwd: None,
+        process: None,
+        other_hooks: None,
         name: name.to_owned(),
         kind: EventKind::Other,
     }

@@ -192,6 +192,62 @@ pub(crate) fn open_of(
     read_all(conn, "call", rows, read)
 }
 
+/// An open call that may write, with what tells it in its agent's record.
+#[derive(Clone, Debug)]
+pub(crate) struct UnreportedCall {
+    pub row: CallRow,
+    /// The agent's own id.
+    pub native: String,
+    /// Time of its start.
+    pub opened: i64,
+}
+
+/// Returns the open calls below a root that may write and were opened after a time, session by session.
+pub(crate) fn open_writing(
+    conn: &Connection,
+    root: RootId,
+    opened: i64,
+) -> Result<Vec<UnreportedCall>> {
+    let sql = format!(
+        "SELECT {COLUMNS}, native, opened FROM call INDEXED BY call_open
+         WHERE closed IS NULL AND opened > ?1 AND root = ?2 AND effect > 0 ORDER BY session, id"
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query(params![opened, root])?;
+    read_all(conn, "call", rows, |r| {
+        Ok(UnreportedCall {
+            row: read(r)?,
+            native: r.get(7)?,
+            opened: r.get(8)?,
+        })
+    })
+}
+
+/// Returns the agent's own id of a call, and the time of its start.
+pub(crate) fn name_and_start(conn: &Connection, id: CallId) -> Result<(String, i64)> {
+    conn.prepare_cached("SELECT native, opened FROM call WHERE id = ?1")?
+        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .in_row(conn, || format!("row {} of table call", id.0))
+}
+
+/// Returns the turn of a call, and the number of the event that ended it. None: it is open.
+pub(crate) fn turn_and_end(conn: &Connection, id: CallId) -> Result<Option<(Option<TurnId>, i64)>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT turn, closed_seq FROM call WHERE id = ?1 AND closed_seq IS NOT NULL",
+        )?
+        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// Returns the input of a call as the agent wrote it. None: it had none.
+pub(crate) fn input_of(conn: &Connection, id: CallId) -> Result<Option<ContentId>> {
+    Ok(conn
+        .prepare_cached("SELECT b.hash FROM call c JOIN blob b ON b.n = c.input WHERE c.id = ?1")?
+        .query_row([id], |r| r.get(0))
+        .optional()?)
+}
+
 /// A call to open.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewCall<'a> {
@@ -336,6 +392,28 @@ pub(crate) fn concurrent_sessions(
     )?;
     let rows = select.query(params![call.id, call.opened_seq, path, opened, root])?;
     read_all(conn, "call", rows, |r| r.get(0))
+}
+
+/// Returns the other calls that may have written `path` while `call` was open, those that name it first.
+pub(crate) fn beside(
+    conn: &Connection,
+    root: RootId,
+    call: &CallRow,
+    path: &RelPath,
+    opened: i64,
+) -> Result<Vec<Writer>> {
+    let mut select = conn.prepare_cached(
+        "WITH beside AS (
+           SELECT id, session, effect FROM call INDEXED BY call_open
+           WHERE closed IS NULL AND opened > ?4 AND root = ?5
+           UNION ALL SELECT id, session, effect FROM call INDEXED BY call_closed
+           WHERE effect > 0 AND closed_seq > ?2 AND root = ?5)
+         SELECT id, session FROM beside b WHERE id <> ?1
+           AND (effect = 2 OR EXISTS (SELECT 1 FROM reserved r WHERE r.call = b.id AND r.path = ?3))
+         ORDER BY effect, id",
+    )?;
+    let rows = select.query(params![call.id, call.opened_seq, path, opened, root])?;
+    read_all(conn, "call", rows, read_writer)
 }
 
 /// Returns the directories, except one, in which calls of a session are open.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::call::Writer;
 use super::damage::stored_as;
 use super::id_list::IdList;
 use super::query::{Table, execute};
@@ -219,6 +220,22 @@ pub(super) fn origin_from(r: &Row<'_>, at: usize) -> rusqlite::Result<Origin> {
 pub(crate) fn get(conn: &Connection, id: ChangeId) -> Result<Option<Change>> {
     let sql = format!("SELECT {COLUMNS} FROM change c WHERE c.id = ?1");
     CHANGE.first(conn, &sql, [id], read)
+}
+
+/// Returns the call that wrote a file last, if its session is certain. None: it was somebody else, or a restore.
+pub(crate) fn newest_author(conn: &Connection, file: FileId) -> Result<Option<Writer>> {
+    let sql = "SELECT call, session, session_certainty, role FROM change WHERE file = ?1 ORDER BY id DESC LIMIT 1";
+    let author = CHANGE.first(conn, sql, [file], |r| {
+        let certainty: Certainty = r.get(2)?;
+        let role: Role = r.get(3)?;
+        Ok((r.get(0)?, r.get(1)?, certainty, role))
+    })?;
+    Ok(match author {
+        Some((Some(call), Some(session), Certainty::Certain, Role::Edit)) => {
+            Some(Writer { call, session })
+        }
+        _ => None,
+    })
 }
 
 /// Returns the node of a change.

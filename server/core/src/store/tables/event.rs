@@ -48,6 +48,35 @@ pub(crate) fn newest_name(conn: &Connection, session: SessionId) -> Result<Optio
         .optional()?)
 }
 
+/// An event of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PastEvent {
+    pub seq: i64,
+    pub time: i64,
+    pub turn: Option<TurnId>,
+}
+
+/// Returns a session's last event before a time, in microseconds since 1970.
+pub(crate) fn last_before(
+    conn: &Connection,
+    session: SessionId,
+    time: i64,
+) -> Result<Option<PastEvent>> {
+    let read = |r: &rusqlite::Row<'_>| {
+        Ok(PastEvent {
+            seq: r.get(0)?,
+            time: r.get(1)?,
+            turn: r.get(2)?,
+        })
+    };
+    Ok(conn
+        .prepare_cached(
+            "SELECT seq, time, turn FROM event WHERE session = ?1 AND time <= ?2 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(params![session, time], read)
+        .optional()?)
+}
+
 /// Deletes events before `time` that belong to no turn and no call.
 pub(crate) fn delete_unattached(conn: &Connection, time: i64) -> Result<()> {
     conn.execute(

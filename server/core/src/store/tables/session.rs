@@ -17,18 +17,33 @@ pub(crate) struct SeenSession<'a> {
     pub transcript: Option<&'a str>,
     /// The root that the session works in from now on.
     pub root: RootId,
+    /// The process that reported the event.
+    pub process: Option<&'a str>,
+    /// True if the agent's settings have hooks of others at the end of a call. None: nobody has looked.
+    pub other_hooks: Option<bool>,
 }
 
 /// Updates the row of a session, which is added at its first event.
 pub(crate) fn see(conn: &Connection, seen: &SeenSession<'_>) -> Result<SessionId> {
     Ok(conn
         .prepare_cached(
-            "INSERT INTO session (agent, native, transcript, started, seen, root) VALUES (?1,?2,?3,?4,?4,?5)
+            "INSERT INTO session (agent, native, transcript, started, seen, root, process, other_hooks)
+             VALUES (?1,?2,?3,?4,?4,?5,?6,COALESCE(?7, 0))
              ON CONFLICT (agent, native) DO UPDATE
-             SET seen = ?4, transcript = COALESCE(?3, transcript), root = ?5 RETURNING id",
+             SET seen = ?4, transcript = COALESCE(?3, transcript), root = ?5, steady = process IS ?6, process = ?6,
+               other_hooks = COALESCE(?7, other_hooks)
+             RETURNING id",
         )?
         .query_row(
-            params![seen.agent, seen.native, seen.transcript, now(), seen.root],
+            params![
+                seen.agent,
+                seen.native,
+                seen.transcript,
+                now(),
+                seen.root,
+                seen.process,
+                seen.other_hooks
+            ],
             |r| r.get(0),
         )?)
 }
@@ -55,6 +70,13 @@ pub(crate) fn any_in_turn(conn: &Connection, root: RootId, seen: i64) -> Result<
                AND s.working IS NOT NULL
                AND EXISTS (SELECT 1 FROM turn WHERE session = s.id)",
         )?
+        .exists(params![root, seen])?)
+}
+
+/// True if a session of this root had an event after `seen`.
+pub(crate) fn any_seen_since(conn: &Connection, root: RootId, seen: i64) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM session WHERE root = ?1 AND seen > ?2")?
         .exists(params![root, seen])?)
 }
 
@@ -181,6 +203,36 @@ pub(crate) fn working(conn: &Connection, root: RootId) -> Result<Vec<WorkingSess
             opened: r.get(4)?,
         })
     })
+}
+
+/// True if the agent's settings have hooks of others at the end of a call.
+pub(crate) fn has_other_hooks(conn: &Connection, id: SessionId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM session WHERE id = ?1 AND other_hooks > 0")?
+        .exists([id])?)
+}
+
+/// Evidence of what became of a session that reports nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Traces {
+    /// The process that reported its last two events: the agent's own, not one for a single hook.
+    pub process: Option<String>,
+    /// Path of the agent's own record of the conversation.
+    pub transcript: Option<String>,
+}
+
+pub(crate) fn traces(conn: &Connection, id: SessionId) -> Result<Traces> {
+    let read = |r: &Row<'_>| {
+        Ok(Traces {
+            process: r.get(0)?,
+            transcript: r.get(1)?,
+        })
+    };
+    conn.prepare_cached(
+        "SELECT CASE WHEN steady THEN process END, transcript FROM session WHERE id = ?1",
+    )?
+    .query_row([id], read)
+    .in_row(conn, || format!("row {} of table session", id.0))
 }
 
 /// Returns the sessions of a root with shell commands in the background and an event after `seen`.

@@ -47,6 +47,11 @@ impl Stat {
         is_old(self.mtime, self.ctime, moment)
     }
 
+    /// True if the last change was at `moment` or later, in nanoseconds since 1970.
+    pub(crate) fn is_changed_since(&self, moment: i64) -> bool {
+        self.ctime >= moment
+    }
+
     pub(crate) fn kind(&self) -> FileType {
         FileType::from_raw_mode(u32::try_from(self.mode).unwrap_or(0))
     }

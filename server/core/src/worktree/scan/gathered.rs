@@ -25,6 +25,8 @@ pub(super) struct Gathered<'k> {
     pub(super) visited: Vec<&'k RelPath>,
     /// Directories, with true if they have a file.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
+    /// Linked worktrees that the walk did not enter.
+    pub(super) worktrees: Vec<RelPath>,
     pub(super) held: usize,
     /// Changed large contents: none goes to the pack.
     pub(super) large: Vec<Found>,

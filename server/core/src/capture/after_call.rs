@@ -1,0 +1,110 @@
+//! Changes around an edit call that no report tells apart: what its input leads to, and what the hooks of the agent's user
+//! made of its file afterwards.
+
+use rusqlite::Connection;
+
+use super::calls::Writer;
+use super::tool_text::{is_plain, is_reformatted, leads_to};
+use super::write_txn::WriteTxn;
+use crate::error::{Error, Result};
+use crate::model::{CallId, ContentId, Image, RootId};
+use crate::store;
+use crate::store::tables::{call, change, event, session};
+use crate::worktree::disk::Stat;
+use crate::worktree::file_state::FileState;
+
+/// Time in microseconds after an event for which a formatter in the hooks of that event may run.
+const FORMATS: i64 = 60_000_000;
+/// The same for a hook that may write any text, where the agent's settings have hooks of others at the end of a call.
+const WRITES: i64 = 10_000_000;
+/// Difference in microseconds between the clock of file times and that of events.
+const CLOCKS: i64 = 10_000;
+
+/// True if a session had an event so recently that hooks of its user may still change files.
+pub(crate) fn may_run_hooks(conn: &Connection, root: RootId) -> Result<bool> {
+    session::any_seen_since(conn, root, store::now() - FORMATS)
+}
+
+/// True if the input of a call leads from one text of a file to the other.
+pub(super) fn is_explained(
+    txn: &WriteTxn<'_>,
+    call: CallId,
+    before: Image,
+    after: Image,
+) -> Result<bool> {
+    if before.is_too_long() || after.is_too_long() {
+        return Ok(false);
+    }
+    let Some(input) = call::input_of(txn.conn, call)? else {
+        return Ok(false);
+    };
+    let (Some(input), Some(before), Some(after)) = (
+        recorded(txn, &input)?,
+        text(txn, before)?,
+        text(txn, after)?,
+    ) else {
+        return Ok(false);
+    };
+    Ok(leads_to(&input, before.as_deref(), after.as_deref()))
+}
+
+/// Returns the bytes of a file, or None in it for no file. None: they are not known.
+fn text(txn: &WriteTxn<'_>, image: Image) -> Result<Option<Option<Vec<u8>>>> {
+    match (image, image.content()) {
+        (Image::Absent, _) => Ok(Some(None)),
+        (_, Some(content)) => Ok(recorded(txn, &content)?.map(Some)),
+        _ => Ok(None),
+    }
+}
+
+/// Returns the call after which a hook of the agent's user changed a file, if one may have: the call wrote the file last, and
+/// its turn has no later event than those at which hooks run.
+pub(super) fn hooked(
+    txn: &WriteTxn<'_>,
+    row: Option<&FileState>,
+    now: Image,
+    stat: Option<&Stat>,
+) -> Result<Option<Writer>> {
+    let (Some(row), Some(stat)) = (row, stat) else {
+        return Ok(None);
+    };
+    let (Some(file), false) = (row.file, row.image.is_too_long() || now.is_too_long()) else {
+        return Ok(None);
+    };
+    let Some(by) = change::newest_author(txn.conn, file)? else {
+        return Ok(None);
+    };
+    let changed = stat.ctime / 1000;
+    let Some((turn, ended)) = call::turn_and_end(txn.conn, by.call)? else {
+        return Ok(None);
+    };
+    let Some(last) = event::last_before(txn.conn, by.session, changed + CLOCKS)? else {
+        return Ok(None);
+    };
+    if last.seq < ended || turn.is_none() || last.turn != turn {
+        return Ok(None);
+    }
+    let age = changed - last.time;
+    let is_any = last.seq == ended && session::has_other_hooks(txn.conn, by.session)?;
+    let hooked = age <= WRITES && is_any || age <= FORMATS && reformats(txn, row.image, now)?;
+    Ok(hooked.then_some(by))
+}
+
+pub(super) fn reformats(txn: &WriteTxn<'_>, before: Image, after: Image) -> Result<bool> {
+    let (Some(before), Some(after)) = (before.content(), after.content()) else {
+        return Ok(false);
+    };
+    let (Some(before), Some(after)) = (recorded(txn, &before)?, recorded(txn, &after)?) else {
+        return Ok(false);
+    };
+    Ok(is_plain(&before) && is_plain(&after) && is_reformatted(&before, &after))
+}
+
+/// Reads a recorded content. Returns None if it is damaged: the comparison fails, not the event.
+pub(super) fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
+    match store::get(txn.conn, txn.dir, content) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Error::Blob { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
