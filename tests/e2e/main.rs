@@ -37,6 +37,7 @@ mod nvim;
 mod oracle;
 mod outside;
 mod paging;
+mod patches;
 mod payloads;
 mod real_agents;
 mod real_claude;

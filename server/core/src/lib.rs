@@ -41,7 +41,7 @@ mod worktree;
 
 pub use blame::{Against, AgentWork, Author, Blame, BlameRun, By};
 pub use clear::Clearing;
-pub use compare::Delta;
+pub use compare::{Delta, as_patch};
 pub use documents::{
     EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
     PendingOutcome, PendingSave, Unsaved,
