@@ -65,6 +65,6 @@ pub use review::{
 };
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
-pub use system::{program_on_path, read_settings};
+pub use system::{copy_attributes_of, program_on_path, read_settings};
 pub use verify::Verified;
 pub use workspace::Locate;

@@ -27,7 +27,7 @@ pub(crate) const STORE: Schema = Schema {
     name: "a Backstitch store",
     lock: "migrate.lock",
 };
-const STEPS: [&str; 17] = [
+const STEPS: [&str; 18] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -45,6 +45,7 @@ const STEPS: [&str; 17] = [
     include_str!("schema/015.sql"),
     include_str!("schema/016.sql"),
     include_str!("schema/017.sql"),
+    include_str!("schema/018.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database of another program.
