@@ -744,7 +744,7 @@ export interface Gap {
   detail: string;
 }
 
-export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved";
+export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved" | "attributes" | "directory";
 
 /** Git's HEAD, as read from its files. */
 export interface GitHead {

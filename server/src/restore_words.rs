@@ -119,9 +119,13 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
                 .as_ref()
                 .is_some_and(|turn| names_turn(subject, turn))
     };
-    let (undecided, stays): (Vec<PlannedTurn>, Vec<PlannedTurn>) =
+    let (mut undecided, stays): (Vec<PlannedTurn>, Vec<PlannedTurn>) =
         work.stays.iter().cloned().partition(goes);
-    let mut sessions: Vec<_> = work.takes.iter().chain(&work.stays).collect();
+    undecided.extend(work.undecided.iter().cloned());
+    undecided.sort_by_key(|turn| std::cmp::Reverse(turn.node));
+    undecided.dedup_by_key(|turn| turn.node);
+    let going = work.takes.iter().chain(&work.undecided);
+    let mut sessions: Vec<_> = going.chain(&work.stays).collect();
     sessions.sort_by_key(|turn| turn.session.id);
     sessions.dedup_by_key(|turn| turn.session.id);
     let several = sessions.len() > 1;

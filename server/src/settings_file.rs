@@ -332,6 +332,7 @@ fn replace(path: &Path, text: &str) -> Result<()> {
         .with_context(context)?;
     file.write_all(text.as_bytes()).with_context(context)?;
     if let Ok(meta) = fs::metadata(path) {
+        hand_on(path, &meta, file.as_file());
         file.as_file()
             .set_permissions(meta.permissions())
             .with_context(context)?;
@@ -339,6 +340,16 @@ fn replace(path: &Path, text: &str) -> Result<()> {
     file.as_file().sync_all().with_context(context)?;
     file.persist(path).with_context(context)?;
     Ok(())
+}
+
+/// Gives a file that replaces another the owner, group and extended attributes of that one, where the system allows it.
+fn hand_on(path: &Path, replaced: &fs::Metadata, new: &fs::File) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, fchown};
+        let _ = fchown(new, Some(replaced.uid()), Some(replaced.gid()));
+    }
+    backstitch_core::copy_attributes_of(path, new);
 }
 
 #[cfg(test)]

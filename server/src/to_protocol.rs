@@ -500,6 +500,8 @@ fn gap_kind(kind: restore::GapKind) -> GapKind {
         restore::GapKind::Pending => GapKind::Pending,
         restore::GapKind::Unknown => GapKind::Unknown,
         restore::GapKind::HardLink => GapKind::HardLink,
+        restore::GapKind::Attributes => GapKind::Attributes,
+        restore::GapKind::Directory => GapKind::Directory,
         restore::GapKind::GitHead => GapKind::GitHead,
         restore::GapKind::Unsaved => GapKind::Unsaved,
     }

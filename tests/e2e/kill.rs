@@ -6,6 +6,7 @@
 //! `BACKSTITCH_KILLS` is the total number of kills, `BACKSTITCH_SEED` repeats a run.
 
 mod collected;
+mod faithful;
 mod packs;
 mod places;
 mod story;

@@ -512,7 +512,7 @@
 ---@field kind backstitch.GapKind
 ---@field detail string
 
----@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"
+---@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"|"attributes"|"directory"
 
 ---Git's HEAD, as read from its files.
 ---@class backstitch.GitHead

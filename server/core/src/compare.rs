@@ -85,17 +85,13 @@ impl<E: Deref<Target = Engine>> Comparer<E> {
                 deltas.push(Delta { old, new });
             }
         }
-        let mut deltas = joined(deltas);
-        deltas.sort_by(|a, b| {
-            let key = |d: &Delta| d.new.as_ref().or(d.old.as_ref()).map(|p| p.path.clone());
-            key(a).cmp(&key(b))
-        });
-        Ok(deltas)
+        Ok(as_patch(deltas))
     }
 
     /// Joins a deletion and a creation into a rename if at least half of the file is the same, and
     /// each side has exactly one candidate. For display only: the history has them as two files.
     pub fn join_similar(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
+        let deltas = as_patch(deltas);
         let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
                 Some(Image::File { content, size, .. }) if size > 0 && size <= MAX_SIZE => {
@@ -177,6 +173,38 @@ fn are_similar(a: &[u8], b: &[u8]) -> bool {
         }
     }
     2 * same >= larger
+}
+
+/// Differences in the form that a patch can have, by path. A patch renames a file only from a path that is free afterwards, to
+/// one that was free before, as git does: in a chain or a swap of names the files at the paths are compared instead.
+pub fn as_patch(deltas: Vec<Delta>) -> Vec<Delta> {
+    let paths = |side: fn(&Delta) -> &FileVersion| -> BTreeSet<RelPath> {
+        let states = deltas.iter().filter_map(|delta| side(delta).as_ref());
+        states.map(|placed| placed.path.clone()).collect()
+    };
+    let (old_paths, new_paths) = (paths(|d| &d.old), paths(|d| &d.new));
+    let is_possible = |delta: &Delta| match (&delta.old, &delta.new) {
+        (Some(old), Some(new)) if old.path != new.path => {
+            !new_paths.contains(&old.path) && !old_paths.contains(&new.path)
+        }
+        _ => true,
+    };
+    let mut parts = Vec::with_capacity(deltas.len());
+    for delta in deltas.iter().cloned() {
+        if is_possible(&delta) {
+            parts.push(delta);
+        } else {
+            let Delta { old, new } = delta;
+            parts.push(Delta { old, new: None });
+            parts.push(Delta { old: None, new });
+        }
+    }
+    let mut joined = joined(parts);
+    joined.sort_by(|a, b| {
+        let key = |d: &Delta| d.new.as_ref().or(d.old.as_ref()).map(|p| p.path.clone());
+        key(a).cmp(&key(b))
+    });
+    joined
 }
 
 /// Joins deletions and creations. At one path they are a change of the file. With one content and
@@ -267,7 +295,7 @@ mod tests {
     fn shown(deltas: Vec<Delta>) -> Vec<String> {
         let path = |s: &FileVersion| s.as_ref().map_or("-".to_owned(), |p| p.path.display());
         let shown = |d: &Delta| format!("{} {}", path(&d.old), path(&d.new));
-        let mut all: Vec<String> = joined(deltas).iter().map(shown).collect();
+        let mut all: Vec<String> = as_patch(deltas).iter().map(shown).collect();
         all.sort();
         all
     }
@@ -301,5 +329,28 @@ mod tests {
             shown(vec![deleted("a", ""), created("b", "")]),
             ["- b", "a -"]
         );
+    }
+
+    fn moved(from: &str, to: &str, text: &str) -> Delta {
+        Delta {
+            old: Some(at(from, text)),
+            new: Some(at(to, text)),
+        }
+    }
+
+    #[test]
+    fn a_rename_takes_a_path_that_is_free_afterwards_to_one_that_was_free_before() {
+        assert_eq!(shown(vec![moved("a", "b", "1")]), ["a b"]);
+        // the place was taken again
+        let taken = vec![moved("a", "b", "1"), created("a", "2")];
+        assert_eq!(shown(taken), ["- b", "a a"]);
+        // a chain, and a swap
+        let chain = vec![moved("a", "b", "1"), moved("b", "c", "2")];
+        assert_eq!(shown(chain), ["- c", "a -", "b b"]);
+        let swap = vec![moved("a", "b", "1"), moved("b", "a", "2")];
+        assert_eq!(shown(swap), ["a a", "b b"]);
+        // the file that was at the new path is gone
+        let over = vec![moved("a", "b", "1"), deleted("b", "2")];
+        assert_eq!(shown(over), ["a -", "b b"]);
     }
 }

@@ -45,6 +45,8 @@ pub enum Hint {
     UnsavedThere,
     /// Another process is writing to a file that is to be restored.
     Writer,
+    /// The system does not let a file be replaced.
+    Fixed,
     Undo {
         op: String,
     },

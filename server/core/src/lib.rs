@@ -41,7 +41,7 @@ mod worktree;
 
 pub use blame::{Against, AgentWork, Author, Blame, BlameRun, By};
 pub use clear::Clearing;
-pub use compare::Delta;
+pub use compare::{Delta, as_patch};
 pub use documents::{
     EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
     PendingOutcome, PendingSave, Unsaved,
@@ -65,6 +65,6 @@ pub use review::{
 };
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
-pub use system::{program_on_path, read_settings, read_settings_lossy};
+pub use system::{copy_attributes_of, program_on_path, read_settings, read_settings_lossy};
 pub use verify::Verified;
 pub use workspace::Locate;

@@ -461,6 +461,28 @@ pub struct Coverage {
     #[serde(default)]
     pub pending: bool,
     pub items: Vec<CoverageItem>,
+    /// Directories that were made, removed or got other permission bits, as far as files do not tell it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<DirChange>,
+}
+
+/// Change of a directory: its permission bits before and after. None: it is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirChange {
+    pub path: RelPath,
+    pub before: Option<u32>,
+    pub after: Option<u32>,
+}
+
+impl DirChange {
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            before: self.after,
+            after: self.before,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

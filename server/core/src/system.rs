@@ -5,9 +5,16 @@ use std::io::{Error, ErrorKind, Read as _, Result};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags};
+use rustix::io::Errno;
 
 /// Maximum size of an ignore or attributes file.
 const MAX_SMALL_FILE: u64 = 10 << 20;
+
+/// Attributes that belong to a content, which the kernel sets and checks by itself. A new content never gets them.
+const OF_CONTENT: [&str; 3] = ["security.capability", "security.ima", "security.evm"];
+
+/// Maximum number of bytes of a list of names, and of a value: the kernel's own limits.
+const MAX_ATTRIBUTE_BYTES: usize = 64 << 10;
 
 pub(crate) const STATX_MASK: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
@@ -117,6 +124,58 @@ fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     let meta = std::fs::metadata(file);
     meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// Copies the extended attributes of the file at a path, as `copy_attributes` does. Links are followed.
+pub fn copy_attributes_of(path: &Path, to: &File) -> Vec<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(from) => copy_attributes(&from.into(), to),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Copies the extended attributes of a file, access control lists among them. Returns those that could not be copied, with
+/// the reasons.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub(crate) fn copy_attributes(from: &File, to: &File) -> Vec<String> {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, flistxattr_query, fsetxattr};
+    let mut lost = Vec::new();
+    // most files have none
+    let names = match flistxattr_query(from) {
+        Ok(size) if size > 0 => size + 256,
+        _ => return lost,
+    };
+    let mut names = vec![0; names.min(MAX_ATTRIBUTE_BYTES)];
+    let Ok(size) = flistxattr(from, &mut names[..]) else {
+        return lost;
+    };
+    for name in names[..size].split(|byte| *byte == 0) {
+        let Ok(name) = std::str::from_utf8(name) else {
+            continue;
+        };
+        if name.is_empty() || OF_CONTENT.contains(&name) {
+            continue;
+        }
+        let mut value = vec![0; MAX_ATTRIBUTE_BYTES];
+        let copied = fgetxattr(from, name, &mut value[..])
+            .and_then(|size| fsetxattr(to, name, &value[..size], XattrFlags::empty()));
+        match copied {
+            // removed meanwhile, or one that the system sets by itself
+            Ok(()) | Err(Errno::NODATA) => {}
+            Err(_) if name.starts_with("security.") => {}
+            Err(e) => {
+                let why = std::io::Error::from(e);
+                lost.push(format!("attribute {name} not restored: {why}"));
+            }
+        }
+    }
+    lost
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(crate) fn copy_attributes(_: &File, _: &File) -> Vec<String> {
+    Vec::new()
 }
 
 #[cfg(test)]

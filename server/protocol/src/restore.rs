@@ -244,6 +244,8 @@ names! {
         HardLink,
         GitHead,
         Unsaved,
+        Attributes,
+        Directory,
     }
 }
 

@@ -63,6 +63,9 @@ pub fn text(hint: &Hint) -> String {
         Hint::Writer => {
             "stop the program that writes to it, or exclude it with --path, and try again"
         }
+        Hint::Fixed => {
+            "fix that, or leave the file as it is: --path restores other files alone, and --on-conflict current restores all that can be replaced"
+        }
         Hint::Redo => "`backstitch redo` redoes it",
         Hint::NothingToUndo => {
             "`backstitch rewind` undoes the agent's last turn; `backstitch log` shows the turns before"

@@ -573,13 +573,15 @@ impl Timeline {
                     let prompt = render::cut(&prompt(entry), PROMPT_COLUMNS);
                     line = line.add(DIM, format!("  t{} “{prompt}”", turn.number));
                 }
-                if entry.changes.is_empty() {
-                    line.add(DIM, "  no changes")
-                } else {
-                    line
+                match directories(entry) {
+                    dirs if !dirs.is_empty() => line.add(DIM, format!("  {dirs}")),
+                    _ if entry.changes.is_empty() => line.add(DIM, "  no changes"),
+                    _ => line,
                 }
             }
-            Kind::External => line.column(YELLOW, &who(entry), self.columns.tool),
+            Kind::External => line
+                .column(YELLOW, &who(entry), self.columns.tool)
+                .add(DIM, directories(entry)),
             Kind::Rewind => line.add(MAGENTA, operation_text(entry)),
             Kind::Manual if label.is_empty() => line.plain("checkpoint"),
             Kind::Manual => line.plain(format!("“{label}”")),
@@ -821,6 +823,27 @@ pub fn node_name(entry: &Entry) -> String {
     } else {
         turn
     }
+}
+
+/// Maximum number of directories that a row names.
+const MAX_DIRECTORIES: usize = 4;
+
+/// Names the directories that a checkpoint made, removed or gave other permission bits; empty if none.
+pub fn directories(entry: &Entry) -> String {
+    let all = &entry.node.coverage.directories;
+    let named = all.iter().take(MAX_DIRECTORIES).map(|change| {
+        let path = render::path(change.path.bytes());
+        match (change.before, change.after) {
+            (None, _) => format!("made {path}/"),
+            (Some(_), None) => format!("removed {path}/"),
+            (Some(before), Some(after)) => format!("{path}/ {before:o} → {after:o}"),
+        }
+    });
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if let Some(more) = all.len().checked_sub(MAX_DIRECTORIES).filter(|n| *n > 0) {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
 }
 
 #[cfg(test)]

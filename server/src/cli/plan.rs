@@ -282,6 +282,7 @@ mod tests {
             reason: "both changed these lines".into(),
             hunks: vec![span(0, 1), span(4, 6)],
             resolution: None,
+            is_fixed: false,
         };
         assert_eq!(
             conflicts(&[conflict], PAINT),

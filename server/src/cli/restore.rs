@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{
-    ActionKind, Applied, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
+    ActionKind, Applied, Conflict, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
 };
 use backstitch_core::{Entry, Hint, LAST_TURN, LogFilter};
 use serde_json::{Value, json};
@@ -524,9 +524,17 @@ fn switches_branch(job: &RestoreRun, plan: &Plan) -> bool {
 fn conflict(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Option<CliError> {
     let plan = &shown.plan;
     let open = plan.open_conflicts();
-    (open > 0).then(|| {
+    if open == 0 {
+        return None;
+    }
+    Some({
         let files = render::plural(open, "file", "files");
         let mut hint = "--on-conflict markers|current|target resolves them".to_owned();
+        let is_open = |c: &&Conflict| c.resolution.is_none();
+        let only_fixed = plan.conflicts.iter().filter(is_open).all(|c| c.is_fixed);
+        if only_fixed {
+            return Some(fixed_files(context, job, shown, &files));
+        }
         if job.request.on_conflict != OnConflict::Fail {
             hint = String::from(
                 "move away the files that are not in the history: a switch replaces all files or none",
@@ -557,6 +565,36 @@ fn conflict(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Op
             to_protocol::value(&shown.document),
         ))
     })
+}
+
+/// Returns the error for a plan whose only obstacles are files that cannot be replaced. Its hint has the command that
+/// restores the others.
+fn fixed_files(
+    context: &CommandContext,
+    job: &RestoreRun,
+    shown: &ShownPlan,
+    files: &str,
+) -> CliError {
+    let plan = &shown.plan;
+    let mut others = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+    let hint = if switches_branch(job, plan) {
+        "a switch replaces all files or none: make the file replaceable, then switch again"
+            .to_owned()
+    } else if let Some(other) = others.next() {
+        let path = render::path(other.path.bytes());
+        format!(
+            "--on-conflict current restores all other files and leaves this as it is; --path {path} restores that alone"
+        )
+    } else {
+        "make the file replaceable, then try again; --path names other files to restore".to_owned()
+    };
+    let document = answer(context, job, plan, to_protocol::value(&shown.document));
+    CliError::new(
+        ExitKind::Conflict,
+        format!("{files} cannot be replaced; nothing was changed"),
+    )
+    .hint(hint)
+    .answer(document)
 }
 
 /// Converts a refusal of the engine, and adds the conflicts if they are the reason.

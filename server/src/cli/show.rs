@@ -170,17 +170,15 @@ fn head(entry: &Entry, paint: Paint) -> String {
             },
         );
         row("iteration", call.iteration.to_string());
-        row(
-            "subagent",
-            call.subagent
-                .as_deref()
-                .map(render::clean)
-                .unwrap_or_default(),
-        );
+        let subagent = call.subagent.as_deref().map(render::clean);
+        row("subagent", subagent.unwrap_or_default());
     }
-    if entry.operation.is_some() {
-        row("operation", log::operation_text(entry));
-    }
+    row("directories", log::directories(entry));
+    let operation = entry.operation.as_ref();
+    row(
+        "operation",
+        operation.map_or_else(String::new, |_| log::operation_text(entry)),
+    );
     if let Some(head) = &node.git.head {
         let branch = node.git.branch.as_deref().unwrap_or("detached");
         row(

@@ -85,10 +85,16 @@ fn same(a: &Author, b: &Author) -> bool {
 }
 
 /// Maps lines as the engine counts them, which end with `\n`, to lines of the protocol, which a lone `\r` ends, too.
-struct LineMap(Option<Vec<usize>>);
+pub struct LineMap(Option<LineStarts>);
+
+struct LineStarts {
+    starts: Vec<usize>,
+    /// Number of lines of the protocol.
+    count: usize,
+}
 
 impl LineMap {
-    fn of(blame: &Blame, text: &Rope) -> Self {
+    pub fn of(blame: &Blame, text: &Rope) -> Self {
         let lone = |at: usize| blame.text.get(at + 1) != Some(&b'\n');
         let mut returns = blame.text.iter().enumerate();
         // nearly every text has no `\r` at all, which is quick to find out
@@ -103,12 +109,15 @@ impl LineMap {
                 starts.push(text.byte_to_line(next));
             }
         }
-        Self(Some(starts))
+        let count = text.len_lines();
+        Self(Some(LineStarts { starts, count }))
     }
 
-    fn line(&self, number: usize) -> usize {
-        let Some(starts) = &self.0 else { return number };
-        let last = starts.last().map_or(0, |last| last + 1);
-        starts.get(number).copied().unwrap_or(last)
+    /// Returns the first line of the protocol of a line, or the line after the last one.
+    pub fn line(&self, number: usize) -> usize {
+        let Some(LineStarts { starts, count }) = &self.0 else {
+            return number;
+        };
+        starts.get(number).copied().unwrap_or(*count)
     }
 }

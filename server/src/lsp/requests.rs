@@ -11,7 +11,7 @@ use backstitch_protocol::{
     ReviewResult, SessionsResult, Text, TimelineParams, TimelineResult, Where, Words, WrittenBy,
 };
 
-use super::blame_groups;
+use super::blame_groups::{self, LineMap};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::refusal;
@@ -228,14 +228,18 @@ pub async fn blame(server: &ServerState, uri: &str) -> Reply<BlameResult> {
             checkpoints: None,
         });
     };
+    let place = LineMap::of(&history.blame, &document.text);
+    let run = |run| lines(run, &place);
     Ok(BlameResult {
         version: Some(document.version),
-        runs: history.blame.runs.iter().map(lines).collect(),
+        runs: history.blame.runs.iter().map(run).collect(),
         checkpoints: Some(history.checkpoints),
     })
 }
 
-fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
+fn lines(run: &backstitch_core::BlameRun, place: &LineMap) -> BlameRun {
+    let start = place.line(run.start - 1);
+    let end = place.line(run.start - 1 + run.count);
     let author = &run.author;
     let work = blame_groups::work(author);
     let turn = work.and_then(|work| work.turn.as_ref());
@@ -258,8 +262,8 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
         prompt: turn.map(|t| t.prompt.clone()),
         tool: work.and_then(|w| w.tool.clone()),
         iteration: work.and_then(|w| w.iteration),
-        start: run.start - 1,
-        count: run.count,
+        start,
+        count: end - start,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backstitch_core::model::{FileId, FileVersion, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
-use backstitch_core::{Delta, Engine, KeptBase, LogFilter, ReviewSelection};
+use backstitch_core::{Delta, Engine, KeptBase, LogFilter, ReviewSelection, as_patch};
 use backstitch_protocol::{
     ContentResult, DiffResult, FailureKind, PlannedText, ReviewResult, ShowDiffParams,
     ShowTimelineResult,
@@ -237,11 +237,11 @@ fn changed_by(
             Some(*of) == file || is_at(&run.old, path) || is_at(&run.new, path)
         });
     }
-    let runs = runs.iter().filter(|(_, run)| run.old != run.new);
-    let files = runs.map(|(_, run)| FileChange::load(engine, run));
-    let mut files = files.collect::<backstitch_core::Result<Vec<_>>>()?;
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+    let runs = runs.into_iter().map(|(_, run)| run);
+    let changed = runs.filter(|run| run.old != run.new).collect();
+    let files = as_patch(changed);
+    let files = files.iter().map(|delta| FileChange::load(engine, delta));
+    files.collect()
 }
 
 /// Returns the file that a path names now, if it ever changed. It may have had other names.

@@ -33,6 +33,9 @@ pub fn text(hint: &Hint) -> String {
         Hint::Writer => {
             "stop the program that writes to it, or leave it out of `paths`, and try again"
         }
+        Hint::Fixed => {
+            "leave it out of `paths`, or set `on_conflict` to current, which leaves it as it is"
+        }
         Hint::NoTurn | Hint::NothingToUndo => "`log` shows the turns, undone ones included",
         Hint::ShorterName => "use a few words; `description` has room for more",
         Hint::OtherLine { node, .. } => {

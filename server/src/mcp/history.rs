@@ -232,7 +232,16 @@ fn patches(files: &[FileChange]) -> String {
             )
             .ok();
         } else {
-            text.push_str(&String::from_utf8_lossy(&file.patch()));
+            let patch = file.patch();
+            if std::str::from_utf8(&patch).is_err() {
+                let name = render::clean(&file.name());
+                writeln!(
+                    text,
+                    "# {name} is not UTF-8: this shows it, and cannot be applied as a patch"
+                )
+                .ok();
+            }
+            text.push_str(&String::from_utf8_lossy(&patch));
         }
     }
     text

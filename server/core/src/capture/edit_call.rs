@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Capture;
 use super::calls::{self, Observation, Writers};
-use super::event::{AgentEvent, ToolCall, ToolReport};
+use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
 use super::named_paths::{NamedPath, named, read_entry, refresh_entry};
 use super::named_record::{out_of_sight, update_record};
 use super::reported_edit::ReportedCall;
@@ -20,7 +20,27 @@ use crate::store::tables::reserved::{self, Reserved};
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 
+/// Time for which a hook waits for a file that another process is just writing, and between two looks at it.
+const WRITER_TIMEOUT: Duration = Duration::from_millis(100);
+const WRITER_INTERVAL: Duration = Duration::from_millis(5);
+
 impl Capture<&mut Engine> {
+    /// Reads files again that are half written, until they are whole or the time is over.
+    fn wait_for_writers(
+        &self,
+        entries: &mut [(RelPath, DiskEntry)],
+        report: &ToolReport,
+    ) -> Result<()> {
+        let end = Instant::now() + WRITER_TIMEOUT;
+        for (path, entry) in entries {
+            while is_half_written(entry, report) && Instant::now() < end {
+                std::thread::sleep(WRITER_INTERVAL);
+                *entry = self.disk_entry_stored(path)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Before a tool that names its files: records their images durably, and nothing else.
     pub(super) fn open_naming(
         &mut self,
@@ -109,7 +129,10 @@ impl Capture<&mut Engine> {
         report: &ToolReport,
         failed: bool,
     ) -> Result<Recorded> {
-        let (entries, uncaptured) = self.read_named(e, paths)?;
+        let (mut entries, uncaptured) = self.read_named(e, paths)?;
+        if !failed {
+            self.wait_for_writers(&mut entries, report)?;
+        }
         let mut reports = reports_by_path(report, |path| {
             let named = named(&self.engine.root.path, e.cwd.as_deref(), path);
             named.into_iter().filter_map(NamedPath::inside).collect()
@@ -148,6 +171,17 @@ impl Capture<&mut Engine> {
             })
         })
     }
+}
+
+/// True if a file is empty that a call reports to have written something to: another process is just writing it.
+fn is_half_written(entry: &DiskEntry, report: &ToolReport) -> bool {
+    let is_empty = matches!(entry.image, Image::File { size: 0, .. });
+    is_empty
+        && report.paths.iter().any(|path| match &path.wrote {
+            Some(Wrote::Whole(text)) => !text.is_empty(),
+            Some(Wrote::Replace { new, .. }) => !new.is_empty(),
+            None => false,
+        })
 }
 
 /// Returns the image from which a call started that may have written already: the recorded one. The call's report tells

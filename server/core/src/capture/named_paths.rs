@@ -123,6 +123,7 @@ impl<E: Deref<Target = Engine>> Capture<E> {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     NamedPath::Inside(path) => {
+                        let path = self.engine.root.as_listed(path);
                         let entry = self.disk_entry_stored(&path)?;
                         entries.push((path, entry));
                     }

@@ -10,9 +10,11 @@ use super::transition::Transition;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
 use crate::history;
-use crate::model::{Coverage, Image, Kind, NodeId, Reason, RelPath};
+use crate::model::{Coverage, DirChange, Image, Kind, NodeId, Reason, RelPath};
 use crate::store::SealedPack;
+use crate::store::tables::file;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
+use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::Excludes;
@@ -50,6 +52,7 @@ impl WriteTxn<'_> {
             mut excludes,
             since,
             generation: scan_generation,
+            noted_before,
             targeted,
             index,
         } = scanned;
@@ -64,10 +67,15 @@ impl WriteTxn<'_> {
             coverage: scan_coverage,
             partial,
             bare_dirs,
+            noted_dirs,
             dir_cache_bytes,
         } = findings;
         self.store_collected(pack.as_ref(), &materialized)?;
         let before = scan::before(self.conn, self.here.root)?;
+        // another process may have recorded them since this scan began
+        let recorded = scan::noted_dirs::<NotedDirs>(self.conn, self.here.root)?;
+        let noted_before = noted_before.and(recorded);
+        let dir_changes = self.dir_changes(noted_before.as_ref(), &noted_dirs, before.scanned)?;
         // a path read by name is not in the dir cache of the last full walk
         let observed_by = if targeted {
             Observed::ByName
@@ -91,7 +99,8 @@ impl WriteTxn<'_> {
         follow_renames(&mut to_record.transitions, &known);
         let generation = scan::next_generation(self.conn, self.here.root)?;
         self.update_stats(&stat_updates, &known)?;
-        let coverage = with_gaps_of(scan_coverage, context);
+        let mut coverage = with_gaps_of(scan_coverage, context);
+        coverage.directories.clone_from(&dir_changes);
         let is_start = self.head()?.is_none();
         let node = if is_start {
             Some(self.node(Kind::Manual, None, None, None, Some("start"), &coverage)?)
@@ -103,6 +112,10 @@ impl WriteTxn<'_> {
             let root = self.here.root;
             file_state::record_walk(self.conn, root, scan_generation, &unvisited, generation)?;
             self.dir_cache_bytes.replace(Some(dir_cache_bytes));
+        }
+        coverage.directories.clear();
+        if !partial && noted_before.as_ref() != Some(&noted_dirs) {
+            scan::set_noted_dirs(self.conn, self.here.root, &noted_dirs)?;
         }
         crate::fault::point("found taken in");
         let unfinished = if partial {
@@ -123,6 +136,43 @@ impl WriteTxn<'_> {
             index,
         })?;
         Ok(node)
+    }
+
+    /// Returns the changes of directories since the last scan, at `scanned`.
+    fn dir_changes(
+        &self,
+        before: Option<&NotedDirs>,
+        now: &NotedDirs,
+        scanned: Option<i64>,
+    ) -> Result<Vec<DirChange>> {
+        let Some(before) = before.filter(|before| *before != now) else {
+            return Ok(Vec::new());
+        };
+        let mut failed = None;
+        let scanned = scanned.unwrap_or(0).saturating_mul(1000);
+        // one that only lost its files is older than the last scan, and a file was recorded in it
+        let was_there = |dir: &RelPath| {
+            let is_new = self.root.stat(dir).is_some_and(|stat| stat.btime > scanned);
+            if is_new {
+                return false;
+            }
+            self.had_file_in(dir).unwrap_or_else(|error| {
+                failed = Some(error);
+                true
+            })
+        };
+        let changes = before.changes_to(now, was_there, |dir| self.root.dir_mode(dir));
+        failed.map_or(Ok(changes), Err)
+    }
+
+    /// True if a file is or was recorded in a directory.
+    fn had_file_in(&self, dir: &RelPath) -> Result<bool> {
+        let root = self.here.root;
+        if file_state::count_below(self.conn, root, dir)? > 0 {
+            return Ok(true);
+        }
+        let mut gone = file::gone(self.conn, root)?.into_iter();
+        Ok(gone.any(|(path, _)| path.within(dir.bytes())))
     }
 
     /// Stores the contents that the scan collected in a pack or copied from git.
@@ -226,7 +276,9 @@ impl WriteTxn<'_> {
         generation: i64,
     ) -> Result<Option<NodeId>> {
         let has_new_gaps = has_reportable_gaps(coverage)
-            && !(transitions.is_empty() && self.is_already_reported(context, coverage)?);
+            && !(transitions.is_empty()
+                && coverage.directories.is_empty()
+                && self.is_already_reported(context, coverage)?);
         self.record(transitions, context, coverage, has_new_gaps, generation)
     }
 
@@ -329,6 +381,7 @@ fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
 /// True if a coverage names a gap that deserves a checkpoint of its own.
 fn has_reportable_gaps(coverage: &Coverage) -> bool {
     coverage.pending
+        || !coverage.directories.is_empty()
         || coverage.items.iter().any(|i| {
             matches!(
                 i.reason,

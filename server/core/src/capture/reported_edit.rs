@@ -112,6 +112,10 @@ impl ReportedCall<'_> {
         let has_gaps = !work.coverage.items.is_empty();
         let node = txn.record(&work.own, &context, &work.coverage, has_gaps, generation)?;
         for (path, entry) in work.rest {
+            // another call is at work there, and the file may be half written: the rest is left to it
+            if calls::reserved(txn.conn, txn.here.root, &path)?.is_some() {
+                continue;
+            }
             let row = file_state::get(txn.conn, txn.here.root, &path)?;
             let before = row.as_ref().map_or(Image::Absent, |r| r.image);
             let image = readable_image(before, entry.image);
@@ -289,7 +293,10 @@ impl ReportedEdit<'_> {
             (_, Image::Symlink { .. }) => return Ok(None),
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
-            (None, _) if self.call.opened_now => return Ok(Some(found.clone())),
+            // tools report an empty text for a file that was not there, too
+            (None, _) if self.call.opened_now && !found.is_empty() => {
+                return Ok(Some(found.clone()));
+            }
             // a file of the user that no scan has seen, and that came since the beginning of the call, or before its
             // announcement; one that is not there now proves nothing
             (None, now) if self.is_reserved_absent() && !found.is_empty() && !now.is_absent() => {

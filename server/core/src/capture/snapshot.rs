@@ -1,6 +1,6 @@
 //! Compares the disk with the recorded state, before anything is recorded. Changes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
@@ -13,6 +13,7 @@ use crate::store::tables::root::scan;
 use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
+use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileStates;
@@ -39,6 +40,8 @@ pub(crate) struct Scanned {
     pub since: i64,
     /// The generation of the newest rows when the scan began.
     pub generation: i64,
+    /// The directories noted by the last scan. None: there was none, or this one is not complete.
+    pub noted_before: Option<NotedDirs>,
     /// True if only some paths were scanned, since nothing else had changed.
     pub targeted: bool,
     /// Signature of the git index that has all git-backed files. None: unchanged, or no file is
@@ -112,6 +115,7 @@ fn run_scan(
     let excludes = root.excludes();
     let pending = Pending::of(conn, here.root)?;
     let others = crate::store::tables::root::below(conn, &root.path)?;
+    let noted_before = scan::noted_dirs::<NotedDirs>(conn, here.root)?;
     let against = crate::worktree::scan::Baseline {
         known: &known,
         pending: &pending,
@@ -124,6 +128,7 @@ fn run_scan(
         work_trees: &work_trees,
         stale_entries: &stale_entries.paths,
         cancel: off,
+        usual_dir_mode: noted_before.as_ref().map(|noted| noted.usual),
     };
     let mut findings = crate::worktree::scan::scan(root, &store.dir, &against, deadline, tick)?;
     if store_contents {
@@ -131,8 +136,13 @@ fn run_scan(
     }
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
+        if let Some(before) = &noted_before {
+            findings.noted_dirs = noted_dirs(root, touched, &findings, before);
+        }
     }
+    let noted_before = noted_before.filter(|_| !findings.partial);
     Ok(Scanned {
+        noted_before,
         findings,
         known,
         excludes,
@@ -233,6 +243,38 @@ fn complete(
     findings.coverage.ignored = before.coverage.ignored;
     findings.bare_dirs = bare_dirs(conn, root, here, touched, findings, &before.bare_dirs)?;
     Ok(())
+}
+
+/// Returns the noted directories after a scan of a part of the tree.
+fn noted_dirs(
+    root: &Root,
+    touched: &ChangedPaths,
+    findings: &Findings,
+    before: &NotedDirs,
+) -> NotedDirs {
+    let is_bare = |dir: &RelPath| {
+        let mut bare = findings.bare_dirs.split(|byte| *byte == 0);
+        bare.any(|bare| bare == dir.bytes())
+    };
+    let mut dirs: BTreeMap<RelPath, u32> = BTreeMap::new();
+    let elsewhere = before.iter().filter(|(dir, _)| !touched.covers(dir));
+    let bare = findings.bare_dirs.split(|byte| *byte == 0);
+    let bare = bare.filter_map(RelPath::new);
+    let all: BTreeSet<RelPath> = elsewhere.map(|(dir, _)| dir.clone()).chain(bare).collect();
+    for dir in all {
+        if let Some(mode) = root.dir_mode(&dir)
+            && (mode != before.usual || is_bare(&dir))
+        {
+            dirs.insert(dir, mode);
+        }
+    }
+    dirs.extend(
+        findings
+            .noted_dirs
+            .iter()
+            .map(|(dir, mode)| (dir.clone(), mode)),
+    );
+    NotedDirs::new(before.usual, dirs)
 }
 
 /// Returns the directories without files, as known from the last full walk and this scan.

@@ -8,8 +8,11 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::Ancestry;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
+use crate::restore::directories::dirs_between;
 use crate::restore::{Gap, GapKind, gap_of};
 use crate::store::tables::file;
+use crate::store::tables::root::scan;
+use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{Content, NO_STAT, Root};
 use crate::worktree::file_state::{self, FileState};
 
@@ -89,10 +92,27 @@ impl<E: Deref<Target = Engine>> Forks<E> {
                 total,
             });
         }
+        self.write_dirs(node, target)?;
         if !one_by_one {
             target.sync()?;
         }
         Ok(out)
+    }
+
+    /// Makes the directories of a node that its files do not tell.
+    fn write_dirs(&self, node: NodeId, target: &Root) -> Result<()> {
+        let conn = &self.engine.store.conn;
+        let noted = scan::noted_dirs::<NotedDirs>(conn, self.engine.here.root)?;
+        let (Some(mut noted), Some(head)) = (noted, self.engine.history().head()?) else {
+            return Ok(());
+        };
+        let changes = dirs_between(&Ancestry::new(conn), head, node)?;
+        noted.apply(&changes, |_| true);
+        for (dir, mode) in noted.iter() {
+            // a file may be there, or where a directory above it is needed
+            target.make_dir(dir, mode).ok();
+        }
+        Ok(())
     }
 
     fn write_file(
@@ -107,11 +127,13 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         target.make_parents(path)?;
         let row = file_state::get(&self.engine.store.conn, self.engine.here.root, path)?;
         let same = row.is_some_and(|row| row.image.content() == Some(content));
-        let like = self.engine.root.place(path).ok().flatten().filter(|_| same);
+        let here = self.engine.root.place(path).ok().flatten();
+        let like = here.as_ref().filter(|_| same);
         match target.place(path)? {
             Some(place) => {
                 let read: Content<'_> = &|take| self.engine.store.read(&content, take);
-                place.create_unsynced(image, read, like.as_ref())
+                let created = place.create_unsynced(image, read, like, here.as_ref())?;
+                Ok(created.file)
             }
             None => Ok(None),
         }

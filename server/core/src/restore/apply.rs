@@ -1,6 +1,7 @@
 //! Applies a plan: write the journal, stage beside the targets, exchange one by one, verify what was displaced,
 //! record the node. Also recovers from the journal alone, forwards or backwards.
 
+use std::cell::RefCell;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -8,13 +9,14 @@ use super::Restore;
 use super::exchange::{Exchange, ExchangeStep, remove_temps};
 use super::hand_over;
 use super::journal::{self, Begin, JournalEntry, Phase};
-use super::types::{Applied, Goal, Plan, Request, SwitchBranch};
+use super::types::{Applied, Gap, GapKind, Goal, Plan, Request, SwitchBranch};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind, RestoreLimits, branches};
 use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::tables::operation::OpPhase;
+use crate::store::tables::root::scan;
 use crate::store::{self, Durable};
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::pending_saves::PendingSave;
@@ -32,6 +34,8 @@ struct ExchangedLines<'a> {
     /// Paths whose content is not from this run, so that rolling back must not touch them.
     not_ours: Vec<&'a RelPath>,
     failure: Option<ExchangeFailure>,
+    /// Owners and attributes that files could not be given.
+    lost: Vec<Gap>,
 }
 
 /// Reason why the exchange of a path ends the restore.
@@ -48,7 +52,8 @@ impl ExchangeFailure {
         match (self.by_writer, is_switch) {
             (true, true) => "stop the program that writes to it, and try again".into(),
             (true, false) => Hint::Writer,
-            (false, _) => "fix that, and try again".into(),
+            (false, true) => "fix that, and try again".into(),
+            (false, false) => Hint::Fixed,
         }
     }
 }
@@ -199,9 +204,21 @@ impl Restore<&mut Engine> {
         if self.engine.progress.is_off() {
             return Err(Error::CalledOff);
         }
-        if !done.plan.is_empty() {
+        for save in done.plan.late.clone() {
+            let op = self.save_now(&save, save.wanted)?;
+            done.operation = Some(op);
+            done.node = self.engine.history().head()?;
+        }
+        if done.plan.moves_files() {
             let op = self.begin(&done.plan)?;
-            self.forwards(op, false, progress)?;
+            let lost = self.forwards(op, false, progress)?;
+            for gap in lost {
+                // the plan may have said so already
+                let is_same = |said: &Gap| said.path == gap.path && said.detail == gap.detail;
+                if !done.plan.gaps.iter().any(is_same) {
+                    done.plan.gaps.push(gap);
+                }
+            }
             done.node = Some(self.record_or_take_back(op)?);
             done.operation = Some(op);
             (done.incomplete, done.saved) = self.clean_up(op)?;
@@ -348,6 +365,7 @@ impl Restore<&mut Engine> {
                     left: &plan.left,
                     lines: &lines,
                     documents: &plan.documents,
+                    directories: &plan.directories,
                 },
             )
         })?;
@@ -356,7 +374,7 @@ impl Restore<&mut Engine> {
     }
 
     /// Writes a pending save to disk, as an operation of its own.
-    pub(super) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
+    pub(super) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<OpId> {
         let (here, line) = (
             self.engine.here,
             JournalEntry {
@@ -385,6 +403,7 @@ impl Restore<&mut Engine> {
                     files: &[],
                     lines: &[line],
                     documents: &[],
+                    directories: &[],
                     left: &[],
                 },
             )
@@ -393,18 +412,20 @@ impl Restore<&mut Engine> {
         self.forwards(op, false, &mut |_| {})?;
         self.record_or_take_back(op)?;
         self.clean_up(op)?;
-        Ok(())
+        Ok(op)
     }
 
     /// Exchanges every path of the journal. While recovering, a path that another process changed is skipped.
-    /// Otherwise it ends the restore, and every exchange is rolled back.
+    /// Otherwise it ends the restore, and every exchange is rolled back. Returns the owners and attributes that files could
+    /// not be given.
     fn forwards(
         &mut self,
         op: OpId,
         recovering: bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<()> {
+    ) -> Result<Vec<Gap>> {
         let lines = journal::lines(&self.engine.store.conn, op)?;
+        self.make_dirs(op, true)?;
         let exchanged = self.exchange_all(op, &lines, recovering, progress)?;
         if let Some(failure) = exchanged.failure {
             return Err(self.take_back(op, &exchanged.not_ours, &failure)?);
@@ -417,8 +438,9 @@ impl Restore<&mut Engine> {
             };
             self.engine.root.sync_parents(&line.path, made);
         }
+        self.make_dirs(op, false)?;
         crate::fault::point("exchanged");
-        Ok(())
+        Ok(exchanged.lost)
     }
 
     /// Rolls a failed restore back. Returns the error for the user.
@@ -428,10 +450,9 @@ impl Restore<&mut Engine> {
         not_ours: &[&RelPath],
         failure: &ExchangeFailure,
     ) -> Result<Error> {
-        let is_switch = failure.by_writer
-            && history::operation(&self.engine.store.conn, op)?
-                .to_branch
-                .is_some();
+        let is_switch = history::operation(&self.engine.store.conn, op)?
+            .to_branch
+            .is_some();
         let why = &failure.why;
         self.engine.store.write(Durable::Power, |conn| {
             for path in not_ours {
@@ -479,6 +500,7 @@ impl Restore<&mut Engine> {
                 line,
                 from: line.after,
                 to: line.before,
+                lost: RefCell::default(),
             };
             crate::fault::point("before exchanging back");
             match back.run() {
@@ -500,6 +522,7 @@ impl Restore<&mut Engine> {
             }
             self.engine.root.sync_parents(&line.path, line.made_dirs);
         }
+        self.unmake_dirs(op)?;
         self.engine.store.write(Durable::Power, |conn| {
             journal::set_outcome(conn, op, OpPhase::RolledBack, &left.join("; "))
         })?;
@@ -536,7 +559,12 @@ impl Restore<&mut Engine> {
             .chain(saved.iter().map(saved_as))
             .collect::<Vec<_>>()
             .join("; ");
+        let noted = self.finish_dirs(op, &lines)?;
+        let root = self.engine.here.root;
         self.engine.store.write(Durable::Process, |conn| {
+            if let Some(noted) = &noted {
+                scan::set_noted_dirs(conn, root, noted)?;
+            }
             journal::set_outcome(conn, op, state, &detail)
         })?;
         Ok((left, saved))
@@ -586,15 +614,22 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 continue;
             }
             crate::fault::point("before exchange");
-            let step = Exchange {
+            let exchange = Exchange {
                 root: &self.engine.root,
                 store: &self.engine.store,
                 line,
                 from: line.before,
                 to: line.after,
-            }
-            .run();
+                lost: RefCell::default(),
+            };
+            let step = exchange.run();
             crate::fault::point("after exchange");
+            let lost = exchange.lost.into_inner().into_iter();
+            exchanged.lost.extend(lost.map(|what| Gap {
+                path: Some(line.path.bytes().to_vec()),
+                kind: GapKind::Attributes,
+                detail: what,
+            }));
             match LineOutcome::of(&line.path, step, recovering) {
                 LineOutcome::Exchanged => {}
                 LineOutcome::NotOurs => exchanged.not_ours.push(&line.path),
@@ -680,6 +715,7 @@ mod tests {
         };
         assert!(matches!(failure(true).hint(false), Hint::Writer));
         assert!(!matches!(failure(true).hint(true), Hint::Writer));
-        assert!(!matches!(failure(false).hint(false), Hint::Writer));
+        assert!(matches!(failure(false).hint(false), Hint::Fixed));
+        assert!(!matches!(failure(false).hint(true), Hint::Fixed));
     }
 }

@@ -73,8 +73,47 @@ impl PlanBuilder<'_> {
                     reason: why,
                     hunks: Vec::new(),
                     resolution: (!open).then_some(Resolution::Left),
+                    is_fixed: false,
                 });
             }
+        }
+    }
+
+    /// Turns files that the system does not let be replaced into conflicts, or skips them if the request leaves conflicts
+    /// as they are. A file that an open document changes is not replaced.
+    pub(super) fn fixed(&mut self) {
+        let is_in_document = |path: &RelPath| {
+            let mut open = self.r.open.iter();
+            open.any(|document| !document.on_disk && document.path == *path)
+        };
+        let root = &self.engine.root;
+        let found = |part: &FilePlan| {
+            let states = [&part.before, &part.after].into_iter().flatten();
+            let mut paths = states.map(|placed| &placed.path);
+            let changes = part.before != part.after;
+            paths.find_map(|path| {
+                let fixed = (changes && !is_in_document(path)).then(|| root.fixed(path));
+                Some((path.clone(), fixed.flatten()?.reason()))
+            })
+        };
+        let files = std::mem::take(&mut self.plan.files);
+        let is_open = self.plan.to_branch.is_some() || self.r.on_conflict == OnConflict::Fail;
+        for part in files {
+            let Some((path, why)) = found(&part) else {
+                self.plan.files.push(part);
+                continue;
+            };
+            let reason = format!("it cannot be replaced: {why}");
+            if !is_open {
+                self.skip(path.clone(), GapKind::Failed, &reason);
+            }
+            self.plan.conflicts.push(Conflict {
+                path,
+                reason,
+                hunks: Vec::new(),
+                resolution: (!is_open).then_some(Resolution::Left),
+                is_fixed: true,
+            });
         }
     }
 
@@ -155,7 +194,7 @@ impl PlanBuilder<'_> {
 }
 
 /// Returns a file in the directory that the plan does not remove.
-fn remaining_file(
+pub(super) fn remaining_file(
     full: &std::path::Path,
     dir: &RelPath,
     leaving: &BTreeSet<&RelPath>,

@@ -1,6 +1,8 @@
 //! Exchange of one path: stage the new content beside the target, swap, verify what was displaced. Also owns the
 //! temporary names that this needs.
 
+use std::cell::RefCell;
+
 use crate::error::Result;
 use crate::model::{Image, RelPath};
 use crate::store::Store;
@@ -37,6 +39,8 @@ pub(super) struct Exchange<'a> {
     pub line: &'a JournalEntry,
     pub from: Image,
     pub to: Image,
+    /// Owner and attributes that the file could not be given.
+    pub lost: RefCell<Vec<String>>,
 }
 
 impl Exchange<'_> {
@@ -79,7 +83,7 @@ impl Exchange<'_> {
             // only what is empty by now is in the way: whatever held something was a conflict
             place.remove_empty();
         }
-        if !self.to.is_absent() && !self.stage(&temp)? {
+        if !self.to.is_absent() && !self.stage(&temp, &place)? {
             return Ok(ExchangeStep::Surprise(
                 "has an unknown file beside it, under a temporary name of Backstitch".into(),
             ));
@@ -169,9 +173,9 @@ impl Exchange<'_> {
         aside(self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1))
     }
 
-    /// Writes the new content beside the target. It gets the temporary name only once it is complete. Returns
-    /// `false` if another file has that name.
-    fn stage(&self, temp: &PathHandle<'_>) -> Result<bool> {
+    /// Writes the new content beside the target, with the owner and the attributes of the file there. It gets the temporary
+    /// name only once it is complete. Returns `false` if another file has that name.
+    fn stage(&self, temp: &PathHandle<'_>, place: &PathHandle<'_>) -> Result<bool> {
         let there = temp.read_entry()?.image;
         if there == self.to {
             return Ok(true);
@@ -184,10 +188,16 @@ impl Exchange<'_> {
         let part = temp.sibling(&staging)?;
         part.remove()?;
         let content = self.to.content();
-        part.create(&self.to, &|take| match &content {
-            Some(content) => self.store.read(content, take),
-            None => Ok(()),
-        })?;
+        let replaced = Some(place).filter(|_| !self.from.is_absent());
+        let lost = part.create(
+            &self.to,
+            &|take| match &content {
+                Some(content) => self.store.read(content, take),
+                None => Ok(()),
+            },
+            replaced,
+        )?;
+        self.lost.borrow_mut().extend(lost);
         crate::fault::point("staged");
         part.rename_to_free(temp)
     }

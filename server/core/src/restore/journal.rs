@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::types::{FilePlan, PlannedDocument};
 use crate::error::Result;
 use crate::model::Here;
-use crate::model::{BranchId, ContentId, Image, OpId, RelPath};
+use crate::model::{BranchId, ContentId, DirChange, Image, OpId, RelPath};
 use crate::owner;
 use crate::store::now;
 use crate::store::tables::journal::{self, Files, JournalLine, LineState};
@@ -56,6 +56,7 @@ pub(super) struct Begin<'a> {
     pub left: &'a [FilePlan],
     pub lines: &'a [JournalEntry],
     pub documents: &'a [PlannedDocument],
+    pub directories: &'a [DirChange],
 }
 
 fn file_of(part: &FilePlan) -> JournalFile {
@@ -92,6 +93,7 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
         target: b.target,
         limits: b.limits,
         to_branch: b.to_branch,
+        directories: b.directories,
         machine: machine.as_deref(),
     };
     let op = operation::insert(conn, here, &new)?;

@@ -3,6 +3,7 @@
 
 mod apply;
 mod collisions;
+pub(crate) mod directories;
 mod exchange;
 mod file_merge;
 mod goal;

@@ -149,6 +149,9 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 about_files: String::new(),
                 held: Vec::new(),
                 documents: Vec::new(),
+                undecided: BTreeSet::new(),
+                late: Vec::new(),
+                directories: Vec::new(),
             },
             leaves_files: false,
             matched_hunks: BTreeSet::new(),
@@ -299,9 +302,12 @@ impl PlanBuilder<'_> {
         self.unreadable()?;
         self.skip_blocked();
         self.collisions()?;
+        self.fixed();
         self.gaps(ancestry, target)?;
         self.note_git_branch();
         self.actions();
+        self.late_saves()?;
+        self.directories(ancestry)?;
         self.plan.about_files = self.fingerprint();
         self.documents()?;
         self.plan.fingerprint = if self.plan.documents.is_empty() && self.plan.held.is_empty() {
@@ -393,6 +399,7 @@ impl PlanBuilder<'_> {
                 Ok(())
             }
             FileDecision::Undecided(conflicts) => {
+                self.plan.undecided.extend(&moves.take_out);
                 self.plan.conflicts.extend(conflicts);
                 Ok(())
             }
@@ -586,6 +593,12 @@ impl PlanBuilder<'_> {
                     detail: "it has other hard links, which keep its current content".into(),
                 });
             }
+            let gap = self.engine.root.unowned(&at.path);
+            self.plan.gaps.extend(gap.map(|detail| Gap {
+                path: Some(at.path.bytes().to_vec()),
+                kind: GapKind::Attributes,
+                detail,
+            }));
         }
         let Some(target) = target else {
             return Ok(());
@@ -776,6 +789,55 @@ impl PlanBuilder<'_> {
             .sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
     }
 
+    /// Adds the files in scope of a rewind that have its outcome in the record alone: those whose editor is gone are written,
+    /// others are named.
+    fn late_saves(&mut self) -> Result<()> {
+        if !matches!(self.r.goal, Goal::Rewind(_)) || !self.r.hunks.is_empty() {
+            return Ok(());
+        }
+        let documents = self.engine.documents();
+        let waiting = documents.pending_saves()?;
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let gone = documents.orphaned_saves()?;
+        let mut awaited = Vec::new();
+        for save in waiting {
+            let is_planned = |part: &FilePlan| {
+                let mut states = [&part.before, &part.after].into_iter().flatten();
+                part.before != part.after && states.any(|placed| placed.path == save.path)
+            };
+            let concerns = self.is_in_scope(&save.path)
+                && !self.plan.files.iter().any(is_planned)
+                && !self.plan.conflicts.iter().any(|c| c.path == save.path);
+            if !concerns {
+                continue;
+            }
+            if !gone.contains(&save) {
+                awaited.push(format!(
+                    "{} waits for a save in {}",
+                    save.path.display(),
+                    save.editor
+                ));
+                continue;
+            }
+            self.plan.actions.push(Action {
+                path: save.path.clone(),
+                kind: ActionKind::Write,
+                from: None,
+                reason: Some(format!("{}, which was to save it, has ended", save.editor)),
+                before: save.disk,
+                after: save.wanted,
+            });
+            self.plan.late.push(save);
+        }
+        self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
+        if !awaited.is_empty() && self.plan.is_empty() && self.plan.nothing.is_none() {
+            self.plan.nothing = Some(format!("{}, and no other file differs", awaited.join(", ")));
+        }
+        Ok(())
+    }
+
     fn fingerprint(&self) -> String {
         let mut hash = blake3::Hasher::new();
         let mut add = |bytes: &[u8]| {
@@ -797,6 +859,14 @@ impl PlanBuilder<'_> {
                 }
             }
             add(format!("{:?} {:?} {}", part.taken_out, part.put_back, part.as_user).as_bytes());
+        }
+        for change in &self.plan.directories {
+            add(change.path.bytes());
+            add(format!("{:?} {:?}", change.before, change.after).as_bytes());
+        }
+        for save in &self.plan.late {
+            add(save.path.bytes());
+            add(&save.wanted.encode());
         }
         for conflict in &self.plan.conflicts {
             add(conflict.path.bytes());
@@ -893,6 +963,7 @@ mod tests {
             reason: "both sides changed it".into(),
             hunks: Vec::new(),
             resolution: None,
+            is_fixed: false,
         }]
     }
 

@@ -72,7 +72,10 @@ impl Restore<&mut Engine> {
             call: None,
             label: Some(&label),
             git: &git,
-            coverage: &Coverage::default(),
+            coverage: &Coverage {
+                directories: operation::directories(&self.engine.store.conn, op)?,
+                ..Coverage::default()
+            },
         };
         let node = self.engine.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {

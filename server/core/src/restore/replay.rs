@@ -372,6 +372,7 @@ impl Replay<'_> {
             reason: reason.into(),
             hunks,
             resolution: None,
+            is_fixed: false,
         }
     }
 
@@ -399,6 +400,7 @@ impl Replay<'_> {
             reason,
             hunks: Vec::new(),
             resolution: None,
+            is_fixed: false,
         };
         let states = [result, current];
         match states.iter().find(|placed| placed.image.is_too_long()) {

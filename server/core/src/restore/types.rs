@@ -9,9 +9,11 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{OpKind, RestoreLimits};
 use crate::model::{
-    BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
+    BranchId, ChangeId, ContentId, DirChange, EditorId, FileId, FileVersion, GitHead, NodeId, OpId,
+    RelPath,
 };
 use crate::store::tables::editor::EditorInfo;
+use crate::worktree::pending_saves::PendingSave;
 
 /// Request for a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -209,6 +211,12 @@ pub struct Plan {
     /// Unsaved documents of other editors that the plan would change.
     pub(crate) held: Vec<(EditorInfo, RelPath)>,
     pub(crate) documents: Vec<PlannedDocument>,
+    /// Directories that it makes, removes, and gives other permission bits.
+    pub(crate) directories: Vec<DirChange>,
+    /// Edits that go once the conflicts in their files are decided.
+    pub(crate) undecided: BTreeSet<ChangeId>,
+    /// Files that already have the outcome in the record, and wait for a save by an editor that is gone: they are written.
+    pub(crate) late: Vec<PendingSave>,
 }
 
 /// New text of an open document. The file's new content is recorded as if it were written. The disk follows
@@ -256,9 +264,14 @@ impl Plan {
     /// True if the plan does nothing. A rewind that changes no file does nothing. A revert that changes no file
     /// still takes its edits out of force, which affects later reverts.
     pub fn is_empty(&self) -> bool {
+        !self.moves_files() && self.late.is_empty()
+    }
+
+    /// True if the plan changes more than the files that wait for a save.
+    pub(crate) fn moves_files(&self) -> bool {
         let is_rewind = self.kind == OpKind::Rewind;
         let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
-        !moves && self.to_branch.is_none()
+        moves || self.to_branch.is_some() || !self.directories.is_empty()
     }
 
     /// True if the plan switches to another branch.
@@ -393,6 +406,8 @@ pub struct Conflict {
     pub hunks: Vec<ConflictSpan>,
     /// None: unresolved, and the plan is not applied.
     pub resolution: Option<Resolution>,
+    /// True if the system does not let the file be replaced: it can only be left as it is.
+    pub is_fixed: bool,
 }
 
 impl Conflict {
@@ -414,6 +429,7 @@ impl Conflict {
             }
         }
         self.hunks.sort_by_key(|hunk| hunk.kept);
+        self.is_fixed |= other.is_fixed;
         // one that is open keeps the file open; a file that is left alone has nothing of the others
         self.resolution = match (self.resolution, other.resolution) {
             (None, _) | (_, None) => None,
@@ -482,6 +498,10 @@ pub enum GapKind {
     GitHead,
     /// An editor has unsaved changes in it, and the document stays as it is.
     Unsaved,
+    /// Owner, group or extended attributes do not come along.
+    Attributes,
+    /// A directory is not as it was.
+    Directory,
 }
 
 impl GapKind {
@@ -499,6 +519,8 @@ impl GapKind {
             Self::HardLink => "hard_link",
             Self::GitHead => "git_head",
             Self::Unsaved => "unsaved",
+            Self::Attributes => "attributes",
+            Self::Directory => "directory",
         }
     }
 }

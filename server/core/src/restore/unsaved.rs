@@ -37,6 +37,7 @@ impl PlanBuilder<'_> {
                     reason: WHY.into(),
                     hunks: Vec::new(),
                     resolution: None,
+                    is_fixed: false,
                 });
             } else {
                 self.skip(path, GapKind::Unsaved, WHY);
@@ -350,6 +351,7 @@ impl PlanBuilder<'_> {
             ),
             hunks: merge.conflicts.iter().map(span).collect(),
             resolution,
+            is_fixed: false,
         });
         Ok(resolution.map(|_| merge.bytes))
     }

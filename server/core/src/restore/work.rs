@@ -39,6 +39,8 @@ pub struct PlannedTurn {
 pub struct PlannedWork {
     /// Turns whose edits are undone, or done again by a redo; newest first.
     pub takes: Vec<PlannedTurn>,
+    /// Turns whose edits are undone once the conflicts in their files are decided; newest first.
+    pub undecided: Vec<PlannedTurn>,
     /// Later turns whose edits stay, in the same files and in others; newest first.
     pub stays: Vec<PlannedTurn>,
     /// Changed files in which later edits of the user stay.
@@ -249,6 +251,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
             .map(|f| (f.file, f.taken_out.iter().copied().collect()))
             .collect();
         let (mut stays, mut own) = (TurnsOfEdits::default(), BTreeSet::new());
+        let mut undecided = TurnsOfEdits::default();
         let files = self
             .engine
             .history()
@@ -282,6 +285,10 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 {
                     continue;
                 }
+                if plan.undecided.contains(id) {
+                    undecided.add(conn, &change)?;
+                    continue;
+                }
                 if !stays.add(conn, &change)?
                     && planned.is_some()
                     && !change.origin.is_uncertain()
@@ -291,6 +298,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 }
             }
         }
+        work.undecided = undecided.turns(conn)?;
         work.stays = stays.turns(conn)?;
         work.own_stay = own.into_iter().collect();
         Ok(())

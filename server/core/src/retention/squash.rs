@@ -19,7 +19,7 @@ use crate::store::tables::{
     blame, call, counted, event, file, hunks, journal, moved, node, node_text, operation,
     pending_save, reserved, session, turn, version, words,
 };
-use crate::worktree::file_state;
+use crate::worktree::{directories, file_state};
 
 /// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
 /// has begun a call of it after `alive`.
@@ -65,6 +65,7 @@ fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage
         let node = history::node(conn, *id)?;
         coverage.captured += node.coverage.captured;
         coverage.ignored = node.coverage.ignored;
+        coverage.directories.extend(node.coverage.directories);
         for item in node.coverage.items {
             if !known.insert((item.path.clone(), item.reason, item.detail.clone())) {
                 continue;
@@ -90,6 +91,7 @@ fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage
             agents.insert(session::row(conn, session)?.agent);
         }
     }
+    coverage.directories = directories::joined(std::mem::take(&mut coverage.directories));
     out.turns += turns.len() as u64;
     out.agents = agents.into_iter().collect();
     if more > 0 {

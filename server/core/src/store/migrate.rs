@@ -27,7 +27,7 @@ pub(crate) const STORE: Schema = Schema {
     name: "a Backstitch store",
     lock: "migrate.lock",
 };
-const STEPS: [&str; 18] = [
+const STEPS: [&str; 19] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -46,6 +46,7 @@ const STEPS: [&str; 18] = [
     include_str!("schema/016.sql"),
     include_str!("schema/017.sql"),
     include_str!("schema/018.sql"),
+    include_str!("schema/019.sql"),
 ];
 
 /// Migrates the database to this version's schema; refuses a newer schema and a database of another program.

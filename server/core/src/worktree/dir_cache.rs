@@ -261,6 +261,10 @@ fn compare_dirs(
     let mut changed = ChangedPaths::default();
     for dir in dirs {
         let now = root.stat_at(dir.path);
+        let has_mode = |now: &Stat| dir.stat.racy || dir.stat.mode == now.mode;
+        if !now.as_ref().is_none_or(has_mode) {
+            changed.trees.extend(RelPath::new(dir.path));
+        }
         if !now.is_some_and(|now| dir.stat.proves(&now))
             && !relist(root, dir, known_dirs, &mut changed)
         {
@@ -300,7 +304,8 @@ fn relist(
     known_dirs: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
     changed: &mut ChangedPaths,
 ) -> bool {
-    if !root.is_dir(dir.path) {
+    // renamed to another case, it is still found by its old name
+    if !root.is_dir(dir.path) || !root.is_exact_dir(dir.path) {
         return false;
     }
     let Ok(listed) = DirListing::read(&root.path.join(bytes_path(dir.path))) else {
@@ -311,15 +316,26 @@ fn relist(
     while let (Some(name), Some(_)) = (files.bytes(), files.stat()) {
         cached.insert(name);
     }
+    let mut missing: HashSet<&[u8]> = cached.clone();
+    for (name, _) in &listed.entries {
+        missing.remove(name.as_slice());
+    }
+    let above = |name: &[u8]| match dir.path {
+        b"" => name.to_vec(),
+        above => [above, b"/", name].concat(),
+    };
+    for path in missing
+        .into_iter()
+        .filter_map(|name| RelPath::new(above(name)))
+    {
+        changed.add(path);
+    }
     for (name, kind) in &listed.entries {
         let excluded = is_vcs(name) || name.starts_with(TEMP_PREFIX);
         if excluded || cached.contains(name.as_slice()) {
             continue;
         }
-        let path = match dir.path {
-            b"" => name.clone(),
-            above => [above, b"/", name].concat(),
-        };
+        let path = above(name);
         if known_dirs.contains(path.as_slice()) {
             continue;
         }

@@ -1,6 +1,8 @@
 //! The workspace's files: stat, whole reads, and the few ways of changing one without leaving the root. Every path is
 //! opened from the root's own descriptor without following links, so a link swapped in later leads nowhere.
 
+mod attributes;
+mod exact;
 mod place;
 mod stat;
 
@@ -20,6 +22,7 @@ use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
 use crate::store::{self, Store};
 use crate::system::{DirIdentity, STATX_MASK};
+pub(crate) use attributes::Fixed;
 pub(crate) use place::Content;
 pub(crate) use stat::{NO_STAT, Stat, stat_in};
 
@@ -183,6 +186,36 @@ impl Root {
         self.dir(dir).is_ok()
     }
 
+    /// Permission bits of a directory, with no link on the way to it. None: there is none.
+    pub(crate) fn dir_mode(&self, dir: &RelPath) -> Option<u32> {
+        let stat = self.stat(dir)?;
+        (stat.kind() == FileType::Directory).then(|| stat.permissions())
+    }
+
+    /// Makes a directory and those above it, or changes the permission bits of one that is there.
+    pub(crate) fn make_dir(&self, dir: &RelPath, mode: u32) -> Result<()> {
+        self.make_parents(dir)?;
+        let Some(place) = self.place(dir)? else {
+            return Ok(());
+        };
+        place.make_dir(mode)
+    }
+
+    /// Removes a directory and those in it, as far as they are empty.
+    pub(crate) fn remove_empty_dirs(&self, dir: &RelPath) {
+        if let Ok(Some(place)) = self.place(dir) {
+            place.remove_empty();
+        }
+    }
+
+    /// Removes a directory if it is empty. Returns false if it stays.
+    pub(crate) fn remove_dir(&self, dir: &RelPath) -> bool {
+        match self.place(dir) {
+            Ok(Some(place)) => place.remove_dir(),
+            _ => true,
+        }
+    }
+
     /// True if the root's path still leads to this directory.
     pub(crate) fn is_there(&self) -> bool {
         let ours = rustix::fs::fstat(&self.fd);
@@ -230,8 +263,7 @@ impl Root {
                 Err(Errno::EXIST) => {}
                 Err(e) => return Err(e).at("make the directory of", &shown),
             }
-            at = rustix::fs::openat(&at, part, flags, Mode::empty())
-                .at("open the directory of", &shown)?;
+            at = exact::open_dir(&at, part, flags).at("open the directory of", &shown)?;
         }
         Ok(made)
     }
@@ -336,6 +368,7 @@ impl Root {
         held: u64,
     ) -> Result<DiskEntry> {
         match self.place(rel) {
+            Ok(Some(place)) if !self.has_exact_name(rel, &place) => Ok(DiskEntry::ABSENT),
             Ok(Some(place)) => place.read_entry_up_to(self.limit(recorded), held),
             Ok(None) => Ok(DiskEntry::ABSENT),
             Err(Error::Io { source, .. })
@@ -394,7 +427,50 @@ impl Root {
 
     pub(crate) fn stat(&self, rel: &RelPath) -> Option<Stat> {
         let place = self.place(rel).ok()??;
-        place.stat().ok()
+        let stat = place.stat().ok()?;
+        self.has_exact_name(rel, &place).then_some(stat)
+    }
+
+    /// True if the directories have exactly the names of this path, or nothing is there. A file system that ignores the
+    /// case of names finds a file by other names, too.
+    fn has_exact_name(&self, rel: &RelPath, place: &PathHandle<'_>) -> bool {
+        place.has_exact_name()
+            && rel
+                .parent()
+                .is_none_or(|dir| self.is_exact_dir(dir.bytes()))
+    }
+
+    /// Returns a path with the names that its directories list, where a file system that ignores case finds it by others.
+    pub(crate) fn as_listed(&self, rel: RelPath) -> RelPath {
+        if self.is_exact_dir(rel.bytes()) {
+            return rel;
+        }
+        let mut listed: Vec<u8> = Vec::new();
+        for name in rel.bytes().split(|byte| *byte == b'/') {
+            let dir = self.dir(&listed).ok();
+            let own = dir.and_then(|dir| exact::listed(&dir, name));
+            if !listed.is_empty() {
+                listed.push(b'/');
+            }
+            listed.extend(own.as_deref().unwrap_or(name));
+        }
+        RelPath::new(listed).unwrap_or(rel)
+    }
+
+    /// The same of a directory.
+    pub(crate) fn is_exact_dir(&self, dir: &[u8]) -> bool {
+        let mut at = RelPath::new(dir);
+        while let Some(path) = at {
+            let (above, name) = path.split();
+            if exact::may_differ(&self.fd, above, name) {
+                let is_exact = |above| exact::is_exact(&above, name);
+                if !self.dir(above).map_or(true, is_exact) {
+                    return false;
+                }
+            }
+            at = path.parent();
+        }
+        true
     }
 
     /// Returns the stat of the innermost directory above a path.
@@ -414,9 +490,30 @@ impl Root {
     /// Returns the number of names of the file; 0 if nothing is there.
     pub(crate) fn links(&self, rel: &RelPath) -> u32 {
         let place = self.place(rel).ok().flatten();
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, STATX_MASK).ok());
-        stat.map_or(0, |s| s.stx_nlink)
+        place.map_or(0, |place| place.links())
+    }
+
+    /// Returns the owner that a file could not be given if it were written anew, in words. None: it keeps its owner.
+    pub(crate) fn unowned(&self, rel: &RelPath) -> Option<String> {
+        let owner = self.place(rel).ok().flatten()?.owner()?;
+        let own = rustix::process::geteuid();
+        let keeps = own.is_root() || own.as_raw() == owner.uid;
+        (!keeps).then(|| attributes::owner_lost(owner.uid, Errno::PERM))
+    }
+
+    /// Returns the reason why nothing can take or leave this path, as far as that can be told without a change. A
+    /// directory that is missing is created below the nearest one that is there.
+    pub(crate) fn fixed(&self, rel: &RelPath) -> Option<Fixed> {
+        let mut at = Some(rel.clone());
+        while let Some(path) = at {
+            match self.place(&path) {
+                Ok(Some(place)) => return place.fixed(),
+                Ok(None) => at = path.parent(),
+                // an obstacle on the way is found elsewhere
+                Err(_) => return None,
+            }
+        }
+        None
     }
 
     /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
@@ -464,6 +561,12 @@ impl DirListing {
             before,
             entries,
         })
+    }
+
+    /// Permission bits of the directory, if they are not the usual ones.
+    pub(crate) fn odd_mode(&self, usual: u32) -> Option<u32> {
+        let mode = self.before?.permissions();
+        (mode != usual).then_some(mode)
     }
 
     pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {

@@ -6,6 +6,7 @@ pub(crate) mod changed_paths;
 pub(crate) mod clean_index;
 pub(crate) mod cookie;
 pub(crate) mod dir_cache;
+pub(crate) mod directories;
 pub(crate) mod dirty;
 pub(crate) mod disk;
 pub(crate) mod file_state;

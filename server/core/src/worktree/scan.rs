@@ -24,6 +24,7 @@ use crate::system::read_small;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
 use crate::worktree::dir_cache::DirRecord;
+use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX};
 use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::git_index::ATTRIBUTES;
@@ -71,6 +72,8 @@ pub(crate) struct Findings {
     pub dir_cache_bytes: Vec<u8>,
     /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
+    /// The directories of the scanned part that files alone do not tell.
+    pub noted_dirs: NotedDirs,
     /// The deadline passed: a path that was not found proves nothing.
     pub partial: bool,
 }
@@ -97,6 +100,8 @@ pub(crate) struct Baseline<'a> {
     pub stale_entries: &'a FxHashSet<RelPath>,
     /// Set when the scan is cancelled.
     pub cancel: Option<&'a AtomicBool>,
+    /// Permission bits of most directories. None: those of the root.
+    pub usual_dir_mode: Option<u32>,
 }
 
 /// Scans the root, or the part of it that may have changed. `tick` is called from time to time with the number of
@@ -252,7 +257,8 @@ impl<'a> PathRules<'a> {
         let (root, read) = (self.root, &mut self.read);
         let mut text = |file: &RelPath| Self::text(root, read, file);
         let rules = ignore_rules::down_to(&self.base, dir.bytes(), &mut text)?;
-        root.is_dir(dir.bytes()).then(|| WalkDir {
+        let is_there = root.is_dir(dir.bytes()) && root.is_exact_dir(dir.bytes());
+        is_there.then(|| WalkDir {
             path: dir.bytes().to_vec(),
             rules,
         })
@@ -296,6 +302,8 @@ struct Scan<'a> {
     only: Option<&'a ChangedPaths>,
     /// The device of the root.
     dev: i64,
+    /// Permission bits of most directories.
+    usual_dir_mode: u32,
     clean_index: Option<&'a CleanIndex>,
     stale_entries: &'a FxHashSet<RelPath>,
     gathered: Mutex<Gathered<'a>>,
@@ -312,7 +320,12 @@ struct Scan<'a> {
 impl<'a> Scan<'a> {
     /// Returns a scan that has examined nothing yet.
     fn new(root: &'a Root, store: &'a Path, against: &Baseline<'a>) -> Self {
+        let root_stat = root.stat_at(b"");
         Self {
+            usual_dir_mode: against
+                .usual_dir_mode
+                .or(root_stat.map(|stat| stat.permissions()))
+                .unwrap_or(0o755),
             root,
             store,
             known: against.known,
@@ -320,7 +333,7 @@ impl<'a> Scan<'a> {
             others: against.others,
             store_contents: against.store_contents,
             only: against.only,
-            dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
+            dev: root_stat.map_or(0, |stat| stat.dev),
             clean_index: against.clean_index,
             stale_entries: against.stale_entries,
             gathered: Mutex::new(Gathered::default()),
@@ -398,6 +411,7 @@ impl<'a> Scan<'a> {
 
     /// Returns everything that the scan found, in the order of the paths.
     fn findings(self) -> Result<Findings> {
+        let usual_dir_mode = self.usual_dir_mode;
         let gathered = self
             .gathered
             .into_inner()
@@ -416,6 +430,11 @@ impl<'a> Scan<'a> {
         out.coverage.items.sort_by(|a, b| a.path.cmp(&b.path));
         out.coverage.pending = out.partial;
         let bare_dirs = bare_dirs(gathered.dirs);
+        let bare = bare_dirs.iter().map(|dir| (dir, usual_dir_mode));
+        let odd = gathered.odd_dirs.iter().map(|(dir, mode)| (dir, *mode));
+        let noted = bare.chain(odd);
+        let noted = noted.filter_map(|(dir, mode)| Some((RelPath::new(dir.as_slice())?, mode)));
+        out.noted_dirs = NotedDirs::new(usual_dir_mode, noted);
         out.bare_dirs = bare_dirs.into_iter().collect::<Vec<_>>().join(&0);
         Ok(out)
     }
@@ -560,7 +579,7 @@ impl<'a> Scan<'a> {
         let ignored = if rules.is_way() { 1 } else { ignored };
         let mut all = self.gather();
         all.out.coverage.ignored += ignored;
-        all.dirs.push((dir.path.clone(), files > 0));
+        all.add_dir(&dir.path, files > 0, listed.odd_mode(self.usual_dir_mode));
         all.visited.extend(visited);
         if let Some(record) = record {
             record.end(&mut all.out.dir_cache_bytes);

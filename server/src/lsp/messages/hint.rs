@@ -37,6 +37,7 @@ pub fn text(hint: &Hint) -> String {
         Hint::Writer => {
             "stop the program that writes to it, or name the other files with `paths`, and try again"
         }
+        Hint::Fixed => "fix that, or leave the file as it is: name the other files with `paths`",
         Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} undoes it"),
         Hint::Redo => "`backstitch.redo` restores it",
         Hint::NothingToUndo => {
@@ -180,6 +181,7 @@ mod tests {
             Hint::Unsaved,
             Hint::UnsavedThere,
             Hint::Writer,
+            Hint::Fixed,
             Hint::Undo { op: "op7".into() },
             Hint::Redo,
             Hint::NothingToUndo,

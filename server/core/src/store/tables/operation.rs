@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::damage::{InRow, read_all, stored_as};
 use super::id_list::IdList;
 use crate::error::Result;
-use crate::model::{BranchId, Here, NodeId, OpId, RelPath, RootId, bytes_path};
-use crate::store::{now, to_json};
+use crate::model::{BranchId, DirChange, Here, NodeId, OpId, RelPath, RootId, bytes_path};
+use crate::store::{json, now, to_json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpKind {
@@ -262,14 +262,17 @@ pub(crate) struct NewOperation<'a> {
     pub target: &'a str,
     pub limits: &'a RestoreLimits,
     pub to_branch: Option<BranchId>,
+    /// Directories that it makes, removes and changes.
+    pub directories: &'a [DirChange],
     /// Name of the machine that may carry its journal out.
     pub machine: Option<&'a str>,
 }
 
 pub(crate) fn insert(conn: &Connection, here: Here, new: &NewOperation<'_>) -> Result<OpId> {
     conn.execute(
-        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state, limits)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state, limits,
+           directories)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
         params![
             new.kind,
             here.root,
@@ -280,10 +283,25 @@ pub(crate) fn insert(conn: &Connection, here: Here, new: &NewOperation<'_>) -> R
             new.to_branch,
             new.machine,
             OpPhase::Open,
-            new.limits.to_column()?
+            new.limits.to_column()?,
+            match new.directories {
+                [] => String::new(),
+                all => to_json(&all)?,
+            }
         ],
     )?;
     Ok(OpId(conn.last_insert_rowid()))
+}
+
+/// Returns the directories that an operation makes, removes and changes.
+pub(crate) fn directories(conn: &Connection, op: OpId) -> Result<Vec<DirChange>> {
+    let text: String = conn
+        .prepare_cached("SELECT directories FROM operation WHERE id = ?1")?
+        .query_row([op], |r| r.get(0))?;
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    json(conn, || format!("the directories of {op}"), &text)
 }
 
 /// Adds an operation that is done: it named something.

@@ -15,6 +15,15 @@ use crate::system::STATX_MASK;
 /// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
+/// A file or link that was just created.
+#[derive(Debug, Default)]
+pub(crate) struct CreatedFile {
+    /// None for a link, and if the image has no content.
+    pub file: Option<std::fs::File>,
+    /// Owner and attributes that it should have and could not be given, with the reasons.
+    pub lost: Vec<String>,
+}
+
 impl PathHandle<'_> {
     /// Checks that the name may be changed.
     pub(crate) fn may_change(&self) -> Result<()> {
@@ -23,6 +32,11 @@ impl PathHandle<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// True if the directory lists exactly this name, or nothing is there.
+    pub(super) fn has_exact_name(&self) -> bool {
+        super::exact::is_exact(&self.dir, self.name)
     }
 
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
@@ -110,12 +124,19 @@ impl PathHandle<'_> {
         }
     }
 
-    /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
-    pub(crate) fn create(&self, image: &Image, content: Content<'_>) -> Result<()> {
-        match self.create_unsynced(image, content, None)? {
-            Some(file) => file.sync_all().at("sync", &self.shown),
-            None => Ok(()),
+    /// Writes a new file or link of this name; it must not exist. The content is durable afterwards. Owner, group and
+    /// extended attributes are those of `replaced`; returns what could not be given to it.
+    pub(crate) fn create(
+        &self,
+        image: &Image,
+        content: Content<'_>,
+        replaced: Option<&PathHandle<'_>>,
+    ) -> Result<Vec<String>> {
+        let created = self.create_unsynced(image, content, None, replaced)?;
+        if let Some(file) = created.file {
+            file.sync_all().at("sync", &self.shown)?;
         }
+        Ok(created.lost)
     }
 
     /// As `create`, but not durable until the file system is synced. `like` is a file that probably has the same
@@ -125,8 +146,12 @@ impl PathHandle<'_> {
         image: &Image,
         content: Content<'_>,
         like: Option<&PathHandle<'_>>,
-    ) -> Result<Option<std::fs::File>> {
+        replaced: Option<&PathHandle<'_>>,
+    ) -> Result<CreatedFile> {
         self.may_change()?;
+        let hand_on = |file: Option<&std::fs::File>| {
+            replaced.map_or_else(Vec::new, |replaced| self.hand_on(file, replaced))
+        };
         match image {
             Image::Symlink { .. } => {
                 let mut target = Vec::new();
@@ -135,8 +160,11 @@ impl PathHandle<'_> {
                     Ok(())
                 })?;
                 rustix::fs::symlinkat(bytes_path(&target), &self.dir, self.name)
-                    .at("link", &self.shown)
-                    .map(|()| None)
+                    .at("link", &self.shown)?;
+                Ok(CreatedFile {
+                    file: None,
+                    lost: hand_on(None),
+                })
             }
             Image::File {
                 mode, content: id, ..
@@ -160,11 +188,15 @@ impl PathHandle<'_> {
                     written.inspect_err(|_| drop(self.remove()))?;
                 }
                 crate::fault::point("content written");
+                let lost = hand_on(Some(&file));
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
                     .at("set the mode of", &self.shown)?;
-                Ok(Some(file))
+                Ok(CreatedFile {
+                    file: Some(file),
+                    lost,
+                })
             }
-            Image::Absent | Image::InGit { .. } | Image::Opaque(_) => Ok(None),
+            Image::Absent | Image::InGit { .. } | Image::Opaque(_) => Ok(CreatedFile::default()),
         }
     }
 
@@ -195,6 +227,7 @@ impl PathHandle<'_> {
             self.remove()?;
             return Ok(None);
         }
+        self.hand_on(Some(&to), other);
         let mode = u32::try_from(expected.mode).unwrap_or(0o644) & 0o7777;
         rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
         Ok(Some(to))
@@ -323,6 +356,34 @@ impl PathHandle<'_> {
             return Err(Errno::INVAL);
         }
         rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, flags)
+    }
+
+    /// Makes a directory of this name if nothing has it, and gives it these permission bits.
+    pub(super) fn make_dir(&self, mode: u32) -> Result<()> {
+        self.may_change()?;
+        match rustix::fs::mkdirat(&self.dir, self.name, Mode::from_raw_mode(0o700)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(e) => return Err(e).at("make the directory", &self.shown),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // one that its owner cannot read is changed by its name
+        let changed = match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
+            Ok(opened) => rustix::fs::fchmod(opened, Mode::from_raw_mode(mode)),
+            Err(Errno::ACCESS) => rustix::fs::chmodat(
+                &self.dir,
+                self.name,
+                Mode::from_raw_mode(mode),
+                AtFlags::empty(),
+            ),
+            Err(e) => Err(e),
+        };
+        changed.at("set the mode of", &self.shown)
+    }
+
+    /// Removes the directory of this name if it is empty. Returns false if it stays.
+    pub(super) fn remove_dir(&self) -> bool {
+        let removed = || rustix::fs::unlinkat(&self.dir, self.name, AtFlags::REMOVEDIR);
+        !self.forbidden && matches!(removed(), Ok(()) | Err(Errno::NOENT))
     }
 
     /// Removes the directory of this name, and those in it, as far as they are empty. No link is followed.

@@ -56,6 +56,11 @@ impl Stat {
         FileType::from_raw_mode(u32::try_from(self.mode).unwrap_or(0))
     }
 
+    /// Permission bits, with setuid, setgid and sticky.
+    pub(crate) fn permissions(&self) -> u32 {
+        u32::try_from(self.mode).unwrap_or(0) & 0o7777
+    }
+
     pub(super) fn new(s: &rustix::fs::Statx) -> Self {
         let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
         let now = crate::store::now().saturating_mul(1000);

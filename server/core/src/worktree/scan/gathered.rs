@@ -27,6 +27,8 @@ pub(super) struct Gathered<'k> {
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
     /// Linked worktrees that the walk did not enter.
     pub(super) worktrees: Vec<RelPath>,
+    /// Directories with other permission bits than usual.
+    pub(super) odd_dirs: Vec<(Vec<u8>, u32)>,
     pub(super) held: usize,
     /// Changed large contents: none goes to the pack.
     pub(super) large: Vec<Found>,
@@ -42,6 +44,13 @@ pub(super) struct Gathered<'k> {
 }
 
 impl Gathered<'_> {
+    /// Adds a directory, with true if it has a file, and its permission bits if they are not the usual ones.
+    pub(super) fn add_dir(&mut self, path: &[u8], has_file: bool, odd_mode: Option<u32>) {
+        self.dirs.push((path.to_vec(), has_file));
+        self.odd_dirs
+            .extend(odd_mode.map(|mode| (path.to_vec(), mode)));
+    }
+
     /// Keeps small amounts in memory, spills to a pack file beyond.
     pub(super) fn take(
         &mut self,

@@ -141,6 +141,27 @@ pub(crate) fn set_excludes(
     Ok(())
 }
 
+/// Returns the directories that the last scan noted, as JSON. None: none has noted any.
+pub(crate) fn noted_dirs<T: DeserializeOwned>(
+    conn: &Connection,
+    root: RootId,
+) -> Result<Option<T>> {
+    let text: Option<String> = column(conn, root, "directories")?;
+    let row = || format!("the directories of root {}", root.0);
+    text.map(|text| json(conn, row, &text)).transpose()
+}
+
+pub(crate) fn set_noted_dirs(
+    conn: &Connection,
+    root: RootId,
+    noted: &impl Serialize,
+) -> Result<()> {
+    let text = to_json(noted)?;
+    conn.prepare_cached("UPDATE root SET directories = ?2 WHERE id = ?1")?
+        .execute(params![root, text])?;
+    Ok(())
+}
+
 /// State of a root that the next scan replaces.
 #[derive(Clone, Debug)]
 pub(crate) struct RootBefore {
@@ -201,7 +222,7 @@ pub(crate) fn record<E: Serialize>(
 /// Forgets all scans of all roots.
 pub(crate) fn reset(conn: &Connection) -> Result<()> {
     conn.execute(
-        "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = ?1,
+        "UPDATE root SET scanned = NULL, bare_dirs = NULL, directories = NULL, excludes = NULL, pending = ?1,
            strays = 0,
            coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
         [UnfinishedScan::No],

@@ -1,0 +1,198 @@
+//! Directories that files alone do not tell: those without a file, and those with other permission bits than usual. Pure.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{DirChange, RelPath};
+
+/// Maximum number of noted directories. A tree with more has its modes from elsewhere, and none is noted.
+const MAX_NOTED: usize = 2000;
+
+/// The noted directories of a root.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NotedDirs {
+    /// Permission bits of a directory that is not noted: those of the root at its first scan.
+    pub usual: u32,
+    dirs: Vec<(RelPath, u32)>,
+    /// True if there were more than can be noted.
+    #[serde(default)]
+    is_too_long: bool,
+}
+
+impl NotedDirs {
+    pub(crate) fn new(usual: u32, dirs: impl IntoIterator<Item = (RelPath, u32)>) -> Self {
+        let dirs: BTreeMap<RelPath, u32> = dirs.into_iter().collect();
+        let fits = dirs.len() <= MAX_NOTED;
+        Self {
+            usual,
+            dirs: dirs.into_iter().filter(|_| fits).collect(),
+            is_too_long: !fits,
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&RelPath, u32)> {
+        self.dirs.iter().map(|(path, mode)| (path, *mode))
+    }
+
+    fn mode(&self, dir: &RelPath) -> Option<u32> {
+        let at = self.dirs.binary_search_by(|(path, _)| path.cmp(dir)).ok()?;
+        Some(self.dirs[at].1)
+    }
+
+    /// Returns the changes from these directories to others. `was_there`: a directory that is not noted was there before.
+    /// `mode_now`: the permission bits of a directory on disk.
+    pub(crate) fn changes_to(
+        &self,
+        now: &Self,
+        mut was_there: impl FnMut(&RelPath) -> bool,
+        mut mode_now: impl FnMut(&RelPath) -> Option<u32>,
+    ) -> Vec<DirChange> {
+        if self.is_too_long || now.is_too_long {
+            return Vec::new();
+        }
+        let mut changes = Vec::new();
+        for (path, after) in now.iter() {
+            let before = match self.mode(path) {
+                Some(before) => Some(before),
+                None => was_there(path).then_some(self.usual),
+            };
+            changes.push((path, before, Some(after)));
+        }
+        for (path, before) in self.iter() {
+            if now.mode(path).is_none() {
+                changes.push((path, Some(before), mode_now(path)));
+            }
+        }
+        let mut changes: Vec<DirChange> = changes
+            .into_iter()
+            .filter(|(_, before, after)| before != after)
+            .map(|(path, before, after)| DirChange {
+                path: path.clone(),
+                before,
+                after,
+            })
+            .collect();
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes
+    }
+
+    /// Notes a directory as it is now. `mode`: its permission bits; None: it is gone.
+    pub(crate) fn set(&mut self, dir: RelPath, mode: Option<u32>, is_bare: bool) {
+        let noted = mode.filter(|mode| is_bare || *mode != self.usual);
+        match (
+            self.dirs.binary_search_by(|(path, _)| path.cmp(&dir)),
+            noted,
+        ) {
+            (Ok(at), Some(mode)) => self.dirs[at].1 = mode,
+            (Ok(at), None) => drop(self.dirs.remove(at)),
+            (Err(at), Some(mode)) => self.dirs.insert(at, (dir, mode)),
+            (Err(_), None) => {}
+        }
+    }
+
+    /// Carries these changes out. `is_bare`: a directory has no file.
+    pub(crate) fn apply(&mut self, changes: &[DirChange], is_bare: impl Fn(&RelPath) -> bool) {
+        let mut dirs: BTreeMap<RelPath, u32> = std::mem::take(&mut self.dirs).into_iter().collect();
+        for change in changes {
+            match change.after {
+                Some(mode) if mode != self.usual || is_bare(&change.path) => {
+                    dirs.insert(change.path.clone(), mode);
+                }
+                _ => {
+                    dirs.remove(&change.path);
+                }
+            }
+        }
+        self.dirs = dirs.into_iter().collect();
+    }
+}
+
+/// Joins changes that follow one another to one for each directory.
+pub(crate) fn joined(changes: impl IntoIterator<Item = DirChange>) -> Vec<DirChange> {
+    let mut joined: BTreeMap<RelPath, DirChange> = BTreeMap::new();
+    for change in changes {
+        joined
+            .entry(change.path.clone())
+            .and_modify(|first| first.after = change.after)
+            .or_insert(change);
+    }
+    let changes = joined.into_values();
+    changes.filter(|c| c.before != c.after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(path: &str) -> RelPath {
+        RelPath::new(path).expect("a path")
+    }
+
+    fn noted(dirs: &[(&str, u32)]) -> NotedDirs {
+        NotedDirs::new(0o755, dirs.iter().map(|(at, mode)| (path(at), *mode)))
+    }
+
+    fn change(at: &str, before: Option<u32>, after: Option<u32>) -> DirChange {
+        DirChange {
+            path: path(at),
+            before,
+            after,
+        }
+    }
+
+    #[test]
+    fn made_removed_and_changed_directories_are_told_from_those_that_lost_or_got_files() {
+        let before = noted(&[
+            ("logs", 0o755),
+            ("gets", 0o755),
+            ("odd", 0o700),
+            ("gone", 0o700),
+        ]);
+        let now = noted(&[
+            ("new", 0o755),
+            ("lost", 0o755),
+            ("keep", 0o700),
+            ("odd", 0o750),
+        ]);
+        let had_files = |dir: &RelPath| ["lost", "keep"].contains(&dir.display().as_str());
+        let mode_now = |dir: &RelPath| (dir.display() == "gets").then_some(0o755);
+        assert_eq!(
+            before.changes_to(&now, had_files, mode_now),
+            [
+                change("gone", Some(0o700), None),
+                change("keep", Some(0o755), Some(0o700)),
+                change("logs", Some(0o755), None),
+                change("new", None, Some(0o755)),
+                change("odd", Some(0o700), Some(0o750)),
+            ]
+        );
+    }
+
+    #[test]
+    fn changes_carried_out_give_the_other_directories() {
+        let (before, now) = (
+            noted(&[("logs", 0o755)]),
+            noted(&[("a", 0o755), ("keep", 0o700)]),
+        );
+        let changes = before.changes_to(&now, |dir| dir.display() == "keep", |_| None);
+        let is_bare = |dir: &RelPath| ["a", "logs"].contains(&dir.display().as_str());
+        let mut there = before.clone();
+        there.apply(&changes, is_bare);
+        assert_eq!(there, now);
+        let back: Vec<DirChange> = changes.iter().map(DirChange::reversed).collect();
+        there.apply(&back, is_bare);
+        assert_eq!(there, before);
+    }
+
+    #[test]
+    fn changes_that_cancel_each_other_out_are_none() {
+        let all = [
+            change("a", None, Some(0o755)),
+            change("b", Some(0o755), Some(0o700)),
+            change("a", Some(0o755), None),
+            change("b", Some(0o700), Some(0o750)),
+        ];
+        assert_eq!(joined(all), [change("b", Some(0o755), Some(0o750))]);
+    }
+}
