@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{VCS, bytes_path};
+use crate::model::bytes_path;
+use crate::vcs::TOPS;
 
 /// File that marks a directory as a workspace, and holds its settings.
 pub(crate) const MARK: &str = ".backstitch.toml";
@@ -62,7 +63,7 @@ pub(crate) fn user_stores() -> Result<PathBuf> {
 
 /// True if version control has its folder here.
 pub(crate) fn is_versioned(dir: &Path) -> bool {
-    VCS.iter().any(|name| dir.join(bytes_path(name)).exists())
+    TOPS.iter().any(|name| dir.join(bytes_path(name)).exists())
 }
 
 pub(crate) fn is_marked(dir: &Path) -> bool {

@@ -244,6 +244,10 @@ names! {
         HardLink,
         GitHead,
         Unsaved,
+        /// A directory of version control, which is left alone.
+        VersionControl,
+        /// An ignored path, which was not recorded.
+        Ignored,
     }
 }
 

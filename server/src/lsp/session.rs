@@ -4,7 +4,6 @@
 mod configuration;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use backstitch_core::model::{Kind, RelPath, SessionId};
 use backstitch_core::restore::Reversible;
-use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace};
+use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace, vcs};
 use dashmap::{DashMap, DashSet};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
@@ -149,9 +148,6 @@ impl Drop for Applying<'_> {
 
 /// How long the client may take to answer a request that involves no person.
 pub const ANSWER: Duration = Duration::from_secs(10);
-
-/// Directories whose files are never recorded.
-pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
 /// Maximum number of checkpoints of a file that are counted.
 const MAX_COUNTED: usize = 100;
@@ -643,8 +639,7 @@ impl ServerState {
         let handle = self.open_workspace(workspace).ok()?;
         let inside = full.strip_prefix(handle.root()).ok()?;
         // files of a version control system, such as a commit message
-        let is_its_own = |part: &OsStr| VERSION_CONTROL.iter().any(|dir| part == *dir);
-        if inside.iter().any(is_its_own) {
+        if vcs::dir_below(handle.root(), inside).is_some() {
             return None;
         }
         let path = RelPath::from_path(inside)?;

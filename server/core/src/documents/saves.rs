@@ -30,6 +30,7 @@ impl EditorDocuments<&mut Engine> {
         let unknown = file_state::row(conn, self.engine.here.root, path)?.is_none();
         if !Writers::since(conn, self.engine.here.root, since)?.any()
             || base == Some(text)
+            || self.engine.root.vcs_dir(path).is_some()
             || (unknown && self.engine.blamer().is_hidden(path))
         {
             return Ok(None);

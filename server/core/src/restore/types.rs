@@ -482,6 +482,10 @@ pub enum GapKind {
     GitHead,
     /// An editor has unsaved changes in it, and the document stays as it is.
     Unsaved,
+    /// A directory of version control. An older version recorded it, or the work changed it.
+    VersionControl,
+    /// An ignored path, which was not recorded.
+    Ignored,
 }
 
 impl GapKind {
@@ -499,6 +503,8 @@ impl GapKind {
             Self::HardLink => "hard_link",
             Self::GitHead => "git_head",
             Self::Unsaved => "unsaved",
+            Self::VersionControl => "version_control",
+            Self::Ignored => "ignored",
         }
     }
 }

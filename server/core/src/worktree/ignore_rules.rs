@@ -1,6 +1,7 @@
 //! Ignore rules: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules, plus the patterns
 //! of the settings.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -340,17 +341,61 @@ fn parse(text: &str) -> Option<Gitignore> {
 }
 
 fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
+    // as git, skips a byte order mark
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     parse_lines(String::from_utf8_lossy(text).lines())
 }
 
 fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
     for line in lines {
+        // a negation of nothing is no rule to git, and one of everything to the library
+        if matches!(line.trim_end_matches(' '), "!" | "/" | "!/") {
+            continue;
+        }
         // invalid lines are skipped, as git does
-        builder.add_line(None, line).ok();
+        builder.add_line(None, &as_library_pattern(line)).ok();
     }
     builder.build().ok().filter(|g| !g.is_empty())
 }
+
+/// Writes a rule as the library understands it: a tab at the end belongs to the pattern, and a bracket may name a class of
+/// characters.
+fn as_library_pattern(line: &str) -> Cow<'_, str> {
+    let blanks = line.len() - line.trim_end_matches([' ', '\t']).len();
+    let ends_with_tab = line[line.len() - blanks..].contains('\t');
+    if !ends_with_tab && !line.contains("[:") {
+        return Cow::Borrowed(line);
+    }
+    let mut text = line.to_owned();
+    if ends_with_tab {
+        // git cuts off blanks alone, up to the last tab
+        text = text.trim_end_matches(' ').to_owned();
+        if text.ends_with('\t') {
+            text.pop();
+            text.push_str("[\t]");
+        }
+    }
+    for (class, members) in CLASSES {
+        text = text.replace(class, members);
+    }
+    Cow::Owned(text)
+}
+
+/// The classes of characters of `fnmatch`, as members of a bracket.
+const CLASSES: [(&str, &str); 11] = [
+    ("[:alnum:]", "a-zA-Z0-9"),
+    ("[:alpha:]", "a-zA-Z"),
+    ("[:blank:]", " \t"),
+    ("[:cntrl:]", "\u{1}-\u{1f}\u{7f}"),
+    ("[:digit:]", "0-9"),
+    ("[:graph:]", "!-~"),
+    ("[:lower:]", "a-z"),
+    ("[:print:]", " -~"),
+    ("[:space:]", " \t\n\u{b}\u{c}\r"),
+    ("[:upper:]", "A-Z"),
+    ("[:xdigit:]", "0-9a-fA-F"),
+];
 
 impl Root {
     pub(crate) fn excludes(&self) -> Excludes {
@@ -408,6 +453,37 @@ mod tests {
             exclude: texts(exclude),
             include: texts(include),
             ..Excludes::default()
+        }
+    }
+
+    #[test]
+    fn odd_lines_mean_what_they_mean_to_git() {
+        let hidden = |gitignore: &[u8], path: &str| {
+            let rules = Rules::base(&Excludes::default()).below(b"", Some(gitignore));
+            rules.hides(path.as_bytes())
+        };
+        // a byte order mark belongs to no rule
+        assert!(hidden(b"\xef\xbb\xbfa.log\nb.log\n", "a.log"));
+        // a negation of nothing undoes nothing
+        for line in ["!", "!/", "! ", "/"] {
+            assert!(
+                hidden(format!("a.log\n{line}\n").as_bytes(), "a.log"),
+                "{line:?}"
+            );
+        }
+        assert!(!hidden(b"a.log\n!", "b.log"));
+        // a tab at the end is a part of the name, blanks are not
+        assert!(!hidden(b"a.log\t\n", "a.log"));
+        assert!(hidden(b"a.log\t\n", "a.log\t"));
+        assert!(hidden(b"a.log  \n", "a.log"));
+        for (rule, yes, no) in [
+            ("[[:alpha:]].x", "b.x", "1.x"),
+            ("[[:digit:]_].x", "_.x", "a.x"),
+            ("[![:upper:]].x", "a.x", "A.x"),
+            ("f[[:xdigit:]]", "fF", "fg"),
+        ] {
+            assert!(hidden(rule.as_bytes(), yes), "{rule} {yes}");
+            assert!(!hidden(rule.as_bytes(), no), "{rule} {no}");
         }
     }
 

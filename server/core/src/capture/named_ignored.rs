@@ -1,0 +1,102 @@
+//! Ignored files that a call reads, or that a command names: recorded before the call runs, so that they can come back. No
+//! scan finds them, since the ignore rules hide them; once they have a row, each scan checks them.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Capture;
+use super::event::{AgentEvent, ToolCall};
+use super::named_record::update_record;
+use super::write_txn::WriteTxn;
+use crate::control::command_words::named_paths;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::model::{Image, RelPath};
+use crate::worktree::disk::DiskEntry;
+use crate::worktree::file_state;
+
+/// Above this size, in bytes, an input is a text to write, and not searched for names.
+const MAX_INPUT: usize = 64 << 10;
+/// Maximum number of names of one call that are looked at.
+const MAX_NAMES: usize = 64;
+/// Maximum number of files that one call makes recorded.
+const MAX_FILES: usize = 8;
+
+impl Capture<&mut Engine> {
+    /// Reads the ignored files that a call names and that are not recorded yet. Costs one `stat` for each name, and a query
+    /// for each that is a file.
+    pub(super) fn read_named_ignored(
+        &self,
+        e: &AgentEvent,
+        call: &ToolCall,
+    ) -> Result<Vec<(RelPath, DiskEntry)>> {
+        let mut entries = Vec::new();
+        let engine = &*self.engine;
+        for path in names(call, &engine.root.path, e.cwd.as_deref()) {
+            let is_file = engine.root.is_regular_file(&path);
+            let (conn, root) = (&engine.store.conn, engine.here.root);
+            if !is_file
+                || file_state::row(conn, root, &path)?.is_some()
+                || engine.root.vcs_dir(&path).is_some()
+                || engine.root.excluding().is_some_and(|all| all.holds(&path))
+                || !engine.blamer().is_hidden(&path)
+            {
+                continue;
+            }
+            let entry = self.disk_entry_stored(&path)?;
+            if !matches!(entry.image, Image::Opaque(_)) {
+                entries.push((path, entry));
+            }
+            if entries.len() == MAX_FILES {
+                break;
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// Records the files that `read_named_ignored` has read.
+pub(super) fn record(txn: &WriteTxn<'_>, entries: &[(RelPath, DiskEntry)]) -> Result<()> {
+    // without a start there is no state that they could return to
+    if txn.head()?.is_none() {
+        return Ok(());
+    }
+    for (path, entry) in entries {
+        update_record(txn, path, entry, super::calls::Attribution::USER, 0)?;
+    }
+    Ok(())
+}
+
+/// Returns the paths in the root that the texts of an input name.
+fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
+    if call.input.is_empty() || call.input.len() > MAX_INPUT {
+        return Vec::new();
+    }
+    let Ok(input) = serde_json::from_slice::<Value>(&call.input) else {
+        return Vec::new();
+    };
+    let cwd = cwd.unwrap_or(root);
+    let (root, cwd) = (root.to_string_lossy(), cwd.to_string_lossy());
+    let mut texts = vec![&input];
+    let mut found = Vec::new();
+    while let Some(value) = texts.pop() {
+        match value {
+            Value::String(text) => {
+                // a path with a blank is one name, too
+                let whole = named_paths(&format!("'{text}'"), &root, &cwd);
+                let all = named_paths(text, &root, &cwd).into_iter().chain(whole);
+                let inside = all.filter(|path| !path.starts_with('/') && path != ".");
+                for path in inside.filter_map(RelPath::new) {
+                    if !found.contains(&path) && found.len() < MAX_NAMES {
+                        found.push(path);
+                    }
+                }
+            }
+            Value::Array(all) => texts.extend(all),
+            Value::Object(fields) => texts.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found
+}
