@@ -15,7 +15,7 @@ use crate::store::SealedPack;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
-use crate::worktree::ignore_rules::Excludes;
+use crate::worktree::ignore_rules::{Excludes, is_editor_file};
 use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
 use crate::worktree::pending_saves;
 use crate::worktree::scan::{Findings, Found, Materialized};
@@ -139,7 +139,9 @@ impl WriteTxn<'_> {
     /// Notes ignored paths that are gone or changed, unless they are recorded.
     fn note_ignored(&self, now: &IgnoredNow, coverage: &mut Coverage) -> Result<()> {
         for (ignored, change) in &now.changes {
-            if file_state::row(self.conn, self.here.root, &ignored.path)?.is_none() {
+            if !is_editor_file(ignored.path.bytes())
+                && file_state::row(self.conn, self.here.root, &ignored.path)?.is_none()
+            {
                 coverage.note(&ignored.shown(), Reason::Ignored, change.name());
             }
         }

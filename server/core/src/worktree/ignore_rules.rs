@@ -15,6 +15,16 @@ use crate::worktree::disk::Root;
 
 pub(crate) const FILE: &[u8] = b".gitignore";
 
+/// True for a file that an editor keeps beside an open one: a lock link of Emacs, a swap file of Vim, or the file by which Vim
+/// tests a directory. A stale one does harm if it comes back. The weakest rule: a .gitignore may include such files.
+pub(crate) fn is_editor_file(path: &[u8]) -> bool {
+    let name = file_name(path);
+    let is_swap = |(letter, rest): (&u8, &[u8])| {
+        name.starts_with(b".") && rest.ends_with(b".sw") && (b'a'..=b'p').contains(letter)
+    };
+    name.starts_with(b".#") || name == b"4913" || name.split_last().is_some_and(is_swap)
+}
+
 /// The rules in force in one directory: its own, then those of the directories above.
 #[derive(Debug)]
 pub(crate) struct Rules {
@@ -221,7 +231,7 @@ impl Rules {
             }
             rules = at.above.as_deref();
         }
-        false
+        !is_dir && is_editor_file(path)
     }
 }
 
@@ -454,6 +464,19 @@ mod tests {
             include: texts(include),
             ..Excludes::default()
         }
+    }
+
+    #[test]
+    fn files_of_editors_are_hidden_unless_a_rule_includes_them() {
+        let rules = Rules::base(&Excludes::default());
+        for path in [".#a.rs", "src/.#a.rs", ".a.rs.swp", "src/.swo", "4913"] {
+            assert!(rules.hides(path.as_bytes()), "{path}");
+        }
+        for path in ["#a.rs#", "a.swp", ".a.swz", "49131", "a~", ".swift"] {
+            assert!(!rules.hides(path.as_bytes()), "{path}");
+        }
+        assert!(rules.enter(b".#a").is_some());
+        assert!(!rules.below(b"", Some(b"!.#a\n")).hides(b".#a"));
     }
 
     #[test]
