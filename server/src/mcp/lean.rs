@@ -104,7 +104,8 @@ fn trim_below(value: &mut Value) {
             for field in fields.values_mut() {
                 trim_below(field);
             }
-            fields.retain(|_, value| !is_empty(value));
+            // an empty line is a text, too
+            fields.retain(|name, value| name == "text" || !is_empty(value));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
