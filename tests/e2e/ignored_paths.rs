@@ -92,7 +92,7 @@ fn an_ignored_file_that_was_read_or_named_comes_back() {
     );
     world.ok(["undo"]);
     assert!(!world.exists(".env") && !world.exists("b.o"));
-    // what the settings exclude is not recorded, whoever names it
+    // a file that the settings exclude is not recorded
     let world = self::world();
     world.configure("capture.exclude = [\".env\"]\n");
     let mut agent = world.agent();

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 /// Kind of the entry that a system of version control makes under a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum EntryKind {
     Dir,
     File,
     Either,
@@ -18,28 +18,28 @@ enum Entry {
 
 /// The names under which version control keeps its own files. Names with a dot are compared without case, as some file
 /// systems compare them; a source directory may be called `cvs`.
-const NAMES: [(&[u8], Entry); 20] = [
-    (b".git", Entry::Either),
-    (b".jj", Entry::Either),
-    (b".hg", Entry::Either),
-    (b".svn", Entry::Dir),
-    (b"_svn", Entry::Dir),
-    (b".sl", Entry::Either),
-    (b".repo", Entry::Dir),
-    (b".pijul", Entry::Dir),
-    (b"_darcs", Entry::Dir),
-    (b".bzr", Entry::Dir),
-    (b"CVS", Entry::Dir),
-    (b"_MTN", Entry::Dir),
-    (b".got", Entry::Dir),
-    (b".plastic", Entry::Dir),
-    (b"$tf", Entry::Dir),
-    (b".fslckout", Entry::File),
-    (b".fslckout-journal", Entry::File),
-    (b"_FOSSIL_", Entry::File),
-    (b"_FOSSIL_-journal", Entry::File),
+const NAMES: [(&[u8], EntryKind); 20] = [
+    (b".git", EntryKind::Either),
+    (b".jj", EntryKind::Either),
+    (b".hg", EntryKind::Either),
+    (b".svn", EntryKind::Dir),
+    (b"_svn", EntryKind::Dir),
+    (b".sl", EntryKind::Either),
+    (b".repo", EntryKind::Dir),
+    (b".pijul", EntryKind::Dir),
+    (b"_darcs", EntryKind::Dir),
+    (b".bzr", EntryKind::Dir),
+    (b"CVS", EntryKind::Dir),
+    (b"_MTN", EntryKind::Dir),
+    (b".got", EntryKind::Dir),
+    (b".plastic", EntryKind::Dir),
+    (b"$tf", EntryKind::Dir),
+    (b".fslckout", EntryKind::File),
+    (b".fslckout-journal", EntryKind::File),
+    (b"_FOSSIL_", EntryKind::File),
+    (b"_FOSSIL_-journal", EntryKind::File),
     // a nested `.git` while Cline takes a snapshot
-    (b".git_disabled", Entry::Either),
+    (b".git_disabled", EntryKind::Either),
 ];
 
 /// The names that mark the top of a project.
@@ -79,10 +79,10 @@ fn is_named(name: &[u8], is_dir: Option<bool>) -> bool {
     ) {
         return false;
     }
-    let fits = |entry: Entry| match (entry, is_dir) {
-        (Entry::Either, _) | (_, None) => true,
-        (Entry::Dir, Some(is_dir)) => is_dir,
-        (Entry::File, Some(is_dir)) => !is_dir,
+    let fits = |entry: EntryKind| match (entry, is_dir) {
+        (EntryKind::Either, _) | (_, None) => true,
+        (EntryKind::Dir, Some(is_dir)) => is_dir,
+        (EntryKind::File, Some(is_dir)) => !is_dir,
     };
     let is_one = |name: &[u8]| {
         NAMES.iter().any(|(vcs, entry)| {

@@ -34,19 +34,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     };
     limits.early = options.if_due;
     limits.trust_clock = options.trust_clock;
-    let mut done = collect(context, options, limits)?;
-    if let (Some(suspect), false) = (done.suspect, options.if_due || options.dry_run)
-        && !context.out.json
-        && out::can_ask()
-        && out::ask(&format!("{} Squash them, too?", suspect_text(&suspect)))?
-    {
-        limits.trust_clock = true;
-        let before = done.before;
-        let (gone, contents) = (done.gone, done.contents);
-        done = collect(context, options, limits)?;
-        (done.before, done.gone, done.contents) =
-            (before, done.gone + gone, done.contents + contents);
-    }
+    let done = collect_asking(context, options, limits)?;
     if let (Some(control), false) = (context.control()?, options.dry_run) {
         control.gc(limits.days, limits.bytes)?;
     }
@@ -117,6 +105,33 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         );
     }
     Ok(())
+}
+
+/// Collects, and asks about checkpoints that only the clock says to be too old.
+fn collect_asking(
+    context: &mut CommandContext,
+    options: &GcArgs,
+    limits: Limits,
+) -> CliResult<Collected> {
+    let first = collect(context, options, limits)?;
+    let can_ask = !(options.if_due || options.dry_run || context.out.json) && out::can_ask();
+    let Some(suspect) = first.suspect.filter(|_| can_ask) else {
+        return Ok(first);
+    };
+    if !out::ask(&format!("{} Squash them, too?", suspect_text(&suspect)))? {
+        return Ok(first);
+    }
+    let trusting = Limits {
+        trust_clock: true,
+        ..limits
+    };
+    let second = collect(context, options, trusting)?;
+    Ok(Collected {
+        before: first.before,
+        gone: first.gone + second.gone,
+        contents: first.contents + second.contents,
+        ..second
+    })
 }
 
 fn collect(context: &mut CommandContext, options: &GcArgs, limits: Limits) -> CliResult<Collected> {

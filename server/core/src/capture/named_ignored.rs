@@ -13,8 +13,10 @@ use crate::control::command_words::named_paths;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
-use crate::worktree::disk::DiskEntry;
+use crate::system::read_small;
+use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
+use crate::worktree::ignore_rules::{Rules, was_ignored};
 
 /// Above this size, in bytes, an input is a text to write, and not searched for names.
 const MAX_INPUT: usize = 64 << 10;
@@ -40,7 +42,7 @@ impl Capture<&mut Engine> {
                 || file_state::row(conn, root, &path)?.is_some()
                 || engine.root.vcs_dir(&path).is_some()
                 || engine.root.excluding().is_some_and(|all| all.holds(&path))
-                || !engine.blamer().is_hidden(&path)
+                || !is_hidden(&engine.root, &path)
             {
                 continue;
             }
@@ -54,6 +56,13 @@ impl Capture<&mut Engine> {
         }
         Ok(entries)
     }
+}
+
+/// True if the rules that hold now hide a path.
+fn is_hidden(root: &Root, path: &RelPath) -> bool {
+    let base = Rules::base(&root.excludes());
+    let mut text = |file: &RelPath| read_small(&root.path.join(file.to_path()), false);
+    was_ignored(&base, path, &mut text)
 }
 
 /// Records the files that `read_named_ignored` has read.

@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use crate::system::{read_text, read_up_to};
+
 /// More than this is not read of one table, in bytes.
 const MAX_TABLE: u64 = 64 << 20;
 
@@ -18,23 +20,23 @@ pub(super) enum RefValue {
 /// Returns the value of a ref from the tables of a directory, the newest first. None: there is none, or they cannot be
 /// read.
 pub(super) fn find(dir: &Path, name: &str) -> Option<RefValue> {
-    let list = std::fs::read_to_string(dir.join("tables.list")).ok()?;
+    let list = read_text(&dir.join("tables.list"))?;
     for table in list.lines().rev() {
         let path = dir.join(Path::new(table).file_name()?);
         if std::fs::metadata(&path).ok()?.len() > MAX_TABLE {
             return None;
         }
-        match in_table(&std::fs::read(&path).ok()?, name.as_bytes()) {
-            Found::Value(value) => return Some(value),
-            Found::Deleted | Found::Damaged => return None,
-            Found::Nothing => {}
+        match in_table(&read_up_to(&path, true, MAX_TABLE)?, name.as_bytes()) {
+            TableRef::Value(value) => return Some(value),
+            TableRef::Deleted | TableRef::Damaged => return None,
+            TableRef::Nothing => {}
         }
     }
     None
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Found {
+enum TableRef {
     Value(RefValue),
     Deleted,
     Nothing,
@@ -42,11 +44,11 @@ enum Found {
 }
 
 /// Searches the ref blocks of a table, whose names are in order.
-fn in_table(table: &[u8], name: &[u8]) -> Found {
-    search(table, name).unwrap_or(Found::Damaged)
+fn in_table(table: &[u8], name: &[u8]) -> TableRef {
+    search(table, name).unwrap_or(TableRef::Damaged)
 }
 
-fn search(table: &[u8], name: &[u8]) -> Option<Found> {
+fn search(table: &[u8], name: &[u8]) -> Option<TableRef> {
     let (header, id_len) = match (table.get(..4)?, table.get(4)?) {
         (b"REFT", 1) => (24, 20),
         (b"REFT", 2) => (
@@ -67,7 +69,7 @@ fn search(table: &[u8], name: &[u8]) -> Option<Found> {
         let block = table.get(start..start.checked_add(len)?)?;
         let restarts = number(block.get(block.len().checked_sub(2)?..)?);
         let end = block.len().checked_sub(2 + 3 * restarts)?;
-        let mut records = Reader(block.get(at - start + 4..end)?);
+        let mut records = RecordReader(block.get(at - start + 4..end)?);
         let mut last: Vec<u8> = Vec::new();
         while !records.0.is_empty() {
             let prefix = records.varint()?;
@@ -92,9 +94,9 @@ fn search(table: &[u8], name: &[u8]) -> Option<Found> {
             match last.as_slice().cmp(name) {
                 std::cmp::Ordering::Less => {}
                 std::cmp::Ordering::Equal => {
-                    return Some(value.map_or(Found::Deleted, Found::Value));
+                    return Some(value.map_or(TableRef::Deleted, TableRef::Value));
                 }
-                std::cmp::Ordering::Greater => return Some(Found::Nothing),
+                std::cmp::Ordering::Greater => return Some(TableRef::Nothing),
             }
         }
         // blocks are padded to the block size, if there is one
@@ -105,7 +107,7 @@ fn search(table: &[u8], name: &[u8]) -> Option<Found> {
         };
         (start, at) = (next, next);
     }
-    Some(Found::Nothing)
+    Some(TableRef::Nothing)
 }
 
 /// A number in big-endian bytes.
@@ -121,9 +123,9 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-struct Reader<'a>(&'a [u8]);
+struct RecordReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> RecordReader<'a> {
     fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
@@ -210,7 +212,7 @@ mod tests {
         ] {
             assert!(matches!(
                 in_table(table, b"HEAD"),
-                Found::Damaged | Found::Nothing
+                TableRef::Damaged | TableRef::Nothing
             ));
         }
     }

@@ -72,7 +72,7 @@ pub(crate) struct Findings {
     pub dir_cache_bytes: Vec<u8>,
     /// The ignored paths that a walk found, at their tops.
     pub ignored: Vec<IgnoredPath>,
-    /// What has become of the ignored paths since the last scan.
+    /// Changes of the ignored paths since the last scan.
     pub ignored_now: IgnoredNow,
     /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
@@ -359,7 +359,7 @@ impl<'a> Scan<'a> {
                 self.expired.store(true, Ordering::Relaxed);
                 break;
             }
-            // what an older version recorded of version control stays as it is
+            // files of version control that an older version recorded stay as they are
             let is_vcs = match self.only {
                 None => path.is_in_vcs() || is_in_any_of(path, &vcs_dirs),
                 Some(_) => self.is_in_vcs(path, path_rules),
@@ -483,38 +483,35 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Examines the files of one directory; returns the directories in it.
-    fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
-        let full = self.root.path.join(bytes_path(&dir.path));
-        let listed = match DirListing::read(&full) {
-            Ok(listed) => listed,
+    /// Lists a directory. None: it is gone, or cannot be read, which is noted.
+    fn read_listing(&self, full: &Path, dir: &[u8]) -> Option<DirListing> {
+        match DirListing::read(full) {
+            Ok(listed) => Some(listed),
             // removed since it was listed: the next scan gets it right
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
             Err(e) => {
                 let message = std::io::Error::from(e).to_string();
                 let mut all = self.gather();
-                all.out
-                    .coverage
-                    .note(&dir.path, Reason::Unreadable, message);
+                all.out.coverage.note(dir, Reason::Unreadable, message);
                 // always try it again
-                DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
-                return Vec::new();
+                DirRecord::new(dir, None).end(&mut all.out.dir_cache_bytes);
+                None
             }
+        }
+    }
+
+    /// Examines the files of one directory; returns the directories in it.
+    fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
+        let full = self.root.path.join(bytes_path(&dir.path));
+        let Some(listed) = self.read_listing(&full, &dir.path) else {
+            return Vec::new();
         };
         let is_repository = vcs::is_git_dir(&listed.entries);
         if is_repository && !dir.path.is_empty() {
             self.note_vcs(&dir.path);
             return Vec::new();
         }
-        let has_rules = listed
-            .entries
-            .iter()
-            .any(|(name, _)| name == ignore_rules::FILE);
-        // like git, does not follow a link
-        let own = has_rules
-            .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
-            .flatten();
-        let rules = dir.rules.below(&dir.path, own.as_deref());
+        let rules = rules_inside(dir, &full, &listed);
         if self.clean_index.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
             self.note_attributes(&full, &dir.path, &listed);
         }
@@ -548,15 +545,8 @@ impl<'a> Scan<'a> {
             } else {
                 [&dir.path, &b"/"[..], name].concat()
             };
-            let (is_dir, stat) = match kind {
-                FileType::Directory => (true, None),
-                FileType::Unknown => {
-                    let stat = listed.stat(name);
-                    (stat.is_some_and(|s| s.kind() == FileType::Directory), stat)
-                }
-                _ => (false, None),
-            };
-            let kind = if is_dir { FileType::Directory } else { *kind };
+            let (kind, stat) = entry_kind(&listed, name, *kind);
+            let is_dir = kind == FileType::Directory;
             if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
                 if !vcs::is_top(name) {
                     self.note_vcs(&path);
@@ -723,6 +713,26 @@ impl<'a> Scan<'a> {
         let order = Ordering::Relaxed;
         size >= LARGE && self.large.fetch_update(order, order, reserve).is_ok()
     }
+}
+
+/// Returns the rules inside a directory, with those of its own file.
+fn rules_inside(dir: &WalkDir, full: &Path, listed: &DirListing) -> Arc<Rules> {
+    let mut names = listed.entries.iter().map(|(name, _)| name);
+    let has_rules = names.any(|name| name == ignore_rules::FILE);
+    // like git, does not follow a link
+    let own = has_rules
+        .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
+        .flatten();
+    dir.rules.below(&dir.path, own.as_deref())
+}
+
+/// Returns the kind of an entry, with the stat that told it if the file system's listing does not.
+fn entry_kind(listed: &DirListing, name: &[u8], kind: FileType) -> (FileType, Option<Stat>) {
+    if kind != FileType::Unknown {
+        return (kind, None);
+    }
+    let stat = listed.stat(name);
+    (stat.map_or(kind, |stat| stat.kind()), stat)
 }
 
 /// True if the stat on disk proves that a known path is unchanged. `limit` is the size up to which the content of an
