@@ -237,7 +237,7 @@ fn gc_runs_automatically_when_something_is_old() {
     assert!(rows(&world).len() < before);
 }
 
-/// S3-030: one reading of the clock ages nothing. A clock that is ahead, or was behind, or goes back and forth costs no
+/// One reading of the clock ages nothing. A clock that is ahead, or was behind, or goes back and forth costs no
 /// history: neither in the background nor by hand, where the gap is told and `--trust-clock` decides.
 #[test]
 fn a_wrong_clock_costs_no_history() {

@@ -72,8 +72,8 @@ fn names(value: &Value, dirs: &[&str]) -> bool {
     dirs.iter().any(|dir| text.contains(&format!("{dir}/")))
 }
 
-/// S3-002, U-22: whatever an agent and its user do in a repository of any layout, no rewind, revert, undo or fork changes a
-/// file of git, and its coverage names the directory.
+/// S3-002: nothing is committed, staged or written in a repository of any layout. U-22: git's index bytes and reflog stay.
+/// No rewind, revert, undo or fork changes a file of git, and the coverage names its directory.
 #[test]
 fn git_directories_of_any_name_stay_as_they_are() {
     for (name, made, cwd, dirs) in LAYOUTS {
@@ -140,7 +140,7 @@ fn git_directories_of_any_name_stay_as_they_are() {
     }
 }
 
-/// S3-002: a tool that names a file of a git directory is told, and the file is not recorded.
+/// A tool that names a file of a git directory is told, and the file is not recorded.
 #[test]
 fn a_tool_that_writes_into_a_git_directory_is_a_gap() {
     let world = World::committed(&[("a.txt", "1\n")]);
@@ -161,7 +161,7 @@ fn a_tool_that_writes_into_a_git_directory_is_a_gap() {
     assert!(world.read("lib/meta/description").starts_with("Named"));
 }
 
-/// S3-002: files of other systems are known by their names.
+/// Files of other systems are known by their names.
 #[test]
 fn directories_of_other_systems_are_not_recorded() {
     const NAMES: [&str; 12] = [
@@ -231,7 +231,7 @@ fn a_directory_that_becomes_a_repository_is_left_alone() {
     assert_eq!(world.read("a.txt"), "2\n");
 }
 
-/// U-22: what an older version recorded of a git directory is never restored, even if the directory is gone, and the plan
+/// Files of a git directory that an older version recorded are never restored, even if the directory is gone, and the plan
 /// says so.
 #[test]
 fn recorded_files_of_a_git_directory_are_not_restored() {

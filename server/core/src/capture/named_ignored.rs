@@ -1,7 +1,7 @@
 //! Ignored files that a call reads, or that a command names: recorded before the call runs, so that they can come back. No
 //! scan finds them, since the ignore rules hide them; once they have a row, each scan checks them.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::Capture;
 use super::event::{AgentEvent, ToolCall};
 use super::named_record::update_record;
 use super::write_txn::WriteTxn;
-use crate::control::command_words::named_paths;
+use crate::control::{CommandPlace, named_files};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
@@ -77,7 +77,7 @@ pub(super) fn record(txn: &WriteTxn<'_>, entries: &[(RelPath, DiskEntry)]) -> Re
     Ok(())
 }
 
-/// Returns the paths in the root that the texts of an input name.
+/// Returns the paths in the root that the texts of an input name: each as a path, and as a command.
 fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
     if call.input.is_empty() || call.input.len() > MAX_INPUT {
         return Vec::new();
@@ -86,17 +86,22 @@ fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
         return Vec::new();
     };
     let cwd = cwd.unwrap_or(root);
-    let (root, cwd) = (root.to_string_lossy(), cwd.to_string_lossy());
+    let (root_text, cwd_text) = (root.to_string_lossy(), cwd.to_string_lossy());
+    let place = CommandPlace {
+        root: &root_text,
+        cwd: &cwd_text,
+        variable: &|name| std::env::var(name).ok(),
+        is_dir: &|path| Path::new(path).is_dir(),
+    };
     let mut texts = vec![&input];
     let mut found = Vec::new();
     while let Some(value) = texts.pop() {
         match value {
             Value::String(text) => {
-                // a path with a blank is one name, too
-                let whole = named_paths(&format!("'{text}'"), &root, &cwd);
-                let all = named_paths(text, &root, &cwd).into_iter().chain(whole);
-                let inside = all.filter(|path| !path.starts_with('/') && path != ".");
-                for path in inside.filter_map(RelPath::new) {
+                let whole = inside(root, &cwd.join(text));
+                let named = named_files(text, place).paths;
+                let named = named.into_iter().filter_map(RelPath::new);
+                for path in whole.into_iter().chain(named) {
                     if !found.contains(&path) && found.len() < MAX_NAMES {
                         found.push(path);
                     }
@@ -108,4 +113,17 @@ fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
         }
     }
     found
+}
+
+/// Returns a path relative to the root, by its names alone. None: it is outside.
+fn inside(root: &Path, path: &Path) -> Option<RelPath> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    RelPath::from_path(plain.strip_prefix(root).ok()?)
 }

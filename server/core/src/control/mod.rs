@@ -5,7 +5,7 @@ pub mod armed;
 mod armed_index;
 mod breakpoint;
 mod breakpoints;
-pub(crate) mod command_words;
+mod command_words;
 mod hold;
 pub(crate) mod matching;
 mod pause;
