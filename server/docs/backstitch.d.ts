@@ -530,7 +530,7 @@ export interface CoverageItem {
   detail: string;
 }
 
-export type CoverageReason = "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed";
+export type CoverageReason = "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "version_control" | "ignored";
 
 /** Answer to a decision. */
 export interface DecisionResult {
@@ -744,7 +744,7 @@ export interface Gap {
   detail: string;
 }
 
-export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved" | "attributes" | "directory";
+export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved" | "attributes" | "directory" | "version_control" | "ignored";
 
 /** Git's HEAD, as read from its files. */
 export interface GitHead {

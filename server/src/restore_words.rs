@@ -1,9 +1,10 @@
 //! Titles of operations, and sentences about whose work a restore concerns. Terminal and editors have the same. Pure.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
-use backstitch_core::restore::{PlannedTurn, PlannedWork};
+use backstitch_core::restore::{ActionKind, GapKind, Plan, PlannedTurn, PlannedWork};
 use backstitch_core::{NamedState, OpKind, RestoreLimits, Subject};
 
 use crate::render::{self, Paint};
@@ -175,6 +176,82 @@ pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
         lines.push(format!("Not saved in {}: {names}.", render::clean(editor)));
     }
     lines
+}
+
+/// A plan that changes no file, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NothingDone {
+    /// A sentence that says why, and names what stays.
+    pub text: String,
+    /// True if the files have the state that was asked for, as far as is known.
+    pub is_reached: bool,
+}
+
+/// Says why a plan changes no file. All front ends have this sentence: what was skipped, or was never recorded, is not
+/// said to be in the wanted state.
+pub fn nothing_done(plan: &Plan) -> NothingDone {
+    let name = |path: &[u8]| render::path(path);
+    let mut stays: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut note = |why: &str, path: String| {
+        let paths = stays.entry(render::clean(why)).or_default();
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    };
+    for action in plan.actions.iter().filter(|a| a.kind == ActionKind::Skip) {
+        let why = action.reason.as_deref().unwrap_or("it was left out");
+        note(why, name(action.path.bytes()));
+    }
+    let (mut gone, mut changed) = (Vec::new(), Vec::new());
+    for gap in &plan.gaps {
+        let Some(path) = &gap.path else { continue };
+        let skipped = plan
+            .actions
+            .iter()
+            .any(|a| a.path.bytes() == path.as_slice());
+        match gap.kind {
+            GapKind::Ignored if gap.detail.contains("removed") => gone.push(name(path)),
+            GapKind::Ignored if !path.ends_with(b"/") => changed.push(name(path)),
+            GapKind::Uncertain
+            | GapKind::TooLarge
+            | GapKind::Unreadable
+            | GapKind::Special
+            | GapKind::Unsaved
+            | GapKind::VersionControl
+                if !skipped =>
+            {
+                note(&gap.detail, name(path));
+            }
+            _ => {}
+        }
+    }
+    let mut sentences = Vec::new();
+    for (why, paths) in stays {
+        sentences.push(format!("{}: {why}", named(paths)));
+    }
+    for (paths, are) in [(gone, "gone"), (changed, "changed")] {
+        if !paths.is_empty() {
+            let count = render::plural(paths.len(), "ignored path", "ignored paths");
+            let verb = match (are, paths.len()) {
+                ("gone", 1) => "is gone, and was",
+                ("gone", _) => "are gone, and were",
+                (_, 1) => "has changed, and was",
+                _ => "have changed, and were",
+            };
+            sentences.push(format!("{count} {verb} not recorded: {}", named(paths)));
+        }
+    }
+    let is_reached = sentences.is_empty();
+    let text = match (&plan.nothing, is_reached) {
+        (Some(why), true) => format!("Nothing to do: {}.", render::clean(why)),
+        (None, true) => "Nothing to do: the files already have that state.".to_owned(),
+        (why, false) => {
+            let why = why.iter().map(|why| render::clean(why));
+            let all: Vec<String> = why.chain(sentences).collect();
+            format!("Nothing was changed. Not restored: {}.", all.join("; "))
+        }
+    };
+    NothingDone { text, is_reached }
 }
 
 /// Warning that an agent may change the files once more.

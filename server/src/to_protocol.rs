@@ -309,6 +309,8 @@ fn coverage_reason(reason: Reason) -> CoverageReason {
         Reason::Unreadable => CoverageReason::Unreadable,
         Reason::Special => CoverageReason::Special,
         Reason::Failed => CoverageReason::Failed,
+        Reason::VersionControl => CoverageReason::VersionControl,
+        Reason::Ignored => CoverageReason::Ignored,
     }
 }
 
@@ -504,6 +506,8 @@ fn gap_kind(kind: restore::GapKind) -> GapKind {
         restore::GapKind::Directory => GapKind::Directory,
         restore::GapKind::GitHead => GapKind::GitHead,
         restore::GapKind::Unsaved => GapKind::Unsaved,
+        restore::GapKind::VersionControl => GapKind::VersionControl,
+        restore::GapKind::Ignored => GapKind::Ignored,
     }
 }
 

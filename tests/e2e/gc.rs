@@ -27,8 +27,23 @@ fn database(world: &World) -> Connection {
     Connection::open(store).expect("the store")
 }
 
-/// Moves the whole history this many days into the past.
+/// Moves the older half of the history this many days into the past, and the rest to the days from then to now: work of
+/// some days, without a long gap.
 fn age(world: &World, days: i64) {
+    let shift = days * 24 * 3600 * 1_000_000;
+    let updated = database(world)
+        .execute(
+            "WITH numbered AS (SELECT id, row_number() OVER (ORDER BY id) AS at, count(*) OVER () AS all_of FROM node)
+             UPDATE node SET time = time - ?1 * MIN(all_of - at, all_of / 2) / (all_of / 2) FROM numbered
+             WHERE numbered.id = node.id",
+            [shift],
+        )
+        .expect("a column");
+    assert!(updated > 1);
+}
+
+/// Sets the clock this many days ahead, as the records show it: the whole history is older by then.
+fn set_clock_ahead(world: &World, days: i64) {
     let shift = days * 24 * 3600 * 1_000_000;
     database(world)
         .execute("UPDATE node SET time = time - ?1", [shift])
@@ -220,6 +235,55 @@ fn gc_runs_automatically_when_something_is_old() {
     }
     world.ok(["verify"]);
     assert!(rows(&world).len() < before);
+}
+
+/// One reading of the clock ages nothing. A clock that is ahead, or was behind, or goes back and forth costs no
+/// history: neither in the background nor by hand, where the gap is told and `--trust-clock` decides.
+#[test]
+fn a_wrong_clock_costs_no_history() {
+    for jumps in [
+        &[800][..],
+        &[40],
+        &[-800, 800],
+        &[40, -40, 40, -40, 40],
+        &[-3, 800, -800],
+    ] {
+        let world = six_turns_and_an_own_edit();
+        // an earlier run: what came before it is not protected by being new
+        assert_eq!(world.json(["gc"])["gone"], json!(0));
+        let mut agent = world.agent();
+        for (n, jump) in jumps.iter().enumerate() {
+            set_clock_ahead(&world, *jump);
+            agent.prompt(&format!("turn {n}"));
+            agent.stop();
+            world.ok(["gc", "--if-due"]);
+            assert_eq!(world.json(["gc"])["gone"], json!(0), "{jumps:?}");
+        }
+        for n in 0..8 {
+            agent.prompt(&format!("later {n}"));
+            agent.stop();
+        }
+        world.ok(["gc", "--if-due"]);
+        let squashed = rows(&world)
+            .iter()
+            .filter(|row| row["kind"] == json!("squash"))
+            .count();
+        assert_eq!(squashed, 0, "{jumps:?}");
+        world.ok(["show", "t1"]);
+        world.ok(["verify"]);
+    }
+    let world = six_turns_and_an_own_edit();
+    set_clock_ahead(&world, 800);
+    world.ok(["checkpoint", "-m", "after the gap"]);
+    let said = world.ok(["gc"]);
+    assert!(said.stdout.contains("Nothing to squash"), "{said}");
+    assert!(
+        said.stderr.contains("a gap of 800 days before c") && said.stderr.contains("--trust-clock"),
+        "{said}"
+    );
+    let done = world.json(["gc", "--trust-clock"]);
+    assert!(done["gone"].as_u64() > Some(3), "{done}");
+    world.ok(["verify"]);
 }
 
 /// S2-R5, S4-010: limits by number and by size: the oldest checkpoints are removed first, with their contents.

@@ -358,7 +358,7 @@
 ---@field reason backstitch.CoverageReason
 ---@field detail string
 
----@alias backstitch.CoverageReason "too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"
+---@alias backstitch.CoverageReason "too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"version_control"|"ignored"
 
 ---Answer to a decision.
 ---@class backstitch.DecisionResult
@@ -512,7 +512,7 @@
 ---@field kind backstitch.GapKind
 ---@field detail string
 
----@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"|"attributes"|"directory"
+---@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"|"attributes"|"directory"|"version_control"|"ignored"
 
 ---Git's HEAD, as read from its files.
 ---@class backstitch.GitHead

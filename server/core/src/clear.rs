@@ -14,7 +14,7 @@ use crate::store::tables::root::{self, RootFilter};
 use crate::store::tables::{branch, call, schema, words};
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
-use crate::worktree::dir_cache;
+use crate::worktree::{dir_cache, ignored_paths};
 
 /// Effect of a clear, and reasons against it.
 #[derive(Clone, Debug)]
@@ -82,6 +82,7 @@ impl Engine {
             workspace::unshare(other, &self.store.dir);
         }
         dir_cache::remove(&self.store.dir);
+        ignored_paths::remove(&self.store.dir);
         self.store.shrink();
         Ok(removed)
     }

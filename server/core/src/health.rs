@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::config::{Config, Sources};
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
-use crate::model::{RelPath, bytes_path, is_vcs, os_bytes};
+use crate::model::{RelPath, bytes_path, os_bytes};
 use crate::places::{MARK, Workspace};
 use crate::store;
 use crate::system::read_small;
+use crate::vcs::is_vcs_name;
 use crate::worktree::ignore_rules::{self, ExcludePatterns, Excludes, Rules};
 
 /// With less free space than this, a capture may fail at any moment.
@@ -98,7 +99,7 @@ pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String
             let (Some(path), Ok(kind)) = (path, entry.file_type()) else {
                 continue;
             };
-            if is_ours || is_vcs(&name) {
+            if is_ours || is_vcs_name(&name) {
                 continue;
             }
             if kind.is_dir() {

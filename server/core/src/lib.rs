@@ -35,6 +35,7 @@ mod stats;
 mod status;
 mod store;
 mod system;
+pub mod vcs;
 mod verify;
 mod workspace;
 mod worktree;

@@ -123,24 +123,6 @@ impl fmt::Debug for ContentId {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Vec<u8>);
 
-/// The names under which version control keeps its own things.
-pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
-
-/// True if a file system may take this name for one of `VCS`: some ignore the case, and HFS+ ignores characters that
-/// have no width, as git has them in `next_hfs_char`.
-pub(crate) fn is_vcs(name: &[u8]) -> bool {
-    let folded = |name: &[u8]| VCS.iter().any(|vcs| name.eq_ignore_ascii_case(vcs));
-    if folded(name) || name.is_ascii() {
-        return folded(name);
-    }
-    let without_width = |c: char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let plain: String = String::from_utf8_lossy(name)
-        .chars()
-        .filter(|c| without_width(*c))
-        .collect();
-    folded(plain.as_bytes())
-}
-
 impl RelPath {
     /// Returns None if the path is not a plain relative path: absolute, empty, or with `.`, `..` or NUL.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
@@ -190,9 +172,9 @@ impl RelPath {
         }
     }
 
-    /// True if a part of it is a folder, or a file, of version control.
+    /// True if a part of it has the name of a folder, or a file, of version control.
     pub fn is_in_vcs(&self) -> bool {
-        self.0.split(|b| *b == b'/').any(is_vcs)
+        crate::vcs::is_in_named(&self.0)
     }
 
     /// True if this is `dir` itself or below it.
@@ -505,6 +487,10 @@ pub enum Reason {
     Special,
     /// A capture that failed: a hook error, a deadline, or a store that is not writable.
     Failed,
+    /// A directory of version control, whatever its name.
+    VersionControl,
+    /// A path that the ignore rules hide, and that is gone or has changed.
+    Ignored,
 }
 
 impl Reason {
@@ -516,11 +502,31 @@ impl Reason {
             Self::Unreadable => "unreadable",
             Self::Special => "special",
             Self::Failed => "failed",
+            Self::VersionControl => "version_control",
+            Self::Ignored => "ignored",
         }
     }
 }
 
+impl Reason {
+    /// True if a path stays out of the history as long as it is as it is.
+    pub(crate) fn is_lasting(self) -> bool {
+        matches!(
+            self,
+            Self::TooLarge | Self::Unreadable | Self::Special | Self::VersionControl
+        )
+    }
+}
+
 impl Coverage {
+    /// The coverage without the paths that stay out of the history, whoever works: those of a scan before which nothing
+    /// changed.
+    pub(crate) fn without_standing(&self) -> Self {
+        let mut own = self.clone();
+        own.items.retain(|item| !item.reason.is_lasting());
+        own
+    }
+
     pub fn count(&self, reason: Reason) -> usize {
         self.items.iter().filter(|i| i.reason == reason).count()
     }

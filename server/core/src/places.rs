@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{VCS, bytes_path};
+use crate::model::bytes_path;
+use crate::vcs::TOPS;
 
 /// File in the configuration directory with the user's settings.
 pub(crate) const USER_CONFIG: &str = "config.toml";
@@ -156,7 +157,7 @@ pub(crate) fn user_stores() -> Result<PathBuf> {
 
 /// True if version control has its folder here.
 pub(crate) fn is_versioned(dir: &Path) -> bool {
-    VCS.iter().any(|name| dir.join(bytes_path(name)).exists())
+    TOPS.iter().any(|name| dir.join(bytes_path(name)).exists())
 }
 
 pub(crate) fn is_marked(dir: &Path) -> bool {

@@ -498,6 +498,10 @@ names! {
         Unreadable,
         Special,
         Failed,
+        /// A directory of version control.
+        VersionControl,
+        /// A path that the ignore rules hide.
+        Ignored,
     }
 
     pub enum NotKept {

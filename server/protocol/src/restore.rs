@@ -246,6 +246,10 @@ names! {
         Unsaved,
         Attributes,
         Directory,
+        /// A directory of version control, which is left alone.
+        VersionControl,
+        /// An ignored path, which was not recorded.
+        Ignored,
     }
 }
 

@@ -554,6 +554,9 @@ pub struct GcArgs {
     /// Squash the oldest until the store is below N bytes; 0 is no limit [default: `store.maxBytes`]
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
+    /// Also squash checkpoints that are too old by the clock alone: it may have been wrong where a long gap is
+    #[arg(long)]
+    pub trust_clock: bool,
     /// Run only if it is due, and print nothing
     #[arg(long, hide = true)]
     pub if_due: bool,

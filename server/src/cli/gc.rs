@@ -1,6 +1,6 @@
 //! `gc`: squashes old checkpoints and frees disk space.
 
-use backstitch_core::retention::Collected;
+use backstitch_core::retention::{Collected, Limits, SuspectAges};
 use serde_json::json;
 
 use super::args::GcArgs;
@@ -33,13 +33,8 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         None => limits.bytes,
     };
     limits.early = options.if_due;
-    let mut progress = context.out.progress();
-    let done = if options.dry_run {
-        context.engine.retention().gc_dry(limits, &mut progress)?
-    } else {
-        context.engine.retention_mut().gc(limits, &mut progress)?
-    };
-    drop(progress);
+    limits.trust_clock = options.trust_clock;
+    let done = collect_asking(context, options, limits)?;
     if let (Some(control), false) = (context.control()?, options.dry_run) {
         control.gc(limits.days, limits.bytes)?;
     }
@@ -60,9 +55,24 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
             "over_limit": done.is_over,
             "too_many": done.too_many,
             "stuck": done.stuck,
+            "suspect": done.suspect.map(|suspect| json!({
+                "checkpoints": suspect.checkpoints,
+                "days": suspect.days,
+                "before": suspect.before.map(|node| node.to_string()),
+            })),
         }));
     }
     print(context, &done, options.dry_run)?;
+    if let Some(suspect) = &done.suspect {
+        let text = suspect_text(suspect);
+        let verb = if options.dry_run {
+            "would stay"
+        } else {
+            "stay"
+        };
+        let note = format!("{text} They {verb}; `backstitch gc --trust-clock` squashes them, too");
+        context.out.note("note", &note);
+    }
     if done.stuck > 0 {
         let stuck = usize::try_from(done.stuck).unwrap_or(usize::MAX);
         context.out.note(
@@ -95,6 +105,58 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         );
     }
     Ok(())
+}
+
+/// Collects, and asks about checkpoints that only the clock says to be too old.
+fn collect_asking(
+    context: &mut CommandContext,
+    options: &GcArgs,
+    limits: Limits,
+) -> CliResult<Collected> {
+    let first = collect(context, options, limits)?;
+    let can_ask = !(options.if_due || options.dry_run || context.out.json) && out::can_ask();
+    let Some(suspect) = first.suspect.filter(|_| can_ask) else {
+        return Ok(first);
+    };
+    if !out::ask(&format!("{} Squash them, too?", suspect_text(&suspect)))? {
+        return Ok(first);
+    }
+    let trusting = Limits {
+        trust_clock: true,
+        ..limits
+    };
+    let second = collect(context, options, trusting)?;
+    Ok(Collected {
+        before: first.before,
+        gone: first.gone + second.gone,
+        contents: first.contents + second.contents,
+        ..second
+    })
+}
+
+fn collect(context: &mut CommandContext, options: &GcArgs, limits: Limits) -> CliResult<Collected> {
+    let mut progress = context.out.progress();
+    Ok(if options.dry_run {
+        context.engine.retention().gc_dry(limits, &mut progress)?
+    } else {
+        context.engine.retention_mut().gc(limits, &mut progress)?
+    })
+}
+
+/// Says why checkpoints that the clock says are too old may be young.
+fn suspect_text(suspect: &SuspectAges) -> String {
+    let count = usize::try_from(suspect.checkpoints).unwrap_or(usize::MAX);
+    let checkpoints = render::plural(count, "checkpoint", "checkpoints");
+    let seems = if count == 1 { "seems" } else { "seem" };
+    let days = usize::try_from(suspect.days).unwrap_or(usize::MAX);
+    let days = render::plural(days, "day", "days");
+    let gap = match suspect.before {
+        Some(node) => format!("there is a gap of {days} before {node}"),
+        None => format!("there is a gap of {days} before now"),
+    };
+    format!(
+        "{checkpoints} {seems} too old only by the clock: {gap}, and the clock may have been wrong."
+    )
 }
 
 fn print(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 
 use anstyle::Style;
-use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role, Squashed, TurnId};
+use backstitch_core::model::{
+    BranchId, Coverage, CoverageItem, Kind, NodeId, Reason, Role, Squashed, TurnId,
+};
 use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -793,9 +795,32 @@ fn inline_changes(mut line: TextLine, changes: &[EntryChange]) -> TextLine {
 /// Returns one line about paths that a checkpoint could not capture.
 pub fn coverage_note(coverage: &Coverage) -> Option<String> {
     let mut notes = Vec::new();
-    if let Some(first) = coverage.items.first() {
+    let (ignored, items): (Vec<_>, Vec<_>) = coverage
+        .items
+        .iter()
+        .partition(|item| item.reason == Reason::Ignored);
+    for change in ["removed", "changed"] {
+        let is_told = |item: &&&CoverageItem| {
+            // the entries of an ignored directory change all the time
+            item.detail == change && (change == "removed" || !item.path.ends_with(b"/"))
+        };
+        let paths: Vec<String> = ignored
+            .iter()
+            .filter(is_told)
+            .map(|i| render::path(&i.path))
+            .collect();
+        if !paths.is_empty() {
+            let count = render::plural(paths.len(), "ignored path", "ignored paths");
+            let mut named = paths[..paths.len().min(3)].join(", ");
+            if paths.len() > 3 {
+                named = format!("{named} and {} more", paths.len() - 3);
+            }
+            notes.push(format!("{count} {change}, not recorded: {named}"));
+        }
+    }
+    if let Some(first) = items.first() {
         let reason = first.reason.name().replace('_', " ");
-        let count = coverage.items.len();
+        let count = items.len();
         let path = render::path(&first.path);
         let named = if path.is_empty() || path == "." {
             render::clean(&first.detail)

@@ -20,7 +20,7 @@ use super::out::{self, Confirmation};
 use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::restore_plan::{self, ShownPlan};
-use crate::restore_words;
+use crate::restore_words::{self, NothingDone};
 use crate::to_protocol;
 
 /// A restore as typed, before it is planned.
@@ -375,7 +375,7 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
             return Err(conflict);
         }
         if shown.plan.is_empty() {
-            nothing(context, job, &shown)?;
+            reached(nothing(context, job, &shown)?)?;
             return Ok(Asked::NothingToDo);
         }
         show(context, job, &shown)?;
@@ -498,7 +498,11 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cli
         return out::answer(answer(context, job, &shown.plan, document));
     }
     if shown.plan.is_empty() {
-        return nothing(context, job, shown);
+        let nothing = nothing(context, job, shown)?;
+        return match nothing.is_reached {
+            true => Ok(()),
+            false => context.out.remark(&format!("{}\n", nothing.text)),
+        };
     }
     show(context, job, shown)?;
     let fingerprint = format!("--plan {}", shown.plan.fingerprint);
@@ -508,12 +512,27 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cli
     ))
 }
 
-fn nothing(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {
+/// Shows a plan that changes no file, and says why.
+fn nothing(
+    context: &CommandContext,
+    job: &RestoreRun,
+    shown: &ShownPlan,
+) -> CliResult<NothingDone> {
     show(context, job, shown)?;
-    context.out.remark(&match &shown.plan.nothing {
-        Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
-        None => "Nothing to do: the files already have that state.\n".to_owned(),
-    })
+    let nothing = restore_words::nothing_done(&shown.plan);
+    if nothing.is_reached {
+        context.out.remark(&format!("{}\n", nothing.text))?;
+    }
+    Ok(nothing)
+}
+
+/// Returns an error if the files do not have the state that was asked for.
+fn reached(nothing: NothingDone) -> CliResult<()> {
+    if nothing.is_reached {
+        return Ok(());
+    }
+    Err(CliError::refused(nothing.text)
+        .hint("`--dry-run` shows the plan; `backstitch show` names what was not captured"))
 }
 
 fn switches_branch(job: &RestoreRun, plan: &Plan) -> bool {
@@ -645,7 +664,9 @@ fn finish(
                 &context.engine.forks().branch(branch)?,
             ));
         }
-        return match incomplete {
+        let nothing = (applied.node.is_none()).then(|| restore_words::nothing_done(&applied.plan));
+        let unreached = nothing.and_then(|nothing| reached(nothing).err());
+        return match incomplete.or(unreached) {
             Some(incomplete) => Err(incomplete.answer(document)),
             None => out::answer(document),
         };
@@ -653,7 +674,11 @@ fn finish(
     let (Some(node), Some(operation)) = (applied.node, applied.operation) else {
         return match incomplete {
             Some(incomplete) => Err(incomplete),
-            None => nothing(context, job, &about(context, job, applied.plan.clone())?),
+            None => reached(nothing(
+                context,
+                job,
+                &about(context, job, applied.plan.clone())?,
+            )?),
         };
     };
     let about = about(context, job, applied.plan.clone())?;

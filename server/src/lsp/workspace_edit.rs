@@ -2,12 +2,12 @@
 //! Owns both parts, and tells the edit from text that was typed meanwhile; `editor_agents` records it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::merge::{Favor, merge3};
 use backstitch_core::model::RelPath;
+use backstitch_core::vcs;
 use backstitch_protocol::FailureKind;
 use ropey::Rope;
 use tower_lsp::gen_lsp_types::{
@@ -19,7 +19,7 @@ use super::document::{self, Document, DocumentPath, edit};
 use super::failure::{Failure, Reply};
 use super::messages::refusal::agent as messages;
 use super::position::Encoding;
-use super::session::{ServerState, VERSION_CONTROL};
+use super::session::ServerState;
 use super::uri;
 use crate::host::workspace::WorkspaceHandle;
 
@@ -287,7 +287,7 @@ impl EditParts {
     /// and nothing through a link.
     fn file(&mut self, server: &ServerState, uri: &str) -> Reply<PathBuf> {
         let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
-        if path.components().any(|part| is_vcs(part.as_os_str())) {
+        if vcs::dir_above(&path).is_some() {
             return Err(
                 Failure::new(FailureKind::Refused, messages::version_control(uri))
                     .hint(messages::VERSION_CONTROL_HINT),
@@ -416,15 +416,15 @@ fn inside(dir: &Path) -> Reply<Vec<PathBuf>> {
     let paths = entries.map(|entry| Ok(entry?.path()));
     let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
     let paths = paths.map_err(|error| failed(dir, &error))?;
-    if paths.iter().filter_map(|path| path.file_name()).any(is_vcs) {
+    let is_vcs = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        vcs::is_vcs_name(name.as_encoded_bytes())
+    };
+    if vcs::is_git_dir_path(dir) || paths.iter().any(is_vcs) {
         let said = messages::repository(dir);
         return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
     }
     Ok(paths)
-}
-
-fn is_vcs(name: &OsStr) -> bool {
-    VERSION_CONTROL.iter().any(|dir| name == *dir)
 }
 
 fn no_directory(path: &Path, uri: &str) -> Reply<()> {

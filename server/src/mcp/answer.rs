@@ -4,7 +4,7 @@ use backstitch_core::ErrorKind;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-use super::hints;
+use super::{hints, lean};
 use crate::query::QueryError;
 use crate::render;
 
@@ -15,6 +15,28 @@ const MAX_TEXT: usize = 32 << 10;
 pub struct ToolAnswer {
     pub document: Value,
     pub text: String,
+    /// The sentence that the document has as `message`: some clients show their model the document alone. None: the text.
+    pub message: Option<String>,
+}
+
+impl ToolAnswer {
+    /// An answer whose text says what was done, and what to do next.
+    pub fn new(document: Value, text: impl Into<String>) -> Self {
+        Self {
+            document,
+            text: text.into(),
+            message: None,
+        }
+    }
+
+    /// An answer whose document has everything that the text has.
+    pub fn listing(document: Value, text: String, message: impl Into<String>) -> Self {
+        Self {
+            document,
+            text,
+            message: Some(message.into()),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -107,17 +129,24 @@ impl From<backstitch_core::Error> for ToolError {
 /// Returns the result of a call as the protocol has it.
 pub fn call_result(result: ToolResult) -> CallToolResult {
     let (text, document, is_error) = match result {
-        Ok(answer) => (answer.text, answer.document, false),
+        Ok(answer) => {
+            let mut document = answer.document;
+            lean::trim(&mut document);
+            let message = answer.message.as_deref().unwrap_or(&answer.text);
+            lean::set_message(&mut document, message);
+            (answer.text, document, false)
+        }
         Err(error) => {
             let text = error.text();
             let mut document = error
                 .document
                 .map_or_else(|| json!({}), |document| *document);
-            document["error"] = json!({
-                "kind": error.kind,
-                "message": error.message,
-                "hint": error.hint,
-            });
+            lean::trim(&mut document);
+            lean::set_message(&mut document, &text);
+            document["error"] = json!({ "kind": error.kind, "message": error.message });
+            if let Some(hint) = &error.hint {
+                document["error"]["hint"] = json!(hint);
+            }
             (text, document, true)
         }
     };

@@ -14,7 +14,7 @@ use super::arguments::{
     BlameArguments, CatArguments, CheckpointArguments, CheckpointKind, DiffArguments, LogArguments,
     ShowArguments,
 };
-use super::bounds;
+use super::{bounds, lean};
 use crate::file_changes::FileChange;
 use crate::query::line_range::TypedLines;
 use crate::query::show::{FileAt, ShownCheckpoint, file_at};
@@ -57,10 +57,10 @@ pub fn checkpoint(access: &WorkspaceAccess, arguments: &CheckpointArguments) -> 
     engine.tidy();
     let mut document = to_protocol::value(&shape);
     bounds::trim(&mut document, "`show` with this `rev` has one checkpoint");
-    Ok(ToolAnswer {
-        text: format!("Recorded {}\n", row(&shape)),
+    Ok(ToolAnswer::new(
         document,
-    })
+        format!("Recorded {}\n", row(&shape)),
+    ))
 }
 
 pub fn log(access: &WorkspaceAccess, arguments: LogArguments) -> ToolResult {
@@ -74,11 +74,10 @@ pub fn log(access: &WorkspaceAccess, arguments: LogArguments) -> ToolResult {
         limit => limit.min(MAX_LIMIT),
     };
     let Some(mut engine) = access.open_recorded()? else {
-        return Ok(ToolAnswer {
-            document: json!({ "checkpoints": [], "branches": [], "head": null, "branch": "main" }),
-            text: "Nothing has been recorded in this workspace yet. `checkpoint` records the current state.\n"
-                .to_owned(),
-        });
+        return Ok(ToolAnswer::new(
+            json!({ "checkpoints": [], "branches": [], "branch": "main" }),
+            "Nothing has been recorded in this workspace yet. `checkpoint` records the current state.\n",
+        ));
     };
     let filter = filter(access, &engine, arguments, limit)?;
     if filter.text.is_some() {
@@ -97,6 +96,9 @@ pub fn log(access: &WorkspaceAccess, arguments: LogArguments) -> ToolResult {
         "branch": history.branch_name()?,
         "more": has_more,
     });
+    for row in document["checkpoints"].as_array_mut().into_iter().flatten() {
+        lean::shorten_row(row);
+    }
     bounds::trim(
         &mut document,
         "`before` with the last checkpoint here has the next page; `show` has one checkpoint",
@@ -108,7 +110,17 @@ pub fn log(access: &WorkspaceAccess, arguments: LogArguments) -> ToolResult {
     if let Some(oldest) = checkpoints.last().filter(|_| has_more) {
         writeln!(text, "… older ones: `before` {}", oldest.id).ok();
     }
-    Ok(ToolAnswer { document, text })
+    let mut message = match checkpoints.len() {
+        0 => "No checkpoint matches.".to_owned(),
+        count => format!(
+            "{}, newest first. `show` with `rev` has one.",
+            render::plural(count, "checkpoint", "checkpoints")
+        ),
+    };
+    if let Some(oldest) = checkpoints.last().filter(|_| has_more) {
+        write!(message, " Older ones: `log` with `before` {}.", oldest.id).ok();
+    }
+    Ok(ToolAnswer::listing(document, text, message))
 }
 
 fn filter(
@@ -188,7 +200,17 @@ pub fn show(access: &WorkspaceAccess, arguments: &ShowArguments) -> ToolResult {
         writeln!(text, "  not captured: {}", shown_text(&item.path)).ok();
     }
     text.push_str(&patches(files.as_deref().unwrap_or_default()));
-    Ok(ToolAnswer { document, text })
+    for step in document["steps"].as_array_mut().into_iter().flatten() {
+        lean::shorten_row(step);
+    }
+    let mut message = format!("{}. `diff` has its lines", own.id);
+    message.push_str(match own.kind {
+        backstitch_protocol::Kind::Turn => {
+            ", `propose_rewind` with this `rev` asks the user to undo it."
+        }
+        _ => ".",
+    });
+    Ok(ToolAnswer::listing(document, text, message))
 }
 
 pub fn diff(access: &WorkspaceAccess, arguments: DiffArguments) -> ToolResult {
@@ -217,7 +239,11 @@ pub fn diff(access: &WorkspaceAccess, arguments: DiffArguments) -> ToolResult {
         let left = render::plural(compared.left, "more file", "more files");
         text.insert_str(0, &format!("# {left} than these; `paths` names some\n"));
     }
-    Ok(ToolAnswer { document, text })
+    let message = match compared.files.len() {
+        0 => "No differences.".to_owned(),
+        count => render::plural(count, "file differs", "files differ"),
+    };
+    Ok(ToolAnswer::listing(document, text, message))
 }
 
 fn patches(files: &[FileChange]) -> String {
@@ -290,7 +316,14 @@ pub fn blame(access: &WorkspaceAccess, arguments: &BlameArguments) -> ToolResult
         document["rest"] = json!(rest);
     }
     bounds::trim(&mut document, "`lines` names fewer lines");
-    Ok(ToolAnswer { document, text })
+    for run in document["runs"].as_array_mut().into_iter().flatten() {
+        lean::shorten_author(run);
+    }
+    let message = match rows.len() {
+        0 => "The file is empty.".to_owned(),
+        count => render::plural(count, "line", "lines"),
+    };
+    Ok(ToolAnswer::listing(document, text, message))
 }
 
 /// Returns the lines that a range names; all without one.
@@ -328,10 +361,8 @@ pub fn cat(access: &WorkspaceAccess, arguments: &CatArguments) -> ToolResult {
         Err(_) if bytes.len() <= CAT_BYTES && arguments.lines.is_none() => {
             document["content"] = to_protocol::value(&to_protocol::text(&bytes));
             let size = render::bytes(bytes.len() as u64);
-            return Ok(ToolAnswer {
-                document,
-                text: format!("{shown} is not UTF-8 text: {size}, as Base64 in `content.bytes`\n"),
-            });
+            let text = format!("{shown} is not UTF-8 text: {size}, as Base64 in `content.bytes`\n");
+            return Ok(ToolAnswer::new(document, text));
         }
         Err(_) => {
             let size = render::bytes(bytes.len() as u64);
@@ -370,7 +401,11 @@ pub fn cat(access: &WorkspaceAccess, arguments: &CatArguments) -> ToolResult {
         write!(text, "\n… the rest: {rest}").ok();
         document["rest"] = json!(rest);
     }
-    Ok(ToolAnswer { document, text })
+    let message = format!(
+        "{shown} at {node}: {}",
+        render::plural(all.len(), "line", "lines")
+    );
+    Ok(ToolAnswer::listing(document, text, message))
 }
 
 /// Returns the content of a file at a checkpoint.

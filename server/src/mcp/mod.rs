@@ -8,6 +8,7 @@ mod bounds;
 mod checked_lines;
 mod hints;
 mod history;
+mod lean;
 mod proposals;
 mod resources;
 mod rewind;

@@ -187,7 +187,7 @@ pub fn apply(
         (Some(node), Some(operation)) => format!(
             "{done}: checkpoint {node}, {operation}. Read the files again before you go on. The user undoes it with `backstitch undo`.\n"
         ),
-        _ => "Nothing to do: the files already have that state.\n".to_owned(),
+        _ => format!("{}\n", restore_words::nothing_done(&applied.plan).text),
     };
     if let Some(left) = restore_plan::incomplete(&applied) {
         return Err(
@@ -196,5 +196,5 @@ pub fn apply(
                 .document(json!({ "state": "applied", "result": document })),
         );
     }
-    Ok(ToolAnswer { document, text })
+    Ok(ToolAnswer::new(document, text))
 }

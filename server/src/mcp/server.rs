@@ -24,7 +24,7 @@ use super::arguments::{MAX_WAIT, RewindArguments};
 use super::proposals::{ProposalOutcome, Proposals, Proposer, WaitingProposal};
 use super::rewind::{self, PlannedRewind};
 use super::{history, resources, tools};
-use crate::render;
+use crate::{render, restore_words};
 
 /// Calls that read or write a store at the same time.
 const MAX_AT_ONCE: usize = 4;
@@ -223,6 +223,7 @@ impl McpServer {
             "The user has not decided yet, and no editor or terminal shows it: tell the user that `backstitch pauses` does"
         };
         Ok(ToolAnswer {
+            message: None,
             text: format!(
                 "{seen}. {id}: {title}. No file was changed. To go on waiting, call propose_rewind with proposal {id}.\n"
             ),
@@ -247,15 +248,16 @@ fn begin(
     let mut engine = access.open()?;
     let planned = PlannedRewind::of(&mut engine, access, arguments)?;
     if planned.plan().is_empty() {
-        let nothing = planned.plan().nothing.as_deref();
-        let nothing = nothing.unwrap_or("the files already have that state");
+        let nothing = restore_words::nothing_done(planned.plan());
         return Ok(Proposed::Answered(ToolAnswer {
-            text: format!("Nothing to do: {}.\n", render::clean(nothing)),
+            message: None,
+            text: format!("{}\n", nothing.text),
             document: json!({ "state": "nothing", "plan": planned.document() }),
         }));
     }
     if arguments.dry_run {
         return Ok(Proposed::Answered(ToolAnswer {
+            message: None,
             text: format!("The plan, nothing was changed: {}", planned.text()),
             document: json!({ "state": "planned", "plan": planned.document() }),
         }));
@@ -265,6 +267,7 @@ fn begin(
         let (request, rev) = (&planned.request, planned.rev.as_deref());
         let done = rewind::apply(&mut engine, request, rev, &fingerprint)?;
         return Ok(Proposed::Answered(ToolAnswer {
+            message: None,
             text: format!(
                 "Nobody was asked, since the user's settings let agents decide (agents.allowControl). {}",
                 done.text
@@ -280,6 +283,7 @@ fn answer(proposal: &WaitingProposal, outcome: ProposalOutcome) -> ToolResult {
     let id = proposal.id.to_string();
     match outcome {
         ProposalOutcome::Accepted(Ok(done)) => Ok(ToolAnswer {
+            message: None,
             text: format!("The user accepted it. {}", done.text),
             document: json!({ "state": "applied", "proposal": id, "result": done.document }),
         }),
@@ -293,6 +297,7 @@ fn answer(proposal: &WaitingProposal, outcome: ProposalOutcome) -> ToolResult {
             Err(ToolError { message, ..error }.document(document))
         }
         ProposalOutcome::Denied { reason, by } => Ok(ToolAnswer {
+            message: None,
             text: if by == "time limit" {
                 format!(
                     "Nobody answered {id} in time. No file was changed. Ask the user before you propose it again.\n"
@@ -306,6 +311,7 @@ fn answer(proposal: &WaitingProposal, outcome: ProposalOutcome) -> ToolResult {
             document: json!({ "state": "denied", "proposal": id, "reason": reason, "by": by }),
         }),
         ProposalOutcome::Withdrawn => Ok(ToolAnswer {
+            message: None,
             text: format!("{id} was withdrawn. No file was changed.\n"),
             document: json!({ "state": "withdrawn", "proposal": id }),
         }),

@@ -18,6 +18,7 @@ impl World {
             checkpoints: Some(1 + u64::from(keep % 12)),
             bytes: all.then_some(1),
             early: false,
+            trust_clock: false,
         };
         let disk = self.disk();
         let before = self.existing()?;

@@ -134,7 +134,7 @@ impl Capture<&mut Engine> {
             self.wait_for_writers(&mut entries, report)?;
         }
         let mut reports = reports_by_path(report, |path| {
-            let named = named(&self.engine.root.path, e.cwd.as_deref(), path);
+            let named = named(&self.engine.root, e.cwd.as_deref(), path);
             named.into_iter().filter_map(NamedPath::inside).collect()
         });
         self.notifying_txn(AFTER, entries, |txn, entries| {

@@ -11,6 +11,7 @@ mod decision;
 mod edit_call;
 mod event;
 mod interrupts;
+mod named_ignored;
 pub(crate) mod named_paths;
 pub(crate) mod named_record;
 pub(crate) mod observe;
@@ -260,7 +261,7 @@ impl Capture<&mut Engine> {
             let context = interrupts::close(txn, &left, seq)?;
             let coverage = Coverage {
                 pending,
-                ..scanned.findings.coverage.clone()
+                ..scanned.findings.coverage.without_standing()
             };
             txn.record_scan(scanned, &context)?;
             let conn = txn.conn;
@@ -292,7 +293,7 @@ impl Capture<&mut Engine> {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
             calls::record_event(txn.conn, e, session, turn, None)?;
-            let coverage = scanned.findings.coverage.clone();
+            let coverage = scanned.findings.coverage.without_standing();
             txn.record_scan(scanned, &ScanContext::between())?;
             let label = Some("before compaction");
             let node = txn.node(Kind::Manual, Some(session), turn, None, label, &coverage)?;
@@ -304,6 +305,14 @@ impl Capture<&mut Engine> {
     }
 
     fn open_reading(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<Recorded> {
+        let ignored = self.read_named_ignored(e, call)?;
+        if !ignored.is_empty() {
+            return self.notifying_txn(BEFORE, ignored, |txn, ignored| {
+                named_ignored::record(txn, &ignored)?;
+                open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
+                Ok(Recorded::default())
+            });
+        }
         let (dir, root) = (self.engine.store.dir.clone(), self.engine.here.root);
         self.engine.store.write(AFTER, |conn| {
             open(conn, &dir, root, e, call, None)?;
@@ -320,6 +329,7 @@ impl Capture<&mut Engine> {
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
+        let ignored = self.read_named_ignored(e, call)?;
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
             let idle_until = match opening {
@@ -333,6 +343,7 @@ impl Capture<&mut Engine> {
                 ..ScanContext::between()
             };
             let node = txn.record_scan(scanned, &context)?;
+            named_ignored::record(txn, &ignored)?;
             open()?;
             Ok(Recorded { node, pending })
         })

@@ -95,7 +95,7 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         path: &Path,
         excluding: Option<&ExcludePatterns>,
     ) -> Result<Vec<NamedPath>> {
-        let mut all = named(&self.engine.root.path, e.cwd.as_deref(), path);
+        let mut all = named(&self.engine.root, e.cwd.as_deref(), path);
         let Some(excluding) = excluding else {
             return Ok(all);
         };
@@ -194,12 +194,16 @@ pub(super) fn places(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<PathBu
 }
 
 /// Locates the places of a named path.
-pub(super) fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
+pub(super) fn named(root: &Root, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
     let inside = |place: &PathBuf| {
         let outside = |why| NamedPath::Outside(crate::model::os_bytes(place.as_os_str()), why);
-        match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
+        match place
+            .strip_prefix(&root.path)
+            .ok()
+            .and_then(RelPath::from_path)
+        {
             Some(path) => {
-                if path.is_in_vcs() {
+                if root.vcs_dir(&path).is_some() {
                     outside("inside a version-control folder")
                 } else {
                     NamedPath::Inside(path)
@@ -208,5 +212,5 @@ pub(super) fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPa
             None => outside("outside the workspace"),
         }
     };
-    places(root, cwd, path).iter().map(inside).collect()
+    places(&root.path, cwd, path).iter().map(inside).collect()
 }

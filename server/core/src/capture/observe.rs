@@ -20,7 +20,7 @@ use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::dirty::Extent;
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::Findings;
-use crate::worktree::{cookie, dir_cache, file_state, ignore_rules};
+use crate::worktree::{cookie, dir_cache, file_state, ignore_rules, ignored_paths};
 
 /// Above this many unverified paths, walk the tree instead.
 const MAX_UNVERIFIED: usize = 2000;
@@ -269,6 +269,7 @@ impl Capture<&mut Engine> {
         );
         let mut gaps = None;
         let (dir_cache_bytes, notify) = (RefCell::new(None), Cell::new(false));
+        let ignored = RefCell::new(None);
         let value = self.engine.store.write_notifying(durable, |conn| {
             let txn = WriteTxn {
                 conn,
@@ -278,6 +279,7 @@ impl Capture<&mut Engine> {
                 git: &git,
                 pending: Pending::of(conn, here.root)?,
                 dir_cache_bytes: &dir_cache_bytes,
+                ignored_paths: &ignored,
                 notify: &notify,
             };
             // a gap is older than the changes recorded now, but a history begins with its start
@@ -294,6 +296,10 @@ impl Capture<&mut Engine> {
         if let Some(gaps) = gaps {
             crate::fault::point("gaps taken in");
             gaps.done();
+        }
+        if let Some(paths) = ignored.take() {
+            // a lost file costs the news of one change
+            ignored_paths::save(&self.engine.store.dir, self.engine.here.root, &paths).ok();
         }
         if let Some(dir_cache_bytes) = dir_cache_bytes.take() {
             crate::fault::point("walk taken in");

@@ -10,14 +10,15 @@ use super::transition::Transition;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
 use crate::history;
-use crate::model::{Coverage, DirChange, Image, Kind, NodeId, Reason, RelPath};
+use crate::model::{Coverage, CoverageItem, DirChange, Image, Kind, NodeId, Reason, RelPath};
 use crate::store::SealedPack;
 use crate::store::tables::file;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
 use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
-use crate::worktree::ignore_rules::Excludes;
+use crate::worktree::ignore_rules::{Excludes, is_editor_file};
+use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
 use crate::worktree::pending_saves;
 use crate::worktree::scan::{Findings, Found, Materialized};
 
@@ -64,7 +65,9 @@ impl WriteTxn<'_> {
             linked: _,
             saved,
             pack,
-            coverage: scan_coverage,
+            mut coverage,
+            ignored: _,
+            ignored_now,
             partial,
             bare_dirs,
             noted_dirs,
@@ -99,13 +102,21 @@ impl WriteTxn<'_> {
         follow_renames(&mut to_record.transitions, &known);
         let generation = scan::next_generation(self.conn, self.here.root)?;
         self.update_stats(&stat_updates, &known)?;
-        let mut coverage = with_gaps_of(scan_coverage, context);
+        coverage = with_gaps_of(coverage, context);
+        let of_root = coverage.clone();
+        if !matches!(context.observation, Observation::Between) {
+            self.note_ignored(&ignored_now, &mut coverage)?;
+        }
+        if let Some(paths) = ignored_now.paths {
+            self.ignored_paths.replace(Some(paths));
+        }
         coverage.directories.clone_from(&dir_changes);
         let is_start = self.head()?.is_none();
         let node = if is_start {
             Some(self.node(Kind::Manual, None, None, None, Some("start"), &coverage)?)
         } else {
-            self.record_with_gaps(&to_record.transitions, context, &coverage, generation)?
+            let own = own_gaps(&before, coverage.clone());
+            self.record_with_gaps(&to_record.transitions, context, &own, generation)?
         };
         self.adopt_all(to_record.adopted, is_start, generation, observed_by)?;
         if !partial && !targeted {
@@ -123,14 +134,14 @@ impl WriteTxn<'_> {
         } else {
             UnfinishedScan::No
         };
-        if has_adopted_or_saved || before.differs_from(unfinished, &coverage) {
+        if has_adopted_or_saved || before.differs_from(unfinished, &of_root) {
             self.notify.set(true);
         }
         self.update_root(RootAfter {
             partial,
             targeted,
             unfinished,
-            coverage: &coverage,
+            coverage: &of_root,
             excludes: &excludes,
             bare_dirs,
             index,
@@ -173,6 +184,18 @@ impl WriteTxn<'_> {
         }
         let mut gone = file::gone(self.conn, root)?.into_iter();
         Ok(gone.any(|(path, _)| path.within(dir.bytes())))
+    }
+
+    /// Notes ignored paths that are gone or changed, unless they are recorded.
+    fn note_ignored(&self, now: &IgnoredNow, coverage: &mut Coverage) -> Result<()> {
+        for (ignored, change) in &now.changes {
+            if !is_editor_file(ignored.path.bytes())
+                && file_state::row(self.conn, self.here.root, &ignored.path)?.is_none()
+            {
+                coverage.note(&ignored.shown(), Reason::Ignored, change.name());
+            }
+        }
+        Ok(())
     }
 
     /// Stores the contents that the scan collected in a pack or copied from git.
@@ -351,6 +374,22 @@ impl RootBefore {
     }
 }
 
+/// Returns the coverage of a scan without the gaps that were the same at the last scan: no step has them, unless it changed
+/// the file.
+fn own_gaps(before: &RootBefore, mut coverage: Coverage) -> Coverage {
+    let reported: Option<Coverage> = serde_json::from_str(&before.coverage).ok();
+    let is_standing = |item: &CoverageItem| {
+        !matches!(item.detail.as_str(), "changed" | "named")
+            && item.reason.is_lasting()
+            && reported.as_ref().is_some_and(|reported| {
+                let mut all = reported.items.iter();
+                all.any(|old| old.path == item.path && old.reason == item.reason)
+            })
+    };
+    coverage.items.retain(|item| !is_standing(item));
+    coverage
+}
+
 /// Returns the coverage of a scan with the gaps that its context adds.
 fn with_gaps_of(mut coverage: Coverage, context: &ScanContext) -> Coverage {
     coverage
@@ -378,6 +417,11 @@ fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
     (a.ignored, a.pending, &a.items) == (b.ignored, b.pending, &b.items)
 }
 
+/// True if an ignored path is gone, or is a file that changed: the entries of an ignored directory change all the time.
+fn is_file_or_removed(item: &CoverageItem) -> bool {
+    item.detail == IgnoredChange::Removed.name() || !item.path.ends_with(b"/")
+}
+
 /// True if a coverage names a gap that deserves a checkpoint of its own.
 fn has_reportable_gaps(coverage: &Coverage) -> bool {
     coverage.pending
@@ -386,8 +430,9 @@ fn has_reportable_gaps(coverage: &Coverage) -> bool {
             matches!(
                 i.reason,
                 Reason::Failed | Reason::Outside | Reason::Excluded
-            ) || i.detail == "changed"
+            ) || i.reason != Reason::Ignored && i.detail == "changed"
                 || i.detail == "named"
+                || i.reason == Reason::Ignored && is_file_or_removed(i)
         })
 }
 

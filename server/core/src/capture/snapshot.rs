@@ -18,6 +18,7 @@ use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileStates;
 use crate::worktree::ignore_rules::Excludes;
+use crate::worktree::ignored_paths;
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::{Findings, Found};
 
@@ -134,6 +135,11 @@ fn run_scan(
     if store_contents {
         keep_ahead(store, root, &known, deadline, &mut findings)?;
     }
+    if store_contents {
+        let walked = std::mem::take(&mut findings.ignored);
+        let walked = (only.is_none() && !findings.partial).then_some(walked);
+        findings.ignored_now = ignored_paths::compare(&store.dir, root, here.root, walked);
+    }
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
         if let Some(before) = &noted_before {
@@ -218,18 +224,12 @@ fn complete(
         let path = RelPath::new(path);
         path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))
     };
-    let is_lasting = |reason| {
-        matches!(
-            reason,
-            Reason::Unreadable | Reason::TooLarge | Reason::Special
-        )
-    };
     let new_items = std::mem::take(&mut findings.coverage.items);
     let kept = before
         .coverage
         .items
         .into_iter()
-        .filter(|item| is_lasting(item.reason) && !scanned(&item.path))
+        .filter(|item| item.reason.is_lasting() && !scanned(&item.path))
         .map(|item| CoverageItem {
             detail: match item.detail.as_str() {
                 "changed" | "named" => String::new(),
@@ -239,6 +239,7 @@ fn complete(
         });
     let mut items: Vec<CoverageItem> = kept.chain(new_items).collect();
     items.sort_by(|a, b| a.path.cmp(&b.path));
+    items.dedup_by(|b, a| a.path == b.path && a.reason == b.reason);
     findings.coverage.items = items;
     findings.coverage.ignored = before.coverage.ignored;
     findings.bare_dirs = bare_dirs(conn, root, here, touched, findings, &before.bare_dirs)?;

@@ -15,6 +15,7 @@ use crate::store::tables::root::scan::{self, UnfinishedScan};
 use crate::store::tables::{branch, buffer};
 use crate::store::{self, Durable};
 use crate::worktree::disk::{DiskEntry, Root, Stat};
+use crate::worktree::ignored_paths::IgnoredPath;
 use crate::worktree::pending_saves::Pending;
 
 /// Durability for commits before a tool runs: content would be lost with the machine otherwise.
@@ -32,6 +33,8 @@ pub(crate) struct WriteTxn<'a> {
     pub pending: Pending,
     /// Directory cache of a full walk recorded in this transaction.
     pub dir_cache_bytes: &'a RefCell<Option<Vec<u8>>>,
+    /// The ignored paths after the scan recorded in this transaction.
+    pub ignored_paths: &'a RefCell<Option<Vec<IgnoredPath>>>,
     /// True if watchers of the store are to be notified of this transaction.
     pub notify: &'a Cell<bool>,
 }

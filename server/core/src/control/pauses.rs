@@ -11,10 +11,11 @@ use super::breakpoints::NewBreakpoint;
 use super::hold::Hold;
 use super::pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 use super::process::ProcessId;
+use super::retention::parked_before;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::message::WaitingMessage;
-use super::tables::pause::{PARKED, PauseFilter};
+use super::tables::pause::PauseFilter;
 use super::tables::{ack, breakpoint, hit, message, pause, repl};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -474,7 +475,7 @@ impl Control {
     /// Ends the parked calls of a session that is over.
     pub fn session_is_over(&self, session: &str) -> Result<()> {
         self.write_armed(|conn| {
-            pause::expire(conn, Some(session), store::now() - PARKED)?;
+            pause::expire(conn, Some(session), parked_before(conn)?)?;
             breakpoint::delete_steps(conn, session)
         })
     }

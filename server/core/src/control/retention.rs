@@ -1,5 +1,7 @@
 //! Retention of breakpoints and pauses, and the check of the database.
 
+use rusqlite::Connection;
+
 use super::armed::Armed;
 use super::process::ProcessId;
 use super::tables::pause::{PARKED, PauseFilter};
@@ -15,6 +17,27 @@ const DAY: i64 = 24 * 3600 * 1_000_000;
 const SHARE: u64 = 10;
 /// Key of the time of the last `gc`.
 const GC: &str = "gc";
+/// Key of the microseconds by which the clock has jumped ahead.
+const JUMPED: &str = "jumped";
+/// Maximum time between two runs that counts as passed: a longer one may be a jump of the clock.
+const MAX_GAP: i64 = 7 * DAY;
+
+/// Returns the microseconds by which the clock may have jumped ahead up to now: of the time between two runs only a part
+/// counts as passed, and a clock that is set back takes a jump back.
+fn jumped(conn: &Connection) -> Result<i64> {
+    let Some(last) = meta::get(conn, GC)? else {
+        return Ok(0);
+    };
+    let before = meta::get(conn, JUMPED)?.unwrap_or(0);
+    let gap = store::now().saturating_sub(last);
+    let beyond = if gap < 0 { gap } else { (gap - MAX_GAP).max(0) };
+    Ok(before.saturating_add(beyond).max(0))
+}
+
+/// Returns the time before which a parked call is over.
+pub(super) fn parked_before(conn: &Connection) -> Result<i64> {
+    Ok(store::now() - PARKED - jumped(conn)?)
+}
 
 /// Something wrong with the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +46,11 @@ pub struct Problem(pub String);
 impl Control {
     /// As `gc`, unless it was done within the last day.
     pub fn gc_if_due(&self, days: Option<u64>, bytes: Option<u64>) -> Result<()> {
-        let last = meta::get(&self.conn, GC)?.unwrap_or(0);
+        let last = meta::get(&self.conn, GC)?;
         // a negative age means that the clock was set back
-        if !(0..DAY).contains(&(store::now() - last)) {
-            self.gc(days, bytes)?;
+        if !last.is_some_and(|last| (0..DAY).contains(&(store::now() - last))) {
+            // one reading of the clock tells no age
+            self.gc(days.filter(|_| last.is_some()), bytes)?;
         }
         Ok(())
     }
@@ -36,8 +60,10 @@ impl Control {
     /// young. Returns the number of rows.
     pub fn gc(&self, days: Option<u64>, bytes: Option<u64>) -> Result<usize> {
         self.write_armed(|conn| {
+            let jumped = jumped(conn)?;
+            pause::expire(conn, None, parked_before(conn)?)?;
+            meta::set(conn, JUMPED, jumped)?;
             meta::set(conn, GC, store::now())?;
-            pause::expire(conn, None, store::now() - PARKED)?;
             for gone in program::without_end(conn)? {
                 let is_old = gone.connected < store::now() - DAY;
                 if is_old && !ProcessId::of(gone.pid).is_alive() {
@@ -47,7 +73,8 @@ impl Control {
             let mut removed = 0;
             if let Some(days) = days {
                 let days = i64::try_from(days).unwrap_or(i64::MAX);
-                let before = store::now().saturating_sub(days.saturating_mul(DAY));
+                let now = store::now().saturating_sub(jumped);
+                let before = now.saturating_sub(days.saturating_mul(DAY));
                 // sessions ask for the state of their pauses
                 removed += repl::delete_before(conn, before)?;
                 removed += pause::delete_before(conn, before)?;

@@ -124,6 +124,15 @@ impl<E: Deref<Target = Engine>> EditorDocuments<E> {
         for path in paths {
             let recorded =
                 file_state::row(&self.engine.store.conn, self.engine.here.root, path)?.is_some();
+            if self.engine.root.vcs_dir(path).is_some() {
+                return Err(Error::refused(
+                    format!(
+                        "{} belongs to version control; nothing was changed",
+                        path.display()
+                    ),
+                    "its content is not recorded and could not be restored; use its own tool",
+                ));
+            }
             let excluded = || excluding.as_ref().is_some_and(|all| all.holds(path));
             let why = match self.engine.capture().disk_entry(path)?.image {
                 Image::Opaque(Opaque::TooLarge) => "is too large to be recorded",

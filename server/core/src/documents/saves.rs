@@ -32,6 +32,7 @@ impl EditorDocuments<&mut Engine> {
         let root = self.engine.here.root;
         if !Writers::since(conn, root, since)?.any() && !after_call::may_run_hooks(conn, root)?
             || base == Some(text)
+            || self.engine.root.vcs_dir(path).is_some()
             || (unknown && self.engine.blamer().is_hidden(path))
         {
             return Ok(None);

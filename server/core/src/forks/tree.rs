@@ -15,6 +15,7 @@ use crate::store::tables::root::scan;
 use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{Content, NO_STAT, Root};
 use crate::worktree::file_state::{self, FileState};
+use crate::worktree::recorded_vcs::RecordedVcs;
 
 /// From this many files on, the whole file system is synced instead of each file.
 const SYNC_ALL: usize = 2000;
@@ -51,7 +52,19 @@ impl<E: Deref<Target = Engine>> Forks<E> {
         let total = Some(tree.len() as u64);
         let one_by_one = tree.len() < SYNC_ALL;
         let mut out = WrittenTree::default();
+        let paths: BTreeSet<RelPath> = tree.keys().cloned().collect();
+        let engine = &*self.engine;
+        let vcs_dirs =
+            RecordedVcs::new(&engine.store.conn, &engine.root, engine.here).dirs_of(&paths)?;
         for (done, (path, image)) in (1..).zip(&tree) {
+            if vcs_dirs.contains_key(path) {
+                out.gaps.push(Gap {
+                    path: Some(path.bytes().to_vec()),
+                    kind: GapKind::VersionControl,
+                    detail: "it belongs to version control; it is left out".into(),
+                });
+                continue;
+            }
             // a scan had not looked yet at what a call has replaced
             if std::iter::successors(path.parent(), RelPath::parent)
                 .any(|dir| tree.contains_key(&dir))

@@ -2,8 +2,11 @@
 
 pub(crate) mod backed;
 pub(crate) mod objects;
+mod reftable;
 
 use std::path::{Path, PathBuf};
+
+use reftable::RefValue;
 
 use crate::model::GitHead;
 use crate::system::read_text;
@@ -42,6 +45,9 @@ pub(crate) fn head(root: &Path) -> GitHead {
         };
     };
     let common = common_dir(root).unwrap_or_else(|| dir.clone());
+    if name == NO_REF {
+        return head_of_reftables(&dir, &common);
+    }
     let loose = |d: &Path| read_text(&d.join(name)).map(|s| s.trim().to_owned());
     let packed = || {
         let refs = read_text(&common.join("packed-refs"))?;
@@ -53,5 +59,31 @@ pub(crate) fn head(root: &Path) -> GitHead {
     GitHead {
         head: loose(&dir).or_else(|| loose(&common)).or_else(packed),
         branch: Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+    }
+}
+
+/// The ref that HEAD names where refs are not files.
+const NO_REF: &str = "refs/heads/.invalid";
+
+/// Returns HEAD of a repository that keeps its refs in tables. A linked work tree has tables of its own.
+fn head_of_reftables(dir: &Path, common: &Path) -> GitHead {
+    let own = dir.join("reftable");
+    let value = |name: &str| {
+        let shared = common.join("reftable");
+        reftable::find(&own, name).or_else(|| reftable::find(&shared, name))
+    };
+    match value("HEAD") {
+        Some(RefValue::Object(id)) => GitHead {
+            head: Some(id),
+            branch: None,
+        },
+        Some(RefValue::Symbolic(name)) => GitHead {
+            head: match value(&name) {
+                Some(RefValue::Object(id)) => Some(id),
+                _ => None,
+            },
+            branch: Some(name.strip_prefix("refs/heads/").unwrap_or(&name).to_owned()),
+        },
+        None => GitHead::default(),
     }
 }

@@ -20,9 +20,10 @@ use rustix::io::Errno;
 use crate::capture::aider::CHAT_HISTORY;
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
-use crate::model::{RelPath, bytes_path, is_vcs};
+use crate::model::{RelPath, bytes_path};
 use crate::places::MARK;
 use crate::system::read_small;
+use crate::vcs;
 use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX};
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 
@@ -163,6 +164,12 @@ impl Watch {
                 }
                 Err(e) => return Err(e).at("watch", &full),
             };
+            let listed = DirListing::read(&full);
+            let is_repository = listed.as_ref().is_ok_and(|l| vcs::is_git_dir(&l.entries));
+            if is_repository && !path.is_empty() {
+                inotify::remove_watch(&self.queue, wd).ok();
+                continue;
+            }
             let text = read_small(&full.join(bytes_path(ignore_rules::FILE)), false);
             let rules = above.below(&path, text.as_deref());
             let now = Watched {
@@ -176,7 +183,7 @@ impl Watch {
                 self.by_path.remove(&previous.path);
             }
             self.by_path.insert(path.clone(), wd);
-            let Ok(listed) = DirListing::read(&full) else {
+            let Ok(listed) = listed else {
                 self.unwatched.insert(path);
                 continue;
             };
@@ -192,6 +199,7 @@ impl Watch {
                 // a forked directory in here is watched, too: it may become a part of the tree
                 if is_dir
                     && !is_ours(name)
+                    && !(is_repository && vcs::is_git_entry(name))
                     && let Some(rules) = rules.enter(&below)
                 {
                     todo.push((below, rules));
@@ -316,7 +324,9 @@ impl Watch {
             return Ok(());
         };
         if !what.contains(ReadFlags::ISDIR) {
-            if name == ignore_rules::FILE || rel.bytes() == MARK.as_bytes() {
+            // a directory with a HEAD may have become one of git's
+            let is_head = name == b"HEAD" && what.contains(ReadFlags::CREATE);
+            if name == ignore_rules::FILE || rel.bytes() == MARK.as_bytes() || is_head {
                 self.stale = true;
                 events.push(Event::Everything);
             } else {
@@ -343,7 +353,7 @@ impl Watch {
 }
 
 fn is_ours(name: &[u8]) -> bool {
-    is_vcs(name) || name.starts_with(TEMP_PREFIX)
+    vcs::is_vcs_name(name) || name.starts_with(TEMP_PREFIX)
 }
 
 fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {

@@ -22,6 +22,7 @@ use crate::model::{
 use crate::store::tables::{file, root};
 use crate::worktree::file_state;
 use crate::worktree::pending_saves::Pending;
+use crate::worktree::recorded_vcs::RecordedVcs;
 
 /// Maximum number of newly captured files that a plan names one by one.
 const MAX_NAMED_FILES: usize = 50;
@@ -299,6 +300,7 @@ impl PlanBuilder<'_> {
 
     /// Completes the plan: obstacles, gaps, actions, documents and fingerprint.
     pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
+        self.leave_version_control()?;
         self.unreadable()?;
         self.skip_blocked();
         self.collisions()?;
@@ -315,6 +317,44 @@ impl PlanBuilder<'_> {
         } else {
             self.fingerprint()
         };
+        Ok(())
+    }
+
+    /// Leaves out the files of version control, which an older version recorded as files of the project.
+    fn leave_version_control(&mut self) -> Result<()> {
+        let states = |part: &FilePlan| {
+            let states = [&part.before, &part.after].into_iter().flatten();
+            let paths: Vec<RelPath> = states.map(|placed| placed.path.clone()).collect();
+            paths
+        };
+        let plan = &self.plan;
+        let all = plan.files.iter().flat_map(states);
+        let all = all.chain(plan.conflicts.iter().map(|conflict| conflict.path.clone()));
+        let all: BTreeSet<RelPath> = all.collect();
+        let dirs = RecordedVcs::new(&self.engine.store.conn, &self.engine.root, self.engine.here);
+        let dirs = dirs.dirs_of(&all)?;
+        if dirs.is_empty() {
+            return Ok(());
+        }
+        let is_left = |path: &RelPath| dirs.contains_key(path);
+        let stays = |part: &FilePlan| !states(part).iter().any(is_left);
+        self.plan.files.retain(stays);
+        self.plan.conflicts.retain(|c| !is_left(&c.path));
+        self.plan.actions.retain(|action| !is_left(&action.path));
+        let is_named = |gap: &Gap| {
+            let path = gap.path.as_ref().and_then(|path| RelPath::new(&**path));
+            path.is_some_and(|path| is_left(&path))
+        };
+        self.plan.gaps.retain(|gap| !is_named(gap));
+        let mut counts: BTreeMap<&RelPath, usize> = BTreeMap::new();
+        for dir in dirs.values() {
+            *counts.entry(dir).or_default() += 1;
+        }
+        for (dir, count) in counts {
+            let files = if count == 1 { "file" } else { "files" };
+            let detail = format!("{count} recorded {files} of version control stay as they are");
+            self.skip(dir.clone(), GapKind::VersionControl, &detail);
+        }
         Ok(())
     }
 
@@ -629,6 +669,8 @@ impl PlanBuilder<'_> {
                     Reason::Unreadable => GapKind::Unreadable,
                     Reason::Special => GapKind::Special,
                     Reason::Failed => GapKind::Failed,
+                    Reason::VersionControl => GapKind::VersionControl,
+                    Reason::Ignored => GapKind::Ignored,
                 };
                 let path = (kind != GapKind::Failed).then(|| item.path.clone());
                 if !self.plan.gaps.iter().any(|g| {

@@ -502,6 +502,10 @@ pub enum GapKind {
     Attributes,
     /// A directory is not as it was.
     Directory,
+    /// A directory of version control. An older version recorded it, or the work changed it.
+    VersionControl,
+    /// An ignored path, which was not recorded.
+    Ignored,
 }
 
 impl GapKind {
@@ -521,6 +525,8 @@ impl GapKind {
             Self::Unsaved => "unsaved",
             Self::Attributes => "attributes",
             Self::Directory => "directory",
+            Self::VersionControl => "version_control",
+            Self::Ignored => "ignored",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! in use. Works in small transactions, each of which leaves the store consistent: an interrupted run has removed
 //! less, and hooks and rewinds run in between.
 
+mod age;
 mod copy;
 mod plan;
 mod squash;
@@ -25,6 +26,7 @@ use crate::store::tables::node::{self, CheckpointRow};
 use crate::store::tables::{call, event, operation, reserved, root};
 use crate::store::{self, Durable};
 use crate::{capture, history};
+use age::TooOld;
 use copy::Copy;
 use plan::{Facts, SquashRange};
 
@@ -49,8 +51,11 @@ pub struct Limits {
     pub checkpoints: Option<u64>,
     /// Maximum size of the store. The oldest checkpoints are squashed first.
     pub bytes: Option<u64>,
-    /// Background run: squashes as soon as the size comes near its limit, so that it is never reached.
+    /// Background run: squashes as soon as the size comes near its limit, so that it is never reached. For their age it
+    /// squashes neither what was recorded since the last run nor the newest turns.
     pub early: bool,
+    /// Also squashes checkpoints that are too old by the clock alone, which may have been wrong.
+    pub trust_clock: bool,
 }
 
 impl Limits {
@@ -60,6 +65,7 @@ impl Limits {
             checkpoints: config.most_checkpoints(),
             bytes: config.most_bytes(),
             early: false,
+            trust_clock: false,
         }
     }
 
@@ -71,6 +77,7 @@ impl Limits {
             checkpoints: larger(self.checkpoints, other.checkpoints),
             bytes: larger(self.bytes, other.bytes),
             early: self.early,
+            trust_clock: self.trust_clock,
         }
     }
 
@@ -79,11 +86,15 @@ impl Limits {
         self.checkpoints.filter(|most| *most > 0)
     }
 
+    /// Maximum age in microseconds. None: no limit.
+    fn max_age(&self) -> Option<i64> {
+        self.days
+            .and_then(|days| i64::try_from(days).ok()?.checked_mul(DAY))
+    }
+
     /// Time before which checkpoints are too old, in microseconds since 1970.
     fn oldest_kept(&self) -> i64 {
-        let age = self
-            .days
-            .and_then(|days| i64::try_from(days).ok()?.checked_mul(DAY));
+        let age = self.max_age();
         age.map_or(i64::MIN, |age| store::now().saturating_sub(age))
     }
 }
@@ -107,6 +118,18 @@ pub struct Collected {
     pub too_many: Option<u64>,
     /// Number of checkpoints that could not be squashed because their records are inconsistent.
     pub stuck: u64,
+    /// Checkpoints that stay because only the clock says that they are too old.
+    pub suspect: Option<SuspectAges>,
+}
+
+/// Checkpoints that are too old by the clock, but not by the time between checkpoints: the clock may have been wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspectAges {
+    pub checkpoints: u64,
+    /// The longest gap between two of them, in days.
+    pub days: u64,
+    /// The checkpoint after the gap. None: it is the gap up to now.
+    pub before: Option<NodeId>,
 }
 
 /// True if a size is near its limit.
@@ -243,6 +266,15 @@ impl<E: Deref<Target = Engine>> Retention<E> {
     }
 }
 
+fn suspect_ages(aged: &TooOld) -> Option<SuspectAges> {
+    let (gap, before) = aged.jump.filter(|_| !aged.suspect.is_empty())?;
+    Some(SuspectAges {
+        checkpoints: aged.suspect.len() as u64,
+        days: u64::try_from(gap / DAY).unwrap_or_default(),
+        before,
+    })
+}
+
 fn under_way() -> Error {
     Error::refused("a rewind is running", "try again when it is done")
 }
@@ -357,10 +389,12 @@ impl<'a> Collector<'a> {
 
     fn run(mut self, limits: Limits) -> Result<Collected> {
         let before = self.size()?;
-        let old = limits.oldest_kept();
+        let aged = self.too_old(limits)?;
         let upto = self.newest_beyond(limits.most_checkpoints())?;
-        self.squash(&|node| node.time < old || node.id <= upto)?;
-        self.delete_unattached(old)?;
+        self.squash(&|node| aged.certain.contains(&node.id) || node.id <= upto)?;
+        if aged.suspect.is_empty() {
+            self.delete_unattached(limits.oldest_kept())?;
+        }
         let mut contents = self.sweep()?;
         let mut is_over = false;
         if let Some(most) = limits.bytes {
@@ -383,6 +417,12 @@ impl<'a> Collector<'a> {
             }
             is_over = self.size()? > most;
         }
+        if matches!(self.place, CollectIn::Store(_)) {
+            self.step(|conn| {
+                let newest = node::newest(conn)?.unwrap_or(NodeId(0));
+                meta::set(conn, &MetaKey::GcMark, newest)
+            })?;
+        }
         let left = u64::try_from(node::count(self.conn())?).unwrap_or_default();
         let too_many = limits.most_checkpoints().filter(|most| left > *most);
         Ok(Collected {
@@ -394,7 +434,26 @@ impl<'a> Collector<'a> {
             after: self.size()?,
             is_over,
             stuck: self.stuck.len() as u64,
+            suspect: suspect_ages(&aged),
         })
+    }
+
+    /// Returns the checkpoints that are too old. Those that are so by the clock alone count if the clock is trusted.
+    fn too_old(&self, limits: Limits) -> Result<TooOld> {
+        let Some(limit) = limits.max_age() else {
+            return Ok(TooOld::default());
+        };
+        let nodes = node::checkpoints(self.conn())?;
+        let mut aged = age::too_old(&nodes, store::now(), limit);
+        if limits.trust_clock {
+            aged.certain.extend(std::mem::take(&mut aged.suspect));
+        }
+        if limits.early {
+            let mark = meta::get(self.conn(), &MetaKey::GcMark)?;
+            let protected = age::protected(&nodes, mark);
+            aged.certain.retain(|id| !protected.contains(id));
+        }
+        Ok(aged)
     }
 
     /// Returns the newest checkpoint to squash for a limit of `most`, or node 0. One place is for the checkpoint that the

@@ -11,16 +11,17 @@ use rusqlite::Connection;
 use rustix::fs::FileType;
 
 use crate::error::{Context, Result};
-use crate::model::{Here, RelPath, RootId, bytes_path, is_vcs};
+use crate::model::{Here, RelPath, RootId, bytes_path};
 use crate::store::tables::operation;
 use crate::store::tables::root::scan;
+use crate::vcs::is_vcs_name;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::{DirListing, NO_STAT, Root, Stat, TEMP_PREFIX, stat_in};
 
 /// A full walk is repeated after this time, whatever a recorder or the cache says.
 pub(crate) const WALK: Duration = Duration::from_mins(5);
 
-const MAGIC: &[u8; 8] = b"bsseen1\n";
+const MAGIC: &[u8; 8] = b"bsseen2\n";
 /// Above this many changes a full walk is cheaper, and writes a new cache.
 const MAX_CHANGES: usize = 500;
 
@@ -331,7 +332,7 @@ fn relist(
         changed.add(path);
     }
     for (name, kind) in &listed.entries {
-        let excluded = is_vcs(name) || name.starts_with(TEMP_PREFIX);
+        let excluded = is_vcs_name(name) || name.starts_with(TEMP_PREFIX);
         if excluded || cached.contains(name.as_slice()) {
             continue;
         }

@@ -19,9 +19,10 @@ use crate::config::{Config, MAX_FILE, Sources};
 use crate::content::LARGE;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
-use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
+use crate::model::{ContentId, Image, RelPath, bytes_path};
 use crate::store::{self, Store};
 use crate::system::{DirIdentity, STATX_MASK};
+use crate::vcs::{self, is_vcs_name};
 pub(crate) use attributes::Fixed;
 pub(crate) use place::Content;
 pub(crate) use stat::{NO_STAT, Stat, stat_in};
@@ -146,7 +147,7 @@ impl Root {
                 dir,
                 name,
                 shown,
-                forbidden: rel.is_in_vcs(),
+                forbidden: self.vcs_dir(rel).is_some(),
             })),
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(Error::Io {
@@ -179,6 +180,12 @@ impl Root {
             dir = at.parent();
         }
         false
+    }
+
+    /// True if a regular file is at this path.
+    pub(crate) fn is_regular_file(&self, rel: &RelPath) -> bool {
+        let stat = self.stat(rel);
+        stat.is_some_and(|stat| stat.kind() == FileType::RegularFile)
     }
 
     /// True if a directory is at this path, with no link on the way to it.
@@ -236,9 +243,14 @@ impl Root {
         Ok(at)
     }
 
+    /// Returns the directory of version control that a path lies in, or is, by its names and by what is on disk.
+    pub(crate) fn vcs_dir(&self, rel: &RelPath) -> Option<RelPath> {
+        vcs::dir_of(&self.fd, rel.bytes()).and_then(RelPath::new)
+    }
+
     /// Checks that a path may be changed: it is not version control's.
     pub(crate) fn may_change(&self, rel: &RelPath) -> Result<()> {
-        if rel.is_in_vcs() {
+        if self.vcs_dir(rel).is_some() {
             Err(forbidden(&self.path.join(rel.to_path())))
         } else {
             Ok(())
@@ -270,7 +282,7 @@ impl Root {
 
     /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
     pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
-        if rel.is_in_vcs() {
+        if self.vcs_dir(rel).is_some() {
             return;
         }
         let mut dir = rel.parent();
@@ -583,7 +595,7 @@ impl DirListing {
             dir,
             name,
             shown,
-            forbidden: is_vcs(name),
+            forbidden: is_vcs_name(name),
         };
         place.read_entry_up_to(limit, LARGE)
     }

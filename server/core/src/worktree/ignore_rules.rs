@@ -1,6 +1,7 @@
 //! Ignore rules: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules, plus the patterns
 //! of the settings.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,6 +14,16 @@ use crate::model::{ContentId, RelPath, bytes_path};
 use crate::worktree::disk::Root;
 
 pub(crate) const FILE: &[u8] = b".gitignore";
+
+/// True for a file that an editor keeps beside an open one: a lock link of Emacs, a swap file of Vim, or the file by which Vim
+/// tests a directory. A stale one does harm if it comes back. The weakest rule: a .gitignore may include such files.
+pub(crate) fn is_editor_file(path: &[u8]) -> bool {
+    let name = file_name(path);
+    let is_swap = |(letter, rest): (&u8, &[u8])| {
+        name.starts_with(b".") && rest.ends_with(b".sw") && (b'a'..=b'p').contains(letter)
+    };
+    name.starts_with(b".#") || name == b"4913" || name.split_last().is_some_and(is_swap)
+}
 
 /// The rules in force in one directory: its own, then those of the directories above.
 #[derive(Debug)]
@@ -220,7 +231,7 @@ impl Rules {
             }
             rules = at.above.as_deref();
         }
-        false
+        !is_dir && is_editor_file(path)
     }
 }
 
@@ -340,17 +351,61 @@ fn parse(text: &str) -> Option<Gitignore> {
 }
 
 fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
+    // as git, skips a byte order mark
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     parse_lines(String::from_utf8_lossy(text).lines())
 }
 
 fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
     for line in lines {
+        // a negation of nothing is no rule to git, and one of everything to the library
+        if matches!(line.trim_end_matches(' '), "!" | "/" | "!/") {
+            continue;
+        }
         // invalid lines are skipped, as git does
-        builder.add_line(None, line).ok();
+        builder.add_line(None, &as_library_pattern(line)).ok();
     }
     builder.build().ok().filter(|g| !g.is_empty())
 }
+
+/// Writes a rule as the library understands it: a tab at the end belongs to the pattern, and a bracket may name a class of
+/// characters.
+fn as_library_pattern(line: &str) -> Cow<'_, str> {
+    let blanks = line.len() - line.trim_end_matches([' ', '\t']).len();
+    let ends_with_tab = line[line.len() - blanks..].contains('\t');
+    if !ends_with_tab && !line.contains("[:") {
+        return Cow::Borrowed(line);
+    }
+    let mut text = line.to_owned();
+    if ends_with_tab {
+        // git cuts off blanks alone, up to the last tab
+        text = text.trim_end_matches(' ').to_owned();
+        if text.ends_with('\t') {
+            text.pop();
+            text.push_str("[\t]");
+        }
+    }
+    for (class, members) in CLASSES {
+        text = text.replace(class, members);
+    }
+    Cow::Owned(text)
+}
+
+/// The classes of characters of `fnmatch`, as members of a bracket.
+const CLASSES: [(&str, &str); 11] = [
+    ("[:alnum:]", "a-zA-Z0-9"),
+    ("[:alpha:]", "a-zA-Z"),
+    ("[:blank:]", " \t"),
+    ("[:cntrl:]", "\u{1}-\u{1f}\u{7f}"),
+    ("[:digit:]", "0-9"),
+    ("[:graph:]", "!-~"),
+    ("[:lower:]", "a-z"),
+    ("[:print:]", " -~"),
+    ("[:space:]", " \t\n\u{b}\u{c}\r"),
+    ("[:upper:]", "A-Z"),
+    ("[:xdigit:]", "0-9a-fA-F"),
+];
 
 impl Root {
     pub(crate) fn excludes(&self) -> Excludes {
@@ -408,6 +463,50 @@ mod tests {
             exclude: texts(exclude),
             include: texts(include),
             ..Excludes::default()
+        }
+    }
+
+    #[test]
+    fn files_of_editors_are_hidden_unless_a_rule_includes_them() {
+        let rules = Rules::base(&Excludes::default());
+        for path in [".#a.rs", "src/.#a.rs", ".a.rs.swp", "src/.swo", "4913"] {
+            assert!(rules.hides(path.as_bytes()), "{path}");
+        }
+        for path in ["#a.rs#", "a.swp", ".a.swz", "49131", "a~", ".swift"] {
+            assert!(!rules.hides(path.as_bytes()), "{path}");
+        }
+        assert!(rules.enter(b".#a").is_some());
+        assert!(!rules.below(b"", Some(b"!.#a\n")).hides(b".#a"));
+    }
+
+    #[test]
+    fn odd_lines_mean_what_they_mean_to_git() {
+        let hidden = |gitignore: &[u8], path: &str| {
+            let rules = Rules::base(&Excludes::default()).below(b"", Some(gitignore));
+            rules.hides(path.as_bytes())
+        };
+        // a byte order mark belongs to no rule
+        assert!(hidden(b"\xef\xbb\xbfa.log\nb.log\n", "a.log"));
+        // a negation of nothing undoes nothing
+        for line in ["!", "!/", "! ", "/"] {
+            assert!(
+                hidden(format!("a.log\n{line}\n").as_bytes(), "a.log"),
+                "{line:?}"
+            );
+        }
+        assert!(!hidden(b"a.log\n!", "b.log"));
+        // a tab at the end is a part of the name, blanks are not
+        assert!(!hidden(b"a.log\t\n", "a.log"));
+        assert!(hidden(b"a.log\t\n", "a.log\t"));
+        assert!(hidden(b"a.log  \n", "a.log"));
+        for (rule, yes, no) in [
+            ("[[:alpha:]].x", "b.x", "1.x"),
+            ("[[:digit:]_].x", "_.x", "a.x"),
+            ("[![:upper:]].x", "a.x", "A.x"),
+            ("f[[:xdigit:]]", "fF", "fg"),
+        ] {
+            assert!(hidden(rule.as_bytes(), yes), "{rule} {yes}");
+            assert!(!hidden(rule.as_bytes(), no), "{rule} {no}");
         }
     }
 

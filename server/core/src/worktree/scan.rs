@@ -17,10 +17,11 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::git::objects::Repository;
 use crate::hint::Hint;
-use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path, is_vcs};
+use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path};
 use crate::places::is_linked_worktree;
 use crate::store::{PackWriter, Packed, SealedPack};
 use crate::system::read_small;
+use crate::vcs;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::clean_index::CleanIndex;
 use crate::worktree::dir_cache::DirRecord;
@@ -29,6 +30,7 @@ use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX};
 use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::git_index::ATTRIBUTES;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
+use crate::worktree::ignored_paths::{IgnoredNow, IgnoredPath, MAX_IN_DIR};
 use crate::worktree::pending_saves::Pending;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
@@ -70,6 +72,10 @@ pub(crate) struct Findings {
     pub coverage: Coverage,
     /// The directory cache of a full walk.
     pub dir_cache_bytes: Vec<u8>,
+    /// The ignored paths that a walk found, at their tops.
+    pub ignored: Vec<IgnoredPath>,
+    /// What has become of the ignored paths since the last scan.
+    pub ignored_now: IgnoredNow,
     /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
     /// The directories of the scanned part that files alone do not tell.
@@ -131,7 +137,7 @@ pub(crate) fn scan(
     if let Some(clean_index) = against.clean_index {
         scan.confirm_clean(clean_index, deadline, threads, &late);
     }
-    scan.examine_unvisited(&late);
+    scan.examine_unvisited(&mut path_rules, &late);
     if let Some(touched) = against.only {
         scan.examine_named(touched, &mut path_rules);
     }
@@ -174,6 +180,12 @@ fn thread_count(only: Option<&ChangedPaths>, dirs: &[WalkDir]) -> usize {
 /// True if a path is one of these directories or in one.
 fn is_in_any(path: &RelPath, dirs: &[RelPath]) -> bool {
     dirs.iter().any(|dir| path.within(dir.bytes()))
+}
+
+/// True if a path is one of these directories or in one.
+fn is_in_any_of(path: &RelPath, dirs: &FxHashSet<RelPath>) -> bool {
+    let above = || std::iter::successors(Some(path.clone()), RelPath::parent);
+    !dirs.is_empty() && above().any(|dir| dirs.contains(&dir))
 }
 
 /// Returns the directories without a file at any depth.
@@ -241,6 +253,8 @@ struct PathRules<'a> {
     base: Arc<Rules>,
     /// The .gitignore files that have been read.
     read: FxHashMap<RelPath, Option<Vec<u8>>>,
+    /// The directories of which it is known if they are git's.
+    git_dirs: FxHashMap<Vec<u8>, bool>,
 }
 
 impl<'a> PathRules<'a> {
@@ -249,11 +263,28 @@ impl<'a> PathRules<'a> {
             root,
             base: Rules::base(excludes),
             read: FxHashMap::default(),
+            git_dirs: FxHashMap::default(),
         }
+    }
+
+    /// Returns the directory of version control that a path lies in, or is.
+    fn vcs_dir(&mut self, path: &RelPath) -> Option<Vec<u8>> {
+        let (root, git_dirs) = (self.root, &mut self.git_dirs);
+        vcs::dir_with(path.bytes(), |dir| {
+            if let Some(known) = git_dirs.get(dir) {
+                return *known;
+            }
+            let is_git = vcs::is_git_dir_path(&root.path.join(bytes_path(dir)));
+            git_dirs.insert(dir.to_vec(), is_git);
+            is_git
+        })
     }
 
     /// Returns a directory to walk. None: it does not exist or is ignored.
     fn to(&mut self, dir: &RelPath) -> Option<WalkDir> {
+        if self.vcs_dir(dir).is_some() {
+            return None;
+        }
         let (root, read) = (self.root, &mut self.read);
         let mut text = |file: &RelPath| Self::text(root, read, file);
         let rules = ignore_rules::down_to(&self.base, dir.bytes(), &mut text)?;
@@ -370,19 +401,27 @@ impl<'a> Scan<'a> {
     }
 
     /// Examines the known paths that the walk did not visit: they are gone, or ignored by now and still tracked.
-    fn examine_unvisited(&self, late: &(dyn Fn() -> bool + Sync)) {
+    fn examine_unvisited(&self, path_rules: &mut PathRules<'_>, late: &(dyn Fn() -> bool + Sync)) {
         let visited = std::mem::take(&mut self.gather().visited);
         if visited.len() >= self.known.len() {
             return;
         }
         let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
         let mut worktrees = Worktrees::new(self.root, std::mem::take(&mut self.gather().worktrees));
-        for path in self.known.keys().filter(|path| !visited.contains(path)) {
+        let unvisited = self.known.keys().filter(|path| !visited.contains(path));
+        let unvisited: Vec<&RelPath> = unvisited.collect();
+        let vcs_dirs = self.vcs_dirs(&unvisited);
+        for path in unvisited {
             if self.expired.load(Ordering::Relaxed) || late() {
                 self.expired.store(true, Ordering::Relaxed);
                 break;
             }
-            if is_in_any(path, self.others) || worktrees.have(path) {
+            // what an older version recorded of version control stays as it is
+            let is_vcs = match self.only {
+                None => path.is_in_vcs() || is_in_any_of(path, &vcs_dirs),
+                Some(_) => self.is_in_vcs(path, path_rules),
+            };
+            if is_vcs || is_in_any(path, self.others) || worktrees.have(path) {
                 continue;
             }
             let stat = self.root.stat(path);
@@ -394,6 +433,41 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// Returns the directories of version control: those that the walk met, and those that the records show, since an
+    /// older version took them for files of the project.
+    fn vcs_dirs(&self, unvisited: &[&RelPath]) -> FxHashSet<RelPath> {
+        let mut dirs = self.gather().vcs_dirs.clone();
+        let heads = unvisited.iter().filter(|path| path.split().1 == b"HEAD");
+        let heads: Vec<RelPath> = heads.filter_map(|path| path.parent()).collect();
+        if heads.is_empty() {
+            return dirs;
+        }
+        let known: BTreeSet<&[u8]> = unvisited.iter().map(|path| path.bytes()).collect();
+        let mut is_known = |path: &[u8]| known.contains(path);
+        let mut any_below = |dir: &[u8]| {
+            let below = [dir, b"/"].concat();
+            let next = known.range(below.as_slice()..).next();
+            next.is_some_and(|path| path.starts_with(&below))
+        };
+        for dir in heads {
+            if vcs::is_recorded_git_dir(dir.bytes(), &mut is_known, &mut any_below) {
+                dirs.insert(dir);
+            }
+        }
+        dirs
+    }
+
+    /// True if a path that was reached without a walk is version control's, which is noted.
+    fn is_in_vcs(&self, path: &RelPath, path_rules: &mut PathRules<'_>) -> bool {
+        let dir = path_rules.vcs_dir(path);
+        if let Some(dir) = &dir
+            && !vcs::is_top(dir.rsplit(|b| *b == b'/').next().unwrap_or(dir))
+        {
+            self.note_vcs(dir);
+        }
+        dir.is_some()
+    }
+
     /// Examines the named paths that are not known and not in a directory that was walked.
     fn examine_named(&self, touched: &ChangedPaths, path_rules: &mut PathRules<'_>) {
         let mut worktrees = Worktrees::new(self.root, Vec::new());
@@ -402,7 +476,11 @@ impl<'a> Scan<'a> {
                 continue;
             }
             let new = !self.known.contains_key(path) && !touched.above(path);
-            if new && !is_in_any(path, self.others) && !path_rules.ignored(path) {
+            if new
+                && !is_in_any(path, self.others)
+                && !self.is_in_vcs(path, path_rules)
+                && !path_rules.ignored(path)
+            {
                 let read = |image: &Image| self.root.reread_entry(path, image);
                 self.examine(path.clone(), self.root.stat(path), &read);
             }
@@ -477,41 +555,39 @@ impl<'a> Scan<'a> {
         self.gather().worktrees.extend(path);
     }
 
-    fn note_unreadable(&self, dir: &WalkDir, e: Errno) {
-        let message = std::io::Error::from(e).to_string();
-        let mut all = self.gather();
-        all.out
-            .coverage
-            .note(&dir.path, Reason::Unreadable, message);
-        // always try it again
-        DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
+    /// Lists a directory. None: it is gone, or cannot be read, which is noted.
+    fn read_listing(&self, full: &Path, dir: &[u8]) -> Option<DirListing> {
+        match DirListing::read(full) {
+            Ok(listed) => Some(listed),
+            // removed since it was listed: the next scan gets it right
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
+            Err(e) => {
+                let message = std::io::Error::from(e).to_string();
+                let mut all = self.gather();
+                all.out.coverage.note(dir, Reason::Unreadable, message);
+                // always try it again
+                DirRecord::new(dir, None).end(&mut all.out.dir_cache_bytes);
+                None
+            }
+        }
     }
 
     /// Examines the files of one directory; returns the directories in it.
     fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
         let full = self.root.path.join(bytes_path(&dir.path));
-        let listed = match DirListing::read(&full) {
-            Ok(listed) => listed,
-            // removed since it was listed: the next scan gets it right
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
-            Err(e) => {
-                self.note_unreadable(dir, e);
-                return Vec::new();
-            }
+        let Some(listed) = self.read_listing(&full, &dir.path) else {
+            return Vec::new();
         };
         if is_worktree(&full, &dir.path, &listed) {
             self.note_worktree(dir);
             return Vec::new();
         }
-        let has_rules = listed
-            .entries
-            .iter()
-            .any(|(name, _)| name == ignore_rules::FILE);
-        // like git, does not follow a link
-        let own = has_rules
-            .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
-            .flatten();
-        let rules = dir.rules.below(&dir.path, own.as_deref());
+        let is_repository = vcs::is_git_dir(&listed.entries);
+        if is_repository && !dir.path.is_empty() {
+            self.note_vcs(&dir.path);
+            return Vec::new();
+        }
+        let rules = rules_inside(dir, &full, &listed);
         if self.clean_index.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
             self.note_attributes(&full, &dir.path, &listed);
         }
@@ -523,10 +599,21 @@ impl<'a> Scan<'a> {
             .then(|| DirRecord::new(&dir.path, proving_stat.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;
+        let mut ignored_tops = Vec::new();
+        let watches_ignored = self.only.is_none() && self.store_contents && !rules.is_way();
+        let mut note_ignored = |name: &[u8], path: &[u8]| {
+            ignored += 1;
+            if watches_ignored
+                && ignored_tops.len() < MAX_IN_DIR
+                && let (Some(path), Some(stat)) = (RelPath::new(path), listed.stat(name))
+            {
+                ignored_tops.push(IgnoredPath::new(path, &stat));
+            }
+        };
         let mut files = 0;
         let mut visited = Vec::new();
         for (name, kind) in &listed.entries {
-            if is_vcs(name) || name.starts_with(TEMP_PREFIX) {
+            if name.starts_with(TEMP_PREFIX) {
                 continue;
             }
             let path = if dir.path.is_empty() {
@@ -534,24 +621,24 @@ impl<'a> Scan<'a> {
             } else {
                 [&dir.path, &b"/"[..], name].concat()
             };
-            let (is_dir, stat) = match kind {
-                FileType::Directory => (true, None),
-                FileType::Unknown => {
-                    let stat = listed.stat(name);
-                    (stat.is_some_and(|s| s.kind() == FileType::Directory), stat)
+            let (kind, stat) = entry_kind(&listed, name, *kind);
+            let is_dir = kind == FileType::Directory;
+            if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
+                if !vcs::is_top(name) {
+                    self.note_vcs(&path);
                 }
-                _ => (false, None),
-            };
+                continue;
+            }
             if is_dir && self.others.iter().any(|other| other.bytes() == path) {
                 continue;
             }
             if is_dir {
                 match rules.enter(&path) {
                     Some(rules) => below.push(WalkDir { path, rules }),
-                    None => ignored += 1,
+                    None => note_ignored(name, &path),
                 }
             } else if rules.hides(&path) {
-                ignored += 1;
+                note_ignored(name, &path);
                 if name == ignore_rules::FILE
                     && let Some(record) = &mut record
                 {
@@ -579,6 +666,7 @@ impl<'a> Scan<'a> {
         let ignored = if rules.is_way() { 1 } else { ignored };
         let mut all = self.gather();
         all.out.coverage.ignored += ignored;
+        all.out.ignored.extend(ignored_tops);
         all.add_dir(&dir.path, files > 0, listed.odd_mode(self.usual_dir_mode));
         all.visited.extend(visited);
         if let Some(record) = record {
@@ -586,6 +674,13 @@ impl<'a> Scan<'a> {
         }
         drop(all);
         below
+    }
+
+    /// Notes a directory of version control, which is not scanned.
+    fn note_vcs(&self, dir: &[u8]) {
+        let mut all = self.gather();
+        all.out.coverage.note(dir, Reason::VersionControl, "");
+        all.vcs_dirs.extend(RelPath::new(dir));
     }
 
     /// Examines one path that is on disk or in the known tree. Returns the stat that proves the path unchanged once
@@ -695,6 +790,26 @@ impl<'a> Scan<'a> {
         let order = Ordering::Relaxed;
         size >= LARGE && self.large.fetch_update(order, order, reserve).is_ok()
     }
+}
+
+/// Returns the rules inside a directory, with those of its own file.
+fn rules_inside(dir: &WalkDir, full: &Path, listed: &DirListing) -> Arc<Rules> {
+    let mut names = listed.entries.iter().map(|(name, _)| name);
+    let has_rules = names.any(|name| name == ignore_rules::FILE);
+    // like git, does not follow a link
+    let own = has_rules
+        .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
+        .flatten();
+    dir.rules.below(&dir.path, own.as_deref())
+}
+
+/// Returns the kind of an entry, with the stat that told it if the file system's listing does not.
+fn entry_kind(listed: &DirListing, name: &[u8], kind: FileType) -> (FileType, Option<Stat>) {
+    if kind != FileType::Unknown {
+        return (kind, None);
+    }
+    let stat = listed.stat(name);
+    (stat.map_or(kind, |stat| stat.kind()), stat)
 }
 
 /// True if the stat on disk proves that a known path is unchanged. `limit` is the size up to which the content of an

@@ -54,20 +54,10 @@ pub fn doing(what: Verb, rev: Option<&str>) -> String {
 }
 
 pub fn nothing(title: &str, plan: &Plan) -> String {
-    let left = plan.actions.iter().filter(|a| a.kind == ActionKind::Skip);
-    let left: Vec<String> = left
-        .map(|a| {
-            let why = a.reason.as_deref().unwrap_or_default();
-            format!("{}: {why}", a.path.display())
-        })
-        .collect();
-    if let Some(why) = &plan.nothing {
-        format!("{title}: nothing to do: {why}.")
-    } else if left.is_empty() {
-        format!("{title}: nothing to do, the files are already in that state.")
-    } else {
-        format!("{title}: nothing was changed. Left alone: {}.", some(&left))
-    }
+    let text = restore_words::nothing_done(plan).text;
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_lowercase().to_string());
+    format!("{title}: {}{}", first.unwrap_or_default(), chars.as_str())
 }
 
 pub fn conflict(files: usize) -> String {

@@ -157,7 +157,7 @@ impl Batch {
     /// Returns the files of a step. A file that an open call of another agent names is left to that call.
     fn paths_of(&self, txn: &WriteTxn<'_>, step: &Step) -> Vec<RelPath> {
         let places = step.paths.iter().flat_map(|path| {
-            let all = named(&txn.root.path, None, path);
+            let all = named(txn.root, None, path);
             all.into_iter().filter_map(NamedPath::inside)
         });
         let unique: BTreeSet<RelPath> = places.collect();

@@ -14,6 +14,8 @@ pub(crate) enum MetaKey {
     Words,
     /// Time of the last `gc`.
     Gc,
+    /// The newest node at the last `gc`.
+    GcMark,
     /// Parts of the log of gaps that were read, as JSON.
     GapsTaken,
     /// Root of a fork that is committed and not yet in its place. The text tells forks apart.
@@ -27,6 +29,7 @@ impl MetaKey {
         match self {
             Self::Words => "words".to_owned(),
             Self::Gc => "gc".to_owned(),
+            Self::GcMark => "gc mark".to_owned(),
             Self::GapsTaken => "gaps taken".to_owned(),
             Self::Fork(token) => format!("fork {token}"),
             Self::ChatHistory(root) => format!("chat history {}", root.0),

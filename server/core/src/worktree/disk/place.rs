@@ -9,8 +9,9 @@ use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
 use crate::config::MOST;
 use crate::content::LARGE;
 use crate::error::{Context as _, Result};
-use crate::model::{ContentId, Image, Opaque, bytes_path, is_vcs};
+use crate::model::{ContentId, Image, Opaque, bytes_path};
 use crate::system::STATX_MASK;
+use crate::vcs::{is_git_dir_at, is_vcs_name};
 
 /// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
@@ -259,7 +260,7 @@ impl PathHandle<'_> {
             dir,
             name,
             shown: self.shown.with_file_name(bytes_path(name)),
-            forbidden: self.forbidden || is_vcs(name),
+            forbidden: self.forbidden || is_vcs_name(name),
         })
     }
 
@@ -393,6 +394,7 @@ impl PathHandle<'_> {
             return;
         }
         if let Ok(dir) = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty())
+            && !is_git_dir_at(&dir)
             && let Ok(entries) = rustix::fs::Dir::read_from(&dir)
         {
             for entry in entries.flatten() {
@@ -403,7 +405,7 @@ impl PathHandle<'_> {
                         dir,
                         name,
                         shown: self.shown.join(bytes_path(name)),
-                        forbidden: is_vcs(name),
+                        forbidden: is_vcs_name(name),
                     };
                     inner.remove_empty();
                 }

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use rustc_hash::FxHashSet;
+
 use super::{Findings, Found, Materialized};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image, RelPath};
@@ -23,6 +25,8 @@ pub(super) struct Gathered<'k> {
     pub(super) out: Findings,
     /// Known paths that the walk visited.
     pub(super) visited: Vec<&'k RelPath>,
+    /// Directories of version control, which are not scanned.
+    pub(super) vcs_dirs: FxHashSet<RelPath>,
     /// Directories, with true if they have a file.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
     /// Linked worktrees that the walk did not enter.

@@ -1,0 +1,163 @@
+//! Ignored paths are not recorded, and what becomes of them is told.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+fn world() -> World {
+    let world = World::committed(&[(".gitignore", ".env\ndata/\n*.o\n"), ("a.txt", "1\n")]);
+    world.write(".env", "KEY=1\n");
+    world.write("data/base.db", "rows\n");
+    world.write("b.o", "object\n");
+    world
+}
+
+fn ignored(value: &Value) -> Vec<String> {
+    let items = value["coverage"]["items"].as_array().expect("items");
+    let items = items.iter().filter(|item| item["reason"] == "ignored");
+    let shown = |item: &Value| {
+        let text = |field: &str| item[field].as_str().expect("a text").to_owned();
+        format!("{} {}", text("detail"), text("path"))
+    };
+    items.map(shown).collect()
+}
+
+/// A command that removes or changes ignored paths is told with their names, per step, in `show`, `log` and the plan.
+#[test]
+fn ignored_paths_that_a_command_removes_are_named() {
+    let world = world();
+    let mut agent = world.agent();
+    agent.prompt("clean up");
+    agent.bash("echo 2 > a.txt; echo KEY=2 > $(ls -a | grep env)");
+    agent.bash("git clean -qfdX");
+    agent.stop();
+    let shown = world.json(["show", "t1"]);
+    let steps = shown["steps"].as_array().expect("steps");
+    assert_eq!(ignored(&steps[0]), ["changed .env"], "{shown}");
+    assert_eq!(
+        ignored(&steps[1]),
+        ["removed .env", "removed b.o", "removed data/"],
+        "{shown}"
+    );
+    let log = world.ok(["log"]).stdout;
+    assert!(
+        log.contains("3 ignored paths removed, not recorded: .env, b.o, data/"),
+        "{log}"
+    );
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let gaps = plan["gaps"].to_string();
+    for path in ["\".env\"", "\"data/\"", "\"b.o\""] {
+        assert!(gaps.contains(path), "{path}: {gaps}");
+    }
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "1\n");
+}
+
+/// Where nothing but ignored paths went, a rewind does not say that the files have their state, and fails.
+#[test]
+fn a_rewind_that_cannot_bring_ignored_paths_back_says_so() {
+    let world = world();
+    let mut agent = world.agent();
+    agent.prompt("remove it");
+    agent.bash("rm -r d*");
+    agent.stop();
+    let done = world.run(["rewind", "t1"]);
+    assert_eq!(done.code, 1, "{done}");
+    assert!(
+        done.stderr
+            .contains("1 ignored path is gone, and was not recorded: data/"),
+        "{done}"
+    );
+    assert!(
+        !done.to_string().contains("already have that state"),
+        "{done}"
+    );
+}
+
+/// An ignored file that the agent has read, or that a command names, is recorded before it goes, and comes back.
+#[test]
+fn an_ignored_file_that_was_read_or_named_comes_back() {
+    let world = world();
+    let mut agent = world.agent();
+    agent.prompt("read, then remove");
+    agent.read(".env");
+    agent.bash("rm .e*");
+    agent.bash("rm -f b.o");
+    agent.stop();
+    assert!(!world.exists(".env") && !world.exists("b.o"));
+    world.ok(["rewind", "t1"]);
+    assert_eq!(
+        (world.read(".env"), world.read("b.o")),
+        ("KEY=1\n".into(), "object\n".into())
+    );
+    world.ok(["undo"]);
+    assert!(!world.exists(".env") && !world.exists("b.o"));
+    // a file that the settings exclude is not recorded
+    let world = self::world();
+    world.configure("capture.exclude = [\".env\"]\n");
+    let mut agent = world.agent();
+    agent.prompt("read, then remove");
+    agent.read(".env");
+    agent.bash("rm .env");
+    agent.stop();
+    let done = world.run(["rewind", "t1"]);
+    assert!(done.code == 1 && !world.exists(".env"), "{done}");
+}
+
+/// A file that is too large is a gap of the steps that changed it, not of all that come later, and a plan names it
+/// once.
+#[test]
+fn a_large_file_is_a_gap_only_where_it_changed() {
+    let world = World::committed(&[("a.txt", "0\n")]);
+    world.configure("capture.maxFileSize = \"1 MiB\"\n");
+    world.write("big.bin", vec![b'x'; 2 << 20]);
+    let mut agent = world.agent();
+    for n in 0..3 {
+        agent.prompt(&format!("turn {n}"));
+        agent.bash(&format!("echo {n} > a.txt"));
+        agent.stop();
+    }
+    agent.prompt("grow it");
+    agent.bash("echo more >> big.bin; echo 4 > a.txt");
+    agent.stop();
+    let log = world.json(["log", "--all"]);
+    let rows = log["checkpoints"].as_array().expect("rows");
+    let with_gaps: Vec<&str> = rows
+        .iter()
+        .filter(|row| row["coverage"]["items"] != json!([]))
+        .map(|row| row["kind"].as_str().expect("a kind"))
+        .collect();
+    assert_eq!(with_gaps, ["step", "manual"], "{log}");
+    let status = world.ok(["status"]).stdout;
+    assert!(status.contains("not captured: big.bin"), "{status}");
+    let plan = world.ok(["rewind", "t4", "--dry-run"]).stdout;
+    assert_eq!(plan.matches("big.bin").count(), 1, "{plan}");
+}
+
+/// Lock links and swap files of editors are not files of the project: a stale one never comes back.
+#[test]
+fn files_that_editors_keep_beside_a_file_do_not_come_back() {
+    let world = World::committed(&[("a.txt", "1\n")]);
+    world.symlink("me@host.4711:1764", ".#a.txt");
+    world.write(".a.txt.swp", "swap\n");
+    world.write("4913", "");
+    let mut agent = world.agent();
+    agent.prompt("build");
+    let call = agent.pre_bash("make");
+    for path in [".#a.txt", ".a.txt.swp", "4913"] {
+        std::fs::remove_file(world.path(path)).expect("removed");
+    }
+    world.write("out.txt", "built\n");
+    let output = world.sh("true");
+    agent.post_bash(&call, &output);
+    agent.stop();
+    let shown = world.ok(["show", "t1"]).stdout;
+    assert!(
+        shown.contains("out.txt") && !shown.contains("removed"),
+        "{shown}"
+    );
+    world.ok(["rewind", "t1"]);
+    for path in [".#a.txt", ".a.txt.swp", "4913", "out.txt"] {
+        assert!(world.path(path).symlink_metadata().is_err(), "{path}");
+    }
+}
