@@ -95,17 +95,24 @@ add()
 
 section('HELD CALLS', 'backstitch-pauses')
 fill(
-  'An agent stops at a breakpoint before it calls a tool: nothing has happened yet. A message tells it, and the status line'
-    .. ' has `⏸ 1`. |:Backstitch-pauses| shows the list, the files as they are, and, on the right, as they would be. <CR> shows'
-    .. ' the files of another call. Edit the right side and write it: the call then goes on with your text. Nothing is'
-    .. ' decided by a write, or by closing a window. In a window that can be edited the keys begin with <LocalLeader>.'
+  'An agent stops at a breakpoint before it calls a tool: nothing has happened yet. A message reports it, after Insert mode if'
+    .. ' you type, and again while nobody looks at it. The line that would change first has a sign and the words `is held`.'
+    .. ' `require("backstitch").statusline()` has `⏸ 1`, in a status line that shows it.'
+)
+add()
+fill(
+  '|:Backstitch-pauses| shows the list, with each file of the call that is shown, its files as they are now, and, on the'
+    .. ' right, as they would be. <CR> shows the files of another call, or this file. Edit the right side: the call then runs'
+    .. ' with your text, whichever key lets it run. |:w| only checks it, for all editors and terminals that show the call.'
+    .. ' Nothing is decided by a write, or by closing a window. After a step the next held call is shown in the same windows.'
+    .. ' In a window that can be edited the keys begin with <LocalLeader>.'
 )
 add()
 for _, each in ipairs(require('backstitch.pauses').KEYS) do
   add(('    %-8s %s'):format(each.key, each.desc))
 end
 add()
-fill('|:Backstitch-breakpoint| stops agents at lines, which have a sign. The lines follow every edit.')
+fill('|:Backstitch-breakpoint| stops agents at lines, which have a sign. The lines follow every change of the text.')
 add()
 
 section('OPTIONS', 'backstitch-options')

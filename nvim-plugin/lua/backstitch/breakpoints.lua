@@ -7,6 +7,8 @@ local M = {}
 
 --- Debounce delay in milliseconds.
 local DELAY = 50
+--- Above the signs of diagnostics and of changes: a line where agents stop is to be seen.
+local PRIORITY = 30
 
 local namespace = vim.api.nvim_create_namespace('backstitch.breakpoints')
 
@@ -26,6 +28,9 @@ table.sort(M.KINDS)
 
 ---@type table<integer, uv.uv_timer_t>
 local debounce = {}
+--- True for a client with breakpoints at lines.
+---@type table<integer, boolean>
+local has_lines = {}
 
 ---@param text string
 local function say(text)
@@ -47,6 +52,9 @@ local function draw(client)
         table.insert(regions[path], one)
       end
     end
+    has_lines[client.id] = vim.iter(found.breakpoints):any(function(one)
+      return words.given(one.region) ~= nil
+    end)
     for buf in pairs(client.attached_buffers) do
       if vim.api.nvim_buf_is_loaded(buf) then
         vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -57,6 +65,7 @@ local function draw(client)
               vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, {
                 sign_text = one.enabled and '◆' or '◇',
                 sign_hl_group = one.enabled and 'BackstitchBreakpoint' or 'BackstitchDim',
+                priority = PRIORITY,
               })
             end
           end
@@ -152,17 +161,20 @@ function M.list(client, at)
 end
 
 function M.enable()
-  for _, method in ipairs({ 'attached', 'backstitch/breakpointsChanged' }) do
+  local methods = { 'attached', 'backstitch/breakpointsChanged', 'backstitch/timelineChanged', 'backstitch/didRewind' }
+  for _, method in ipairs(methods) do
     server.on(method, function(_, client)
       schedule_draw(client)
     end)
   end
-  vim.api.nvim_create_autocmd('LspAttach', {
+  -- the server follows the lines through each change of a text: a sign that only moves with its line may be wrong
+  vim.api.nvim_create_autocmd({ 'LspAttach', 'TextChanged', 'InsertLeave', 'BufReadPost', 'FileChangedShellPost' }, {
     group = vim.api.nvim_create_augroup('backstitch.breakpoints', {}),
     callback = function(event)
-      local client = vim.lsp.get_client_by_id(event.data.client_id)
-      if client and client.name == 'backstitch' then
-        schedule_draw(client)
+      for _, client in ipairs(vim.lsp.get_clients({ name = 'backstitch', bufnr = event.buf })) do
+        if event.event == 'LspAttach' or has_lines[client.id] then
+          schedule_draw(client)
+        end
       end
     end,
   })

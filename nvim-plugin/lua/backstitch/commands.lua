@@ -420,7 +420,8 @@ M.SUBCOMMANDS = {
     name = 'pauses',
     usage = '',
     desc = 'Opens the held calls of agents in a tab, with the files that a call would write: as they are, and as they would be.'
-      .. ' The right side can be edited; |:w| has the call predicted anew, and decides nothing. See |backstitch-pauses|.',
+      .. ' The right side can be edited; |:w| has the call checked with your text, and decides nothing. See'
+      .. ' |backstitch-pauses|.',
     max_args = 0,
     ask = function(client)
       require('backstitch.pauses').open(client)
@@ -467,27 +468,27 @@ M.SUBCOMMANDS = {
   {
     name = 'resume',
     usage = '[{pause}]',
-    desc = 'Lets a held call go on, with the changes that you wrote.',
+    desc = 'Lets a held call run, with your changes. With a bang also one that its tool will refuse.',
     max_args = 1,
     ask = function(client, _, typed)
-      require('backstitch.pauses').resume(client, typed.args[1])
+      require('backstitch.pauses').resume(client, typed.args[1], typed.bang)
     end,
   },
   {
     name = 'step',
     usage = '[over|into|out|file|turn]',
-    desc = 'Lets a held call go on, and holds the next one: of this thread, of any, of the main thread, of another file, of'
-      .. ' another turn.',
+    desc = 'Lets a held call run, with your changes, and holds the next one: of this thread, of any, of the main thread, of'
+      .. ' another file, of another turn. With a bang also one that its tool will refuse.',
     max_args = 1,
     complete = { 'step' },
     ask = function(client, _, typed)
-      require('backstitch.pauses').step(client, typed.args[1] or 'over')
+      require('backstitch.pauses').step(client, typed.args[1] or 'over', typed.bang)
     end,
   },
   {
     name = 'skip',
     usage = '[{pause}]',
-    desc = 'Keeps a held call from running; the agent goes on without it.',
+    desc = 'Keeps a held call from running; the agent continues without it.',
     max_args = 1,
     ask = function(client, _, typed)
       require('backstitch.pauses').skip(client, typed.args[1])

@@ -131,7 +131,7 @@ M.OPTIONS = {
     key = 'pauses.open',
     type = 'boolean',
     default = false,
-    desc = 'Open |:Backstitch-pauses| when a call of an agent is held. Without it a message tells it.',
+    desc = 'Show |:Backstitch-pauses| below your windows when a call of an agent is held. The cursor stays where it is.',
   },
   {
     key = 'timeline.position',

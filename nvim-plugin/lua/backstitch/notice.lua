@@ -40,4 +40,25 @@ function M.say(text, level)
   vim.api.nvim_echo({ { words.line(text, space), HIGHLIGHTS[level] } }, false, {})
 end
 
+--- True while a message would be overwritten at once: the user types text, a command line or into a terminal.
+---@return boolean
+local function is_typing()
+  return vim.api.nvim_get_mode().mode:match('^[iRtc]') ~= nil
+end
+
+--- Calls a function now, or once the user has stopped typing.
+---@param act fun()
+function M.after_typing(act)
+  if not is_typing() then
+    return act()
+  end
+  vim.api.nvim_create_autocmd('ModeChanged', {
+    pattern = '*:n*',
+    once = true,
+    callback = vim.schedule_wrap(function()
+      M.after_typing(act)
+    end),
+  })
+end
+
 return M

@@ -34,7 +34,7 @@ local WAYS = {
   { how = 'target', label = 'Take the lines on disk' },
 }
 
-local after_typing, catch_up
+local catch_up
 
 --- Lets the server merge.
 ---@async
@@ -128,18 +128,6 @@ local function follow(buf, path)
   return true
 end
 
---- Calls a function now, or after Insert mode: a message would be overwritten there, and nothing moves while the user types.
----@param act fun()
-function after_typing(act)
-  if not vim.api.nvim_get_mode().mode:match('^[iR]') then
-    return act()
-  end
-  vim.api.nvim_create_autocmd('InsertLeave', {
-    once = true,
-    callback = vim.schedule_wrap(act),
-  })
-end
-
 ---@param buf integer
 local function tell_conflict(buf)
   if not told[buf] then
@@ -181,7 +169,7 @@ function catch_up(buf, found, tries)
     end)
   end
   vim.defer_fn(function()
-    after_typing(merge)
+    notice.after_typing(merge)
   end, RELOAD)
 end
 
@@ -220,7 +208,7 @@ end
 
 function M.enable()
   server.on('backstitch/changedOnDisk', function(params)
-    after_typing(function()
+    notice.after_typing(function()
       changed(params)
     end)
   end)

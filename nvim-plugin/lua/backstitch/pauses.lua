@@ -1,8 +1,9 @@
---- Held calls of agents: the list, the comparison of what a call would write, and the decisions. Nothing opens by itself
---- unless the option `pauses.open` says so, and a write decides nothing.
+--- Held calls of agents: the list, the comparison of the files that a call would write, and the decisions. Nothing opens by
+--- itself unless the option `pauses.open` says so, nothing takes the cursor, and a write decides nothing. A decision takes
+--- along the text that the user has changed.
 local config = require('backstitch.config')
+local files = require('backstitch.held_files')
 local float = require('backstitch.float')
-local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -11,18 +12,20 @@ local M = {}
 
 --- Debounce delay in milliseconds.
 local DELAY = 20
-local LIST = 'backstitch-pauses://'
+local LIST = 'backstitch-pauses://Held calls'
 
 local namespace = vim.api.nvim_create_namespace('backstitch.pauses')
 
 ---@class backstitch.HeldView
 ---@field list integer Buffer of the list.
 ---@field tab integer
+---@field own_tab boolean False: the list is a window of the user's tab page.
 ---@field client integer
----@field workspace string
 ---@field rows backstitch.Pause[]
----@field shown? string The held call whose files are shown.
----@field changed? { inputText: string, fingerprint: string } The user's changes of the call that is shown.
+---@field lines { pause: backstitch.Pause, path?: string }[] What each line of the list is about.
+---@field shown? backstitch.HeldFiles The held call whose files are shown.
+---@field last? backstitch.HeldFiles One that is decided, in whose windows the next call is shown.
+---@field session? string The session whose next held call is shown by itself.
 
 ---@type backstitch.HeldView?
 local view
@@ -54,34 +57,150 @@ local function about(pause)
   return { pause = pause.id, workspace = words.shown(pause.root) }
 end
 
+--- Returns the words about a held call that stand behind its summary: the agent, its session, the prompt and the reason.
+---@param pause backstitch.Pause
+---@return backstitch.Chunk[]
+local function context(pause)
+  local letter, prompt = words.given(pause.letter), words.given(pause.prompt)
+  local chunks = { { '  ' .. words.line(pause.agent), 'BackstitchDim' } } ---@type backstitch.Chunk[]
+  if letter then
+    table.insert(chunks, { ' ' .. letter, words.session_group(letter) })
+  end
+  if prompt and words.line(prompt) ~= '' then
+    table.insert(chunks, { (' “%s”'):format(words.line(prompt, 40)), 'BackstitchDim' })
+  end
+  table.insert(chunks, { '  ' .. words.line(pause.why), 'BackstitchDim' })
+  return chunks
+end
+
+---@param pause backstitch.Pause
+---@return boolean
+local function is_proposal(pause)
+  return vim.list_contains(pause.can, 'rewind')
+end
+
+--- Returns the lines below the row of the call that is shown: its error, the plan of a proposed rewind, its files.
+---@param shown backstitch.HeldFiles
+---@return { chunks: backstitch.Chunk[], path?: string }[]
+local function details_of(shown)
+  local details, lines = shown.details, {} ---@type backstitch.PauseDetails, { chunks: backstitch.Chunk[], path?: string }[]
+  ---@param text string
+  ---@param group? string
+  local function add(text, group)
+    table.insert(lines, { chunks = { { '     ' }, { words.line(text, 200), group } } })
+  end
+  local changed_by = words.given(details.pause.changedBy)
+  if changed_by then
+    add(('its input was changed in %s: that is shown, and runs'):format(changed_by), 'BackstitchWarning')
+  end
+  local failed, problem = words.given(details.pause.error), words.given(details.problem)
+  if failed then
+    add('error: ' .. failed, 'BackstitchWarning')
+  end
+  if problem then
+    add('is refused: ' .. problem, 'BackstitchWarning')
+  end
+  local plan = words.given(details.plan)
+  if plan then
+    local reason = words.given(plan.reason)
+    if reason then
+      add('its reason: ' .. reason)
+    end
+    for _, sentence in ipairs(plan.summary) do
+      add(sentence)
+    end
+    for _, turn in ipairs(plan.turns) do
+      local prompt = words.given(turn.prompt)
+      add(
+        ('goes: %s %s'):format(
+          words.given(turn.turn) or 'steps',
+          prompt and ('“%s”'):format(words.line(prompt)) or ''
+        )
+      )
+    end
+    add('c rewinds, d denies', 'BackstitchKey')
+  end
+  local only = details.predicted[1]
+  if #details.predicted == 1 and not plan and files.has_text(only) and not words.given(only.why) then
+    return lines
+  end
+  for _, file in ipairs(details.predicted) do
+    local path = words.shown(file.path)
+    local added, removed = words.given(file.added), words.given(file.removed)
+    local counts = files.has_text(file) and added and ('  +%d −%d'):format(added, removed or 0)
+      or '  binary, or too large'
+    local why = words.given(file.why)
+    local mark = path == shown.path and ' ▸ ' or '   '
+    local group = ({ A = 'BackstitchSignAdded', D = 'BackstitchSignRemoved' })[file.letter] or 'BackstitchSignChanged'
+    local moved = words.given(file.movedFrom)
+    local name = moved and ('%s → %s'):format(words.shown(moved), path) or path
+    local chunks = { { mark, 'BackstitchKey' }, { file.letter .. ' ', group }, { words.line(name, 200) } }
+    table.insert(chunks, { counts, 'BackstitchDim' })
+    if why then
+      table.insert(
+        chunks,
+        { ('  %s: %s'):format(file.fails and 'will fail' or 'not sure', words.line(why)), 'BackstitchWarning' }
+      )
+    end
+    table.insert(lines, { chunks = chunks, path = path })
+  end
+  return lines
+end
+
+---@return integer?
+local function list_window()
+  return view and vim.fn.win_findbuf(view.list)[1]
+end
+
 local function draw()
   if not view or not vim.api.nvim_buf_is_valid(view.list) then
     return
   end
   local lines = {} ---@type backstitch.Chunk[][]
+  view.lines = {}
   for _, pause in ipairs(view.rows) do
     local is_held = pause.state == 'held'
-    table.insert(lines, {
+    local row = {
       { is_held and '⏸ ' or '… ', is_held and 'BackstitchWarning' or 'BackstitchDim' },
       { pause.id .. ' ', 'BackstitchTurn' },
-      { words.line(pause.summary), 'BackstitchPrompt' },
-      { ('  %s  %s'):format(pause.agent, words.line(pause.why)), 'BackstitchDim' },
-    })
+      { words.line(pause.summary, 120), 'BackstitchPrompt' },
+    }
+    if not is_held then
+      table.insert(row, { '  nobody answered in time: decided at its next try', 'BackstitchDim' })
+    end
+    table.insert(lines, vim.list_extend(row, context(pause)))
+    table.insert(view.lines, { pause = pause })
+    if view.shown and view.shown.pause == pause.id then
+      for _, each in ipairs(details_of(view.shown)) do
+        table.insert(lines, each.chunks)
+        table.insert(view.lines, { pause = pause, path = each.path })
+      end
+    end
   end
   if #lines == 0 then
     lines = { { { 'No call is held.', 'BackstitchDim' } } }
   end
   float.write(view.list, namespace, lines)
+  local window = list_window()
+  -- without another window the height is that of the screen
+  if window and view.shown and view.shown.right then
+    vim.api.nvim_win_set_height(window, math.max(3, math.min(#lines + 1, 10)))
+  end
 end
+
+local show_next, leave
 
 ---@param client vim.lsp.Client
 local function read(client)
   task.run(function()
     local found = server.request(client, 'backstitch/pauses', { workspace = server.root_of(client) })
     held[client.id] = found.pauses
+    require('backstitch.held_marks').show(client, found.pauses)
     if view and view.client == client.id then
       view.rows = found.pauses
       draw()
+      show_next(client)
+      leave()
     end
     vim.cmd.redrawstatus()
   end, function() end) -- a workspace without a history has none
@@ -101,17 +220,21 @@ local function schedule_read(client)
   )
 end
 
---- Returns the call of the cursor's row, or the one whose files are shown.
----@return backstitch.Pause?
+--- Returns the call of the cursor's row, or the one whose files are shown, and the file of that row.
+---@return backstitch.Pause?, string?
 local function current()
   if not view then
     return nil
   end
   if vim.api.nvim_get_current_buf() == view.list then
-    return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
+    local line = view.lines[vim.api.nvim_win_get_cursor(0)[1]]
+    return line and line.pause, line and line.path
+  end
+  if not files.is_own(vim.api.nvim_get_current_buf()) then
+    return nil
   end
   for _, pause in ipairs(view.rows) do
-    if pause.id == view.shown then
+    if view.shown and pause.id == view.shown.pause then
       return pause
     end
   end
@@ -126,14 +249,15 @@ local function pick(client, name)
   ---@type backstitch.PausesResult
   local found = server.request(client, 'backstitch/pauses', { workspace = server.root_of(client) })
   local here = current()
-  local wanted = name or (here and here.id)
+  -- a window of a call that is decided by now decides on no other
+  local wanted = name or (here and here.id) or files.pause_of(vim.api.nvim_get_current_buf())
   for _, pause in ipairs(found.pauses) do
     if pause.id == wanted then
       return pause
     end
   end
   if wanted then
-    task.fail({ message = ('%s is not held any more'):format(wanted), hint = ':Backstitch pauses lists held calls' })
+    task.fail({ message = ('%s is no longer held'):format(wanted), hint = ':Backstitch pauses lists held calls' })
   end
   if #found.pauses == 0 then
     task.fail({ message = 'no call is held', hint = ':Backstitch pause holds the next one' })
@@ -180,153 +304,121 @@ local function say(text)
   require('backstitch.notice').say('backstitch: ' .. text)
 end
 
---- Wipes the buffers of the call that is shown.
-local function wipe()
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.startswith(vim.api.nvim_buf_get_name(buf), 'backstitch-held://') then
-      vim.api.nvim_buf_delete(buf, { force = true })
-    end
+local show, map
+
+--- Ends the display of the call that is shown, which is decided. Its windows stay for the next one.
+---@param outcome string
+local function finish(outcome)
+  local shown = view and view.shown
+  if not view or not shown then
+    return
   end
+  view.shown, view.last = nil, shown
+  files.finish(shown, outcome)
+  draw()
 end
 
----@param buf integer
----@param text string
-local function set_text(buf, text)
-  local lines = vim.split(text, '\n', { plain = true })
-  local has_end = lines[#lines] == ''
-  if has_end and #lines > 1 then
-    table.remove(lines)
+--- Stores the text of the user as the input with which the call runs, for all who see it. Called by a write.
+local function store()
+  local shown = view and view.shown
+  local client = view and vim.lsp.get_client_by_id(view.client)
+  local pause = view and shown and vim.iter(view.rows):find(function(row)
+    return row.id == shown.pause
+  end)
+  if not shown or not client or not pause then
+    return say('this call is no longer held: your text decides nothing')
   end
-  local is_modifiable = vim.bo[buf].modifiable
-  vim.bo[buf].modifiable = true
-  vim.bo[buf].endofline, vim.bo[buf].fixendofline = has_end, false
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modified = false
-  vim.bo[buf].modifiable = is_modifiable
-end
-
----@param buf integer
----@return string
-local function text_of(buf)
-  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n')
-  return vim.bo[buf].endofline and text .. '\n' or text
-end
-
---- Predicts the call with the changed text of a buffer, and remembers it. Called by a write.
----@param pause backstitch.Pause
----@param buf integer
----@param path? string The predicted file; without it the buffer is the input.
-local function predict(pause, buf, path)
   task.run(function()
-    local client = assert(view and vim.lsp.get_client_by_id(view.client))
-    local params = about(pause) ---@type table<string, any>
-    local text = text_of(buf)
-    if path then
-      params['then'] = { { path = path, text = text } }
-    else
-      params.inputText = text
+    if files.store(client, shown, about(pause).workspace) then
+      draw()
+      local problem = words.given(shown.details.problem)
+      local said = problem and ('%s is refused with this text: %s'):format(pause.id, problem)
+        or ('%s continues with this text, once you continue'):format(pause.id)
+      say(said)
     end
-    ---@type backstitch.PredictResult
-    local found = server.request(client, 'backstitch/predict', params)
-    if not view or view.shown ~= pause.id then
-      return
-    end
-    view.changed = { inputText = found.inputText, fingerprint = found.fingerprint }
-    vim.bo[buf].modified = false
-    for _, other in ipairs(vim.api.nvim_list_bufs()) do
-      local name = vim.api.nvim_buf_get_name(other)
-      for _, file in ipairs(found.predicted) do
-        local own = ('backstitch-held://%s/then/%s'):format(pause.id, words.shown(file.path))
-        if other ~= buf and name == own then
-          set_text(other, words.given(file['then']) or '')
-        end
-      end
-    end
-    say(('%s goes on with this text, once you continue'):format(pause.id))
   end)
 end
 
----@param pause backstitch.Pause
----@param kind 'now'|'then'|'input'
----@param path string
----@param text string
----@return integer buf
-local function buffer(pause, kind, path, text)
-  local buf = vim.api.nvim_create_buf(false, false)
-  vim.api.nvim_buf_set_name(buf, ('backstitch-held://%s/%s/%s'):format(pause.id, kind, path))
-  vim.bo[buf].swapfile = false
-  vim.bo[buf].bufhidden = 'hide'
-  if kind == 'now' then
-    vim.bo[buf].buftype = 'nofile'
-  else
-    vim.bo[buf].buftype = 'acwrite'
-    vim.api.nvim_create_autocmd('BufWriteCmd', {
-      buffer = buf,
-      callback = function()
-        predict(pause, buf, kind == 'then' and path or nil)
-      end,
-    })
-  end
-  set_text(buf, text)
-  vim.bo[buf].modifiable = kind ~= 'now'
-  local filetype = kind == 'input' and 'json' or vim.filetype.match({ filename = path, buf = buf })
-  if filetype then
-    vim.bo[buf].filetype = filetype
-  end
-  M.map(buf)
-  return buf
-end
-
---- Shows the files of a call below the list: as they are now, and as they would be.
+--- Shows the files of a call below the list: as they are now, and as they would be. The cursor stays where it is.
 ---@async
 ---@param client vim.lsp.Client
 ---@param pause backstitch.Pause
-local function show(client, pause)
+---@param path? string
+function show(client, pause, path)
   ---@type backstitch.PauseDetails
   local details = server.request(client, 'backstitch/pause', about(pause))
-  if not view or not vim.api.nvim_tabpage_is_valid(view.tab) then
+  local list = list_window()
+  if not view or not list then
     return
   end
-  local list = vim.fn.win_findbuf(view.list)[1]
-  for _, window in ipairs(vim.api.nvim_tabpage_list_wins(view.tab)) do
-    if window ~= list then
-      vim.api.nvim_win_close(window, true)
+  local before = view.shown or view.last
+  if not view.shown or view.shown.pause ~= pause.id then
+    if view.shown and files.is_changed(view.shown) then
+      task.fail({
+        message = ('%s has text that is not written'):format(view.shown.pause),
+        hint = 'write it with :w, or undo it, before you go to another call',
+      })
     end
-  end
-  wipe()
-  view.shown, view.changed = pause.id, nil
-  vim.api.nvim_set_current_win(list)
-  ---@param side 'belowright'|'rightbelow'
-  local function split(side, is_vertical, buf)
-    vim.cmd.split({ mods = { split = side, vertical = is_vertical } })
-    vim.api.nvim_win_set_buf(0, buf)
-    vim.wo.winbar = outside.status(('%s  %s  %s'):format(summary(pause), pause.agent, words.line(pause.why)))
-    return vim.api.nvim_get_current_win()
-  end
-  local file
-  for _, each in ipairs(details.predicted) do
-    local is_text = words.given(each.now) or words.given(each['then'])
-    file = file or (is_text and each)
-  end
-  if not file then
-    split('belowright', false, buffer(pause, 'input', 'input.json', details.inputText .. '\n'))
+    view.shown, view.last = files.new(pause.id, details), nil
+    if before then
+      -- the same windows
+      view.shown.left, view.shown.right = before.left, before.right
+    end
   else
-    local path = words.shown(file.path)
-    local now = buffer(pause, 'now', path, words.given(file.now) or '')
-    local after = buffer(pause, 'then', path, words.given(file['then']) or '')
-    split('belowright', false, now)
-    vim.cmd.diffthis()
-    split('rightbelow', true, after)
-    vim.cmd.diffthis()
-    local why = words.given(file.why)
-    if why then
-      say(('%s: %s'):format(file.fails and 'the call will fail' or 'not sure', why))
-    end
+    files.refresh(view.shown, details)
   end
-  vim.api.nvim_set_current_win(list)
-  vim.api.nvim_win_set_height(list, math.max(3, math.min(#view.rows + 1, 8)))
+  local file = files.file(view.shown, path)
+  files.show(view.shown, list, file, store, map)
+  if before and before ~= view.shown then
+    files.wipe(before, false)
+  end
+  draw()
 end
---- Stores a decision.
+
+--- Shows the next held call: of the session that was stepped, else the first one. Nothing is shown that the user did not ask
+--- for: the view is open, and shows no call.
+---@param client vim.lsp.Client
+function show_next(client)
+  if not view or view.shown then
+    return
+  end
+  local next_one ---@type backstitch.Pause?
+  for _, pause in ipairs(view.rows) do
+    local is_next = pause.state == 'held'
+      and (not next_one or pause.session == view.session and next_one.session ~= view.session)
+    next_one = is_next and pause or next_one
+  end
+  if next_one then
+    task.run(function()
+      show(client, assert(next_one))
+    end)
+  end
+end
+
+--- Returns the call that is to run. In the list it is the one whose files are shown: a call of another row is shown first.
+---@async
+---@param client vim.lsp.Client
+---@param name? string
+---@return backstitch.Pause
+local function pick_shown(client, name)
+  local pause = pick(client, name)
+  local is_row = not name and view ~= nil and vim.api.nvim_get_current_buf() == view.list
+  if is_row and view and (not view.shown or view.shown.pause ~= pause.id) and pause.by ~= 'program' then
+    show(client, pause)
+    task.fail({ message = ('%s was not shown yet: it is now'):format(pause.id), hint = 'press the key again' })
+  end
+  return pause
+end
+
+--- True if the files of this call are shown, with text that the user has not written.
+---@param pause backstitch.Pause
+---@return boolean
+local function is_changed(pause)
+  return view ~= nil and view.shown ~= nil and view.shown.pause == pause.id and files.is_changed(view.shown)
+end
+
+--- Stores a decision. One that lets the call run takes along the text that the user has changed, and lets nothing run that
+--- was not shown; before any other one the user is asked.
 ---@async
 ---@param client vim.lsp.Client
 ---@param command string
@@ -334,32 +426,49 @@ end
 ---@param more? table<string, any>
 local function decide(client, command, pause, more)
   local arguments = vim.tbl_extend('force', about(pause), more or {})
+  local shown = view and view.shown and view.shown.pause == pause.id and view.shown or nil
+  if shown and vim.list_contains({ 'resume', 'step' }, command) then
+    if files.store(client, shown, arguments.workspace) then
+      draw()
+    end
+    arguments.fingerprint = shown.details.fingerprint
+  elseif is_changed(pause) then
+    local drop = ('Drop the text: %s'):format(command)
+    local chosen = task.select({ drop, 'Keep editing' }, {
+      prompt = ('%s has text of yours that is not written, and the call does not run:'):format(pause.id),
+    })
+    if chosen ~= drop then
+      error(task.CALLED_OFF, 0)
+    end
+  end
   ---@type backstitch.DecisionResult
   local done = server.execute(client, 'backstitch.' .. command, arguments)
   say(('%s: %s'):format(summary(pause), done.outcome))
-  if view and view.shown == pause.id then
-    wipe()
-    view.shown, view.changed = nil, nil
+  if view then
+    view.session = pause.session
+    if shown and view.shown == shown then
+      files.drop(shown)
+      finish(done.outcome)
+    end
   end
   schedule_read(client)
 end
 
---- Lets a call go on, with the changes that were written.
+--- Lets a call continue, with the changes of the user. `force`: also with an input that its tool will refuse.
 ---@async
 ---@param client vim.lsp.Client
 ---@param name? string
-function M.resume(client, name)
-  local pause = pick(client, name)
-  local changed = view and view.shown == pause.id and view.changed or nil
-  decide(client, 'resume', pause, changed)
+---@param force? boolean
+function M.resume(client, name, force)
+  decide(client, 'resume', pick_shown(client, name), { force = force or nil })
 end
 
 ---@async
 ---@param client vim.lsp.Client
 ---@param how string
----@param name? string
-function M.step(client, how, name)
-  decide(client, 'step', pick(client, name), { how = how })
+---@param force? boolean
+function M.step(client, how, force)
+  decide(client, 'step', pick_shown(client), { how = how, force = force or nil })
 end
 
 --- Skips a call. Asks for the result that a program's call has instead.
@@ -426,18 +535,28 @@ end
 ---@param client vim.lsp.Client
 local function input(client)
   local pause = pick(client)
-  ---@type backstitch.PauseDetails
-  local details = server.request(client, 'backstitch/pause', about(pause))
-  local changed = view and view.changed and view.shown == pause.id and view.changed.inputText
-  if view then
-    view.shown = pause.id
+  if not view or not list_window() then
+    return
   end
-  local name = ('backstitch-held://%s/input/input.json'):format(pause.id)
-  local known = vim.fn.bufnr(name)
-  local text = (changed or details.inputText) .. '\n'
-  local buf = known > 0 and known or buffer(pause, 'input', 'input.json', text)
-  vim.cmd('belowright split')
-  vim.api.nvim_win_set_buf(0, buf)
+  if not view.shown or view.shown.pause ~= pause.id then
+    show(client, pause)
+  end
+  local list = list_window()
+  if view.shown and list then
+    files.show(view.shown, list, nil, store, map)
+    vim.api.nvim_set_current_win(assert(view.shown.right))
+    draw()
+  end
+end
+
+--- Shows the next or the previous file of the call.
+---@param step 1|-1
+local function go(step)
+  local list = list_window()
+  if view and view.shown and list then
+    files.show(view.shown, list, files.next(view.shown, step), store, map)
+    draw()
+  end
 end
 
 --- Keys of the view, with what they do.
@@ -445,21 +564,21 @@ end
 M.KEYS = {
   {
     key = 'c',
-    desc = 'Continue: let the call go on, with the changes that you wrote.',
+    desc = 'Continue: let the call run, with your changes. Of a proposed rewind: rewind.',
     run = function(client)
       M.resume(client)
     end,
   },
   {
     key = 'n',
-    desc = 'Step over: go on, and stop at the next call of this thread.',
+    desc = 'Step over: continue, and stop at the next call of this thread.',
     run = function(client)
       M.step(client, 'over')
     end,
   },
   {
     key = 's',
-    desc = 'Step into: go on, and stop at the next call of any thread.',
+    desc = 'Step into: continue, and stop at the next call of any thread.',
     run = function(client)
       M.step(client, 'into')
     end,
@@ -480,12 +599,26 @@ M.KEYS = {
   },
   {
     key = 'k',
-    desc = 'Skip: the call does not run, and the agent goes on without it.',
+    desc = 'Skip: the call does not run, and the agent continues without it.',
     run = function(client)
       M.skip(client)
     end,
   },
-  { key = 'e', desc = 'Edit the input as JSON; |:w| predicts anew.', run = input },
+  { key = 'e', desc = 'Edit the input as JSON; |:w| checks it.', run = input },
+  {
+    key = '<Tab>',
+    desc = 'Show the next file of the call.',
+    run = function()
+      go(1)
+    end,
+  },
+  {
+    key = '<S-Tab>',
+    desc = 'Show the previous file.',
+    run = function()
+      go(-1)
+    end,
+  },
   {
     key = 'i',
     desc = 'Tell the model something.',
@@ -518,7 +651,7 @@ M.KEYS = {
 
 --- Maps the keys in the list. A file that can be edited has them behind |<LocalLeader>|.
 ---@param buf integer
-function M.map(buf)
+function map(buf)
   local is_list = view ~= nil and buf == view.list
   for _, each in ipairs(M.KEYS) do
     local key = (is_list or not vim.bo[buf].modifiable) and each.key or '<LocalLeader>' .. each.key
@@ -533,63 +666,131 @@ function M.map(buf)
   end
   vim.keymap.set('n', 'g?', function()
     local lines = vim.tbl_map(function(each)
-      return { { ('%-4s'):format(each.key), 'BackstitchKey' }, { each.desc } }
+      return { { ('%-8s'):format(each.key), 'BackstitchKey' }, { (each.desc:gsub('|', '')) } }
     end, M.KEYS)
-    float.open({ title = 'Held calls', lines = lines, keys = {} })
+    float.open({ title = 'Held calls', lines = lines, keys = {}, footer = 'q close' })
   end, { buffer = buf, desc = 'List these keys' })
 end
 
---- Opens the list in a tab, with the files of the first call.
+--- Closes the view. Text that is not written is asked about.
+local function close()
+  local shown = view and view.shown
+  if not view then
+    return
+  end
+  task.run(function()
+    if shown and files.is_changed(shown) then
+      local drop = 'Drop the text, and close'
+      local chosen = task.select({ drop, 'Keep editing' }, {
+        prompt = ('%s has text of yours that is not written:'):format(shown.pause),
+      })
+      if chosen ~= drop then
+        return
+      end
+    end
+    local is_own, list = view.own_tab, list_window()
+    for _, each in pairs({ shown, view.last }) do
+      files.close(each)
+      files.wipe(each, true)
+    end
+    view.shown, view.last = nil, nil
+    if is_own and #vim.api.nvim_list_tabpages() > 1 then
+      vim.cmd.tabclose()
+    elseif list then
+      vim.api.nvim_set_current_win(list)
+      float.leave()
+    end
+  end)
+end
+
+--- Closes a view that opened by itself, once no call is held and the cursor is elsewhere.
+function leave()
+  if not view or view.own_tab or #view.rows > 0 then
+    return
+  end
+  local here = vim.api.nvim_get_current_buf()
+  if here == view.list or files.is_own(here) or (view.last and files.is_changed(view.last)) then
+    return
+  end
+  local list, last = list_window(), view.last
+  if last then
+    files.close(last)
+    files.wipe(last, true)
+  end
+  view.last = nil
+  if list then
+    vim.api.nvim_win_close(list, true)
+  end
+end
+
+--- Makes the buffer of the list.
+---@param client vim.lsp.Client
+---@return integer
+local function new_list(client)
+  local list = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(list, LIST)
+  vim.bo[list].bufhidden = 'wipe'
+  vim.bo[list].filetype = 'backstitch-pauses'
+  vim.keymap.set('n', '<CR>', function()
+    local pause, path = current()
+    if pause then
+      task.run(function()
+        show(client, pause, path)
+      end)
+    end
+  end, { buffer = list, desc = 'Show the files of the call, or this file' })
+  vim.keymap.set('n', 'q', close, { buffer = list, desc = 'Close' })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = list,
+    callback = function()
+      local shown = view and view.shown
+      view = nil
+      if shown then
+        vim.schedule(function()
+          files.wipe(shown, false)
+        end)
+      end
+    end,
+  })
+  return list
+end
+
+--- Opens the list in a tab, with the files of the first call. `is_quiet`: below the windows of this tab, and the cursor stays.
 ---@async
 ---@param client vim.lsp.Client
-function M.open(client)
+---@param is_quiet? boolean
+function M.open(client, is_quiet)
   ---@type backstitch.PausesResult
   local found = server.request(client, 'backstitch/pauses', { workspace = server.root_of(client) })
-  if view and vim.api.nvim_tabpage_is_valid(view.tab) then
-    vim.api.nvim_set_current_tabpage(view.tab)
+  if view and list_window() then
+    if not is_quiet then
+      vim.api.nvim_set_current_win(assert(list_window()))
+    end
     view.rows = found.pauses
     draw()
   else
-    vim.cmd('tab split')
-    local list = vim.api.nvim_create_buf(false, true)
+    local list = new_list(client)
+    if is_quiet then
+      vim.api.nvim_open_win(list, false, { split = 'below', win = -1, height = 4 })
+    else
+      vim.cmd('tab split')
+      vim.api.nvim_win_set_buf(0, list)
+    end
     view = {
       list = list,
       tab = vim.api.nvim_get_current_tabpage(),
+      own_tab = not is_quiet,
       client = client.id,
-      workspace = server.root_of(client) or '',
       rows = found.pauses,
+      lines = {},
     }
-    vim.api.nvim_win_set_buf(0, list)
-    vim.api.nvim_buf_set_name(list, LIST)
-    vim.bo[list].bufhidden = 'wipe'
-    vim.bo[list].filetype = 'backstitch-pauses'
-    vim.wo.cursorline, vim.wo.wrap = true, false
-    vim.wo.winbar = 'Held calls   c continue  n step  d deny  e edit input  g? keys'
+    local window = assert(list_window())
+    vim.wo[window].cursorline, vim.wo[window].wrap = true, false
+    vim.wo[window].winbar = 'Held calls   c continue  n step  d deny  e edit input  <Tab> next file  g? keys'
     draw()
-    M.map(list)
-    vim.keymap.set('n', '<CR>', function()
-      local pause = current()
-      if pause then
-        task.run(function()
-          show(client, pause)
-        end)
-      end
-    end, { buffer = list, desc = 'Show the files of the call' })
-    vim.keymap.set('n', 'q', function()
-      wipe()
-      vim.cmd.tabclose()
-    end, { buffer = list, desc = 'Close' })
-    vim.api.nvim_create_autocmd('BufWipeout', {
-      buffer = list,
-      callback = function()
-        view = nil
-        vim.schedule(wipe)
-      end,
-    })
+    map(list)
   end
-  if found.pauses[1] then
-    show(client, found.pauses[1])
-  end
+  show_next(client)
 end
 
 ---@param pattern string
@@ -598,38 +799,115 @@ local function announce(pattern, data)
   vim.api.nvim_exec_autocmds('User', { pattern = pattern, modeline = false, data = data })
 end
 
+--- Time after which a call that is still held is told again, once the user is idle, in milliseconds.
+local REMIND = 30000
+---@type table<integer, integer> Time of the last message, by client.
+local reminded = {}
+
+--- Tells of a call that is held, once the user has stopped typing.
+---@param client vim.lsp.Client
+---@param pause backstitch.Pause
+local function tell(client, pause)
+  local notice = require('backstitch.notice')
+  notice.after_typing(function()
+    local is_held = vim.iter(held[client.id] or { pause }):any(function(one)
+      return one.id == pause.id and one.state == 'held'
+    end)
+    if not is_held then
+      return
+    end
+    reminded[client.id] = vim.uv.now()
+    local text = pause.by == 'program' and 'backstitch: a %s program stands still: %s (:Backstitch repl)'
+      or 'backstitch: %s is held: %s (:Backstitch pauses)'
+    notice.say(text:format(pause.agent, words.line(pause.summary)), vim.log.levels.WARN)
+  end)
+end
+
+--- Tells of the first call that is held, if nobody looks at it.
+local function remind()
+  if view and vim.api.nvim_get_current_tabpage() == view.tab and list_window() then
+    return
+  end
+  for id, pauses in pairs(held) do
+    local client = vim.lsp.get_client_by_id(id)
+    local first = vim.iter(pauses):find(function(pause)
+      return pause.state == 'held'
+    end)
+    if client and first and vim.uv.now() - (reminded[id] or 0) >= REMIND then
+      tell(client, first)
+    end
+  end
+end
+
 function M.enable()
   server.on('backstitch/didPause', function(params, client)
     local pause = params.pause ---@type backstitch.Pause
+    held[client.id] = vim.list_extend({ pause }, held[client.id] or {})
     schedule_read(client)
     announce('BackstitchPause', params)
-    local text = pause.by == 'program' and 'backstitch: a %s program stands still: %s (:Backstitch repl)'
-      or 'backstitch: %s is held: %s (:Backstitch pauses)'
-    require('backstitch.notice').say(text:format(pause.agent, words.line(pause.summary)), vim.log.levels.WARN)
+    tell(client, pause)
     if config.get().pauses.open then
-      task.run(function()
-        M.open(client)
+      require('backstitch.notice').after_typing(function()
+        task.run(function()
+          M.open(client, true)
+        end)
       end)
     end
   end)
   server.on('backstitch/didResume', function(params, client)
+    held[client.id] = vim.tbl_filter(function(pause)
+      return pause.id ~= params.pause.id
+    end, held[client.id] or {})
     schedule_read(client)
-    if view and view.shown == params.pause.id then
-      wipe()
-      view.shown, view.changed = nil, nil
+    local shown = view and view.shown
+    if shown and shown.pause == params.pause.id then
+      local by = words.given(params.by)
+      finish(('%s%s'):format(params.outcome, by and ', ' .. by or ''))
+      if files.is_changed(shown) then
+        say(('%s was decided on elsewhere: your unwritten text stays in its buffer'):format(shown.pause))
+      end
     end
     announce('BackstitchResume', params)
+  end)
+  server.on('backstitch/pauseChanged', function(params, client)
+    schedule_read(client)
+    local shown = view and view.shown
+    if not shown or shown.pause ~= params.pause.id then
+      return
+    end
+    task.run(function()
+      local details = server.request(client, 'backstitch/pause', about(params.pause))
+      if view and view.shown == shown then
+        if files.is_changed(shown) and shown.details.fingerprint ~= details.fingerprint then
+          say(('the input of %s was changed elsewhere: your unwritten text stays'):format(shown.pause))
+        end
+        files.refresh(shown, details)
+        draw()
+      end
+    end, function() end) -- it is decided by now
   end)
   server.on('attached', function(_, client)
     schedule_read(client)
   end)
   server.on('gone', function(_, client)
     held[client.id] = nil
+    require('backstitch.held_marks').forget(client)
     if debounce[client.id] then
       debounce[client.id]:close()
       debounce[client.id] = nil
     end
   end)
+  local group = vim.api.nvim_create_augroup('backstitch.pauses', {})
+  vim.api.nvim_create_autocmd('CursorHold', { group = group, callback = remind })
+  vim.api.nvim_create_autocmd('LspAttach', {
+    group = group,
+    callback = function(event)
+      local client = vim.lsp.get_client_by_id(event.data.client_id)
+      if client and client.name == 'backstitch' then
+        schedule_read(client)
+      end
+    end,
+  })
 end
 
 return M

@@ -6,11 +6,20 @@ use super::rig::{self, Neovim};
 
 use crate::control::{HeldHook, before, decision, edit, reason};
 use crate::support::World;
+use crate::support::agent::Agent;
 
 const TEXT: &str = "one\ntwo\nthree\n";
 
 fn world() -> World {
     rig::world(&[("a.txt", TEXT)])
+}
+
+/// Waits until a file of a held call is shown.
+#[track_caller]
+fn is_shown(nvim: &Neovim, pause: &str, path: &str) {
+    nvim.waits(&format!(
+        "vim.fn.bufwinid('backstitch-held://{pause}/then/{path}') > 0"
+    ));
 }
 
 /// S2-013: a call that a breakpoint at a line holds is announced without taking the focus, shown, changed on the right side,
@@ -44,7 +53,7 @@ fn a_held_call_is_shown_changed_and_continued() {
     assert_eq!(nvim.lines(), ["one", "2", "three"]);
     nvim.ex("%s/^2$/zwei/");
     nvim.ex("write");
-    nvim.says("p1 goes on with this text");
+    nvim.says("p1 continues with this text");
     assert_eq!(world.read("a.txt"), TEXT);
     nvim.ex("wincmd t");
     nvim.screen.keys("c");
@@ -144,6 +153,7 @@ fn two_held_calls_outlive_their_editor() {
     nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
     let open = world.json(["pauses"]);
     assert_eq!(open["pauses"][0]["id"], "p1", "{open:#}");
+    is_shown(&nvim, "p1", "a.txt");
     nvim.screen.keys("gg");
     nvim.screen.keys("c");
     assert_eq!(decision(&one.answer()), None);
@@ -188,13 +198,13 @@ fn every_key_of_a_held_call() {
     // the list, and both sides of the file below it
     nvim.waits("vim.fn.winnr('$') == 3");
     nvim.screen.keys("g?");
-    nvim.screen.shows("x   Deny, and stop the turn.");
+    nvim.screen.shows("x       Deny, and stop the turn.");
     let keys = nvim
         .lines()
         .iter()
         .map(|line| line.split(' ').next().unwrap_or_default().to_owned())
         .collect::<String>();
-    assert_eq!(keys, "cnsodkeibxr");
+    assert_eq!(keys, "cnsodke<Tab><S-Tab>ibxr");
     nvim.screen.keys("q");
     nvim.screen
         .until("closed", |screen| !screen.contains("Deny, and stop"));
@@ -240,20 +250,24 @@ fn every_key_of_a_held_call() {
     world.ok(["pause"]);
     let third = hold(&before(&agent, "c3", "Edit", &input));
     nvim.screen.shows("⏸ p3 Edit a.txt");
+    is_shown(&nvim, "p3", "a.txt");
     nvim.screen.keys("n");
     assert_eq!(decision(&third.answer()), None);
     assert_eq!(hold(&nested("n1")).answer(), Value::Null);
     let fourth = hold(&before(&agent, "c4", "Edit", &input));
     nvim.screen.shows("⏸ p4 Edit a.txt");
+    is_shown(&nvim, "p4", "a.txt");
     nvim.screen.keys("s");
     assert_eq!(decision(&fourth.answer()), None);
     let inner = hold(&nested("n2"));
     nvim.screen.shows("⏸ p5 Edit a.txt");
+    is_shown(&nvim, "p5", "a.txt");
     nvim.screen.keys("o");
     assert_eq!(decision(&inner.answer()), None);
     assert_eq!(hold(&nested("n3")).answer(), Value::Null);
     let last = hold(&before(&agent, "c5", "Edit", &input));
     nvim.screen.shows("⏸ p6 Edit a.txt");
+    is_shown(&nvim, "p6", "a.txt");
     nvim.screen.keys("k");
     let answer = last.answer();
     assert_eq!(decision(&answer), Some("deny"));
@@ -298,16 +312,17 @@ fn a_held_call_is_shown_as_text() {
     nvim.ex("Backstitch pauses");
     let title = "Edit %{execute('let g:owned = 1')}[x]<i> [2J";
     nvim.screen.shows(&format!("⏸ p1 {title}  claude-code"));
-    // above both sides, and their names below
+    // in the list, and above both sides
     nvim.screen.until("a title", |screen| {
-        screen.matches("[x]<i> [2J  claude-code").count() == 3
-            && screen.matches("[x]<i>^[[2J^G^@b.txt").count() == 2
+        screen.contains("[x]<i> [2J  claude-code")
+            && screen.contains("now: %{execute('let g:owned = 1')}[x]<i>")
+            && screen.contains("after p1: M %{execute('let g:owned = 1')}[x]<i>")
     });
     nvim.ex("wincmd b");
     nvim.waits("vim.fn.bufname():find('backstitch-held://p1/then/%{', 1, true) ~= nil");
     nvim.ex("%s/^2$/zwei/");
     nvim.ex("write");
-    nvim.says("p1 goes on with this text");
+    nvim.says("p1 continues with this text");
     nvim.ex("wincmd t");
     nvim.screen.keys("c");
     let answer = first.answer();
@@ -366,10 +381,220 @@ fn an_input_keeps_its_order_and_its_numbers() {
     assert_eq!(nvim.lines(), lines);
     nvim.ex("%s/old/new/");
     nvim.ex("write");
-    nvim.says("p1 goes on with this text");
+    nvim.says("p1 continues with this text");
     nvim.ex("wincmd t");
     nvim.screen.keys("c");
     let answer = hook.answer();
     let sent = &answer["hookSpecificOutput"]["updatedInput"];
     assert_eq!(sent.to_string(), text.replace("old", "new"));
+}
+
+/// An agent whose edits are held, in a Neovim that shows the held call.
+fn held_edit<'w>(
+    world: &'w World,
+    name: &'static str,
+) -> Option<(Neovim<'w>, Agent<'w>, HeldHook)> {
+    let mut nvim = Neovim::start(world, name, &["a.txt"])?;
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "*"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it two");
+    let input = edit(world, "a.txt", "two", "2");
+    let hook = HeldHook::start(world, &before(&agent, "c1", "Edit", &input), 600);
+    nvim.says("claude-code is held: Edit a.txt");
+    nvim.ex("Backstitch pauses");
+    is_shown(&nvim, "p1", "a.txt");
+    Some((nvim, agent, hook))
+}
+
+/// A text that was changed and not written runs with each decision that lets the call run, by its key in that window.
+#[test]
+fn an_unwritten_change_runs() {
+    for (name, key) in [
+        ("plugin-held-unwritten-c", "c"),
+        ("plugin-held-unwritten-n", "n"),
+        ("plugin-held-unwritten-s", "s"),
+        ("plugin-held-unwritten-o", "o"),
+    ] {
+        let world = world();
+        let Some((mut nvim, _agent, hook)) = held_edit(&world, name) else {
+            return;
+        };
+        nvim.ex("wincmd b");
+        nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
+        nvim.ex("%s/^2$/zwei/");
+        nvim.screen.keys(&format!("\\{key}"));
+        let answer = hook.answer();
+        assert_eq!(
+            answer["hookSpecificOutput"]["updatedInput"]["new_string"], "zwei\n",
+            "{key}: {answer:#}"
+        );
+    }
+}
+
+/// A text that the call's tool cannot write decides nothing, and stays. A decision elsewhere leaves it, too.
+#[test]
+fn an_unwritten_change_is_never_dropped() {
+    let world = world();
+    let Some((mut nvim, _agent, hook)) = held_edit(&world, "plugin-held-kept") else {
+        return;
+    };
+    nvim.screen.keys("e");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
+    nvim.ex("%s/{/[/");
+    nvim.screen.keys("\\c");
+    nvim.says("not JSON");
+    let open = world.json(["pauses"]);
+    assert_eq!(open["pauses"][0]["state"], "held", "{open:#}");
+    assert_eq!(nvim.lua("vim.bo.modified"), true);
+    // a decision that lets nothing run asks first
+    nvim.screen.keys("\\k");
+    nvim.screen.shows("has text of yours that is not written");
+    nvim.screen.keys("2\r");
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    world.ok(["skip"]);
+    assert_eq!(decision(&hook.answer()), Some("deny"));
+    nvim.says("p1 was decided on elsewhere: your unwritten text stays in its buffer");
+    assert_eq!(nvim.lines()[0], "[");
+    // its keys decide on nothing else
+    nvim.screen.keys("\\c");
+    nvim.says("p1 is no longer held");
+}
+
+/// All files of a call are listed with their letters, and shown one after the other.
+#[test]
+fn every_file_of_a_call_is_shown() {
+    let world = rig::world(&[("a.txt", TEXT), ("b.txt", "b\n"), ("c.txt", "c\n")]);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held-files", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "apply_patch"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("patch all");
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: new/x.txt\n+x\n\
+        *** Delete File: c.txt\n*** End Patch\n";
+    let input = json!({ "command": patch });
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "apply_patch", &input), 600);
+    nvim.says("claude-code is held: apply_patch: M a.txt, A new/x.txt, D c.txt");
+    nvim.ex("Backstitch pauses");
+    is_shown(&nvim, "p1", "a.txt");
+    nvim.screen.until("each file", |screen| {
+        ["▸ M a.txt", "A new/x.txt", "D c.txt", "“patch all”"]
+            .iter()
+            .all(|part| screen.contains(part))
+    });
+    nvim.screen.keys("\t");
+    is_shown(&nvim, "p1", "new/x.txt");
+    nvim.screen.keys("\t");
+    is_shown(&nvim, "p1", "c.txt");
+    nvim.screen.shows("▸ D c.txt");
+    // the file of the row
+    nvim.screen.keys("gg");
+    nvim.screen.keys("j");
+    nvim.screen.keys("\r");
+    is_shown(&nvim, "p1", "a.txt");
+    nvim.screen.keys("c");
+    assert_eq!(decision(&hook.answer()), None);
+}
+
+/// A call that is held while the user types is announced after Insert mode; its line has a sign and words; no key goes to it.
+#[test]
+fn a_held_call_is_not_missed() {
+    let world = world();
+    rig::configure(&world, "vim.g.backstitch = { pauses = { open = true } }");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-held-insert", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    world.ok(["breakpoint", "add", "tool", "*"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it two");
+    nvim.screen.keys("Gomine");
+    nvim.screen.shows("-- INSERT --");
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c1", "Edit", &input), 600);
+    nvim.screen.shows("⏸ claude-code is held: Edit a.txt");
+    nvim.screen.keys(" is typed");
+    nvim.screen.shows("mine is typed");
+    let messages = nvim.messages();
+    assert!(!messages.contains("is held"), "{messages}");
+    nvim.screen.keys("\x1b");
+    nvim.says("claude-code is held: Edit a.txt");
+    // the view is there, and the cursor is not in it
+    is_shown(&nvim, "p1", "a.txt");
+    assert_eq!(nvim.lua("vim.fn.bufname()"), "a.txt");
+    assert_eq!(nvim.lines(), ["one", "two", "three", "mine is typed"]);
+    let marks = "#vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_create_namespace('backstitch.held_marks'), 0, -1, {})";
+    assert_eq!(nvim.lua(marks), 1);
+    world.ok(["skip"]);
+    hook.answer();
+    nvim.waits(&format!("{marks} == 0"));
+}
+
+/// After a step the next held call is shown in the same windows, and the cursor stays. A key that comes too early decides on no
+/// call that was not shown.
+#[test]
+fn after_a_step_the_next_call_is_shown() {
+    let world = world();
+    let Some((mut nvim, agent, hook)) = held_edit(&world, "plugin-held-next") else {
+        return;
+    };
+    nvim.ex("wincmd b");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
+    nvim.screen.keys("\\n");
+    assert_eq!(decision(&hook.answer()), None);
+    nvim.screen.keys("\\c");
+    nvim.says("p1 is no longer held");
+    let input = edit(&world, "a.txt", "three", "3");
+    let next = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p2/then/a.txt'");
+    assert_eq!(nvim.lines(), ["one", "two", "3"]);
+    nvim.screen.keys("\\c");
+    assert_eq!(decision(&next.answer()), None);
+}
+
+/// The sign of a breakpoint stands at its lines after each change of the text, also beside signs of others.
+#[test]
+fn breakpoints_stand_at_their_lines() {
+    let world = world();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-breakpoint-lines", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("add lines");
+    nvim.ex("2");
+    nvim.ex("Backstitch breakpoint");
+    nvim.says("b1: agents stop at a.txt:2");
+    let at = |line: u32| {
+        format!(
+            "(function() local all = vim.api.nvim_buf_get_extmarks(0, \
+             vim.api.nvim_create_namespace('backstitch.breakpoints'), 0, -1, {{}}) \
+             return #all == 1 and all[1][2] == {} end)()",
+            line - 1
+        )
+    };
+    nvim.waits(&at(2));
+    // typed above, and undone
+    nvim.screen.keys("ggOzero\x1b");
+    nvim.waits(&at(3));
+    nvim.screen.keys("u");
+    nvim.waits(&at(2));
+    // the agent writes the file
+    agent.write("a.txt", "zero\nnull\none\ntwo\nthree\n");
+    nvim.waits("vim.api.nvim_buf_line_count(0) == 5");
+    nvim.waits(&at(4));
+    // the undo of the turn
+    world.ok(["rewind", "t1", "--yes"]);
+    nvim.waits("vim.api.nvim_buf_line_count(0) == 3");
+    nvim.waits(&at(2));
+    // the sign of a diagnostic is drawn below
+    nvim.lua("vim.diagnostic.set(vim.api.nvim_create_namespace('other'), 0, {{ lnum = 1, col = 0, message = 'found' }}) or 0");
+    nvim.waits("#vim.diagnostic.get(0) == 1");
+    nvim.screen.shows("◆");
 }

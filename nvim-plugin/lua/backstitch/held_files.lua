@@ -1,0 +1,331 @@
+--- The files of one held call: as they are now, and as they would be. Owns their buffers, and the text in them that is not
+--- written yet.
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+local SCHEME = 'backstitch-held://'
+
+---@class backstitch.HeldFiles
+---@field pause string
+---@field details backstitch.PauseDetails
+---@field buffers table<string, integer> Keyed by `kind/path`.
+---@field left? integer Window of a file as it is now.
+---@field right? integer Window of the text that can be edited.
+---@field path? string The file that is shown. Without it: the input.
+
+---@param pause string
+---@param kind 'now'|'then'|'input'
+---@param path string
+---@return string
+local function name_of(pause, kind, path)
+  return ('%s%s/%s/%s'):format(SCHEME, pause, kind, path)
+end
+
+---@param buf integer
+---@param text string
+local function set_text(buf, text)
+  local lines = vim.split(text, '\n', { plain = true })
+  local has_end = lines[#lines] == ''
+  if has_end and #lines > 1 then
+    table.remove(lines)
+  end
+  local is_modifiable = vim.bo[buf].modifiable
+  vim.bo[buf].modifiable = true
+  vim.bo[buf].endofline, vim.bo[buf].fixendofline = has_end, false
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modified = false
+  vim.bo[buf].modifiable = is_modifiable
+end
+
+---@param buf integer
+---@return string
+local function text_of(buf)
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\n')
+  return vim.bo[buf].endofline and text .. '\n' or text
+end
+
+--- True if a buffer is one of a held call.
+---@param buf integer
+---@return boolean
+function M.is_own(buf)
+  return vim.startswith(vim.api.nvim_buf_get_name(buf), SCHEME)
+end
+
+--- Returns the held call that a buffer belongs to.
+---@param buf integer
+---@return string?
+function M.pause_of(buf)
+  return vim.api.nvim_buf_get_name(buf):match('^backstitch%-held://(p%d+)/')
+end
+
+--- True if a file of a call is shown as text. A binary file, and one that is too large, is in the list alone.
+---@param file backstitch.PredictedFile
+---@return boolean
+function M.has_text(file)
+  return words.given(file.now) ~= nil or words.given(file['then']) ~= nil
+end
+
+--- Returns the files of a call that are shown as text.
+---@param details backstitch.PauseDetails
+---@return backstitch.PredictedFile[]
+local function texts(details)
+  return vim.tbl_filter(M.has_text, details.predicted)
+end
+
+---@param pause string
+---@param details backstitch.PauseDetails
+---@return backstitch.HeldFiles
+function M.new(pause, details)
+  return { pause = pause, details = details, buffers = {} }
+end
+
+--- Returns the buffers with text of the user that is not written.
+---@param files backstitch.HeldFiles
+---@return { kind: string, path: string, buf: integer }[]
+local function unwritten(files)
+  local found = {}
+  for key, buf in pairs(files.buffers) do
+    if vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].modified then
+      local kind, path = key:match('^(%l+)/(.*)$')
+      table.insert(found, { kind = kind, path = path, buf = buf })
+    end
+  end
+  table.sort(found, function(a, b)
+    return a.path < b.path
+  end)
+  return found
+end
+
+--- True if the user has changed a text without writing it.
+---@param files backstitch.HeldFiles
+---@return boolean
+function M.is_changed(files)
+  return #unwritten(files) > 0
+end
+
+--- Deletes the buffers. Those with unwritten text stay, unless `force` is set.
+---@param files backstitch.HeldFiles
+---@param force boolean
+---@return boolean is_empty
+function M.wipe(files, force)
+  for key, buf in pairs(files.buffers) do
+    if not vim.api.nvim_buf_is_valid(buf) or force or not vim.bo[buf].modified then
+      if vim.api.nvim_buf_is_valid(buf) then
+        vim.api.nvim_buf_delete(buf, { force = true })
+      end
+      files.buffers[key] = nil
+    end
+  end
+  return next(files.buffers) == nil
+end
+
+--- Shows the input and the texts that run, after they were changed. Text that the user has not written stays.
+---@param files backstitch.HeldFiles
+---@param details backstitch.PauseDetails
+function M.refresh(files, details)
+  files.details = details
+  local now = { ['input/input.json'] = details.inputText .. '\n' }
+  for _, file in ipairs(details.predicted) do
+    local path = words.shown(file.path)
+    now['now/' .. path] = words.given(file.now) or ''
+    now['then/' .. path] = words.given(file['then']) or ''
+  end
+  for key, buf in pairs(files.buffers) do
+    local text = now[key]
+    if text and vim.api.nvim_buf_is_valid(buf) and not vim.bo[buf].modified and text_of(buf) ~= text then
+      set_text(buf, text)
+    end
+  end
+end
+
+--- Stores the texts that the user has changed as the input with which the call runs.
+---@async
+---@param client vim.lsp.Client
+---@param files backstitch.HeldFiles
+---@param root string
+---@return boolean has_changed
+function M.store(client, files, root)
+  local changed = unwritten(files)
+  if #changed == 0 then
+    return false
+  end
+  local params = { pause = files.pause, workspace = root } ---@type table<string, any>
+  for _, each in ipairs(changed) do
+    if each.kind == 'input' then
+      params.inputText = text_of(each.buf)
+    else
+      params['then'] = params['then'] or {}
+      table.insert(params['then'], { path = each.path, text = text_of(each.buf) })
+    end
+  end
+  if params.inputText and params['then'] then
+    task.fail({
+      message = ('%s is changed twice: as an input, and as the text of a file'):format(files.pause),
+      hint = 'undo one of the two changes',
+    })
+  end
+  ---@type backstitch.PauseDetails
+  local details = server.request(client, 'backstitch/draft', params)
+  for _, each in ipairs(changed) do
+    if vim.api.nvim_buf_is_valid(each.buf) then
+      vim.bo[each.buf].modified = false
+    end
+  end
+  M.refresh(files, details)
+  return true
+end
+
+---@param files backstitch.HeldFiles
+---@param kind 'now'|'then'|'input'
+---@param path string
+---@param text string
+---@param on_write fun()
+---@param map fun(buf: integer)
+---@return integer buf
+local function buffer(files, kind, path, text, on_write, map)
+  local key = kind .. '/' .. path
+  local known = files.buffers[key]
+  if known and vim.api.nvim_buf_is_valid(known) then
+    return known
+  end
+  local buf = vim.api.nvim_create_buf(false, false)
+  vim.api.nvim_buf_set_name(buf, name_of(files.pause, kind, path))
+  vim.bo[buf].swapfile = false
+  vim.bo[buf].bufhidden = 'hide'
+  local is_editable = kind ~= 'now' and vim.list_contains(files.details.pause.can, 'change')
+  if kind == 'now' then
+    vim.bo[buf].buftype = 'nofile'
+  else
+    vim.bo[buf].buftype = 'acwrite'
+    vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = on_write })
+  end
+  set_text(buf, text)
+  vim.bo[buf].modifiable = is_editable
+  -- a program of the file's type is not to start in it, and no modeline counts
+  vim.bo[buf].modeline = false
+  local filetype = kind == 'input' and 'json' or vim.filetype.match({ filename = path, buf = buf })
+  if filetype then
+    vim.bo[buf].filetype = filetype
+  end
+  map(buf)
+  files.buffers[key] = buf
+  return buf
+end
+
+---@param window? integer
+---@return integer?
+local function valid(window)
+  return window and vim.api.nvim_win_is_valid(window) and window or nil
+end
+
+---@param window integer
+---@param text string
+local function title(window, text)
+  vim.wo[window].winbar = (words.visible(text):gsub('%%', '%%%%'))
+end
+
+--- Shows a file of a call below its list, or its input, without moving the cursor from its window. The windows that are there
+--- are used again.
+---@param files backstitch.HeldFiles
+---@param list integer Window of the list.
+---@param file? backstitch.PredictedFile Without it: the input.
+---@param on_write fun()
+---@param map fun(buf: integer)
+function M.show(files, list, file, on_write, map)
+  local left, right = valid(files.left), valid(files.right)
+  local edits = vim.list_contains(files.details.pause.can, 'change') and '   edit here, :w checks it' or ''
+  for _, window in pairs({ left, right }) do
+    vim.wo[window].winfixbuf = false
+    vim.api.nvim_win_call(window, vim.cmd.diffoff)
+  end
+  if not file then
+    if left then
+      vim.api.nvim_win_close(left, true)
+      left = nil
+    end
+    local buf = buffer(files, 'input', 'input.json', files.details.inputText .. '\n', on_write, map)
+    right = right or vim.api.nvim_open_win(buf, false, { split = 'below', win = list })
+    vim.api.nvim_win_set_buf(right, buf)
+    title(right, ('%s: input of %s%s'):format(files.pause, files.details.pause.tool, edits))
+    files.left, files.right, files.path = nil, right, nil
+    return
+  end
+  local path = words.shown(file.path)
+  local now = buffer(files, 'now', path, words.given(file.now) or '', on_write, map)
+  local after = buffer(files, 'then', path, words.given(file['then']) or '', on_write, map)
+  right = right or vim.api.nvim_open_win(after, false, { split = 'below', win = list })
+  vim.api.nvim_win_set_buf(right, after)
+  left = left or vim.api.nvim_open_win(now, false, { split = 'left', win = right })
+  vim.api.nvim_win_set_buf(left, now)
+  local moved = words.given(file.movedFrom)
+  title(left, ('now: %s'):format(moved and words.shown(moved) or path))
+  title(right, ('after %s: %s %s%s'):format(files.pause, file.letter, path, edits))
+  for _, window in ipairs({ left, right }) do
+    vim.api.nvim_win_call(window, vim.cmd.diffthis)
+  end
+  files.left, files.right, files.path = left, right, path
+end
+
+--- Returns the file that is to be shown: the one with this path, else the first with a text.
+---@param files backstitch.HeldFiles
+---@param path? string
+---@return backstitch.PredictedFile?
+function M.file(files, path)
+  local all = texts(files.details)
+  for _, file in ipairs(all) do
+    if words.shown(file.path) == path then
+      return file
+    end
+  end
+  return all[1]
+end
+
+--- Returns the file after the one that is shown, or before it.
+---@param files backstitch.HeldFiles
+---@param step 1|-1
+---@return backstitch.PredictedFile?
+function M.next(files, step)
+  local all = texts(files.details)
+  for i, file in ipairs(all) do
+    if words.shown(file.path) == files.path then
+      return all[(i - 1 + step) % #all + 1]
+    end
+  end
+  return all[1]
+end
+
+--- Drops the text that the user has not written.
+---@param files backstitch.HeldFiles
+function M.drop(files)
+  for _, each in ipairs(unwritten(files)) do
+    vim.bo[each.buf].modified = false
+  end
+end
+
+--- Says above the files of a call that it is decided, and what came of it.
+---@param files backstitch.HeldFiles
+---@param outcome string
+function M.finish(files, outcome)
+  for _, window in pairs({ valid(files.left), valid(files.right) }) do
+    title(window, ('%s: %s'):format(files.pause, outcome))
+  end
+  for _, buf in pairs(files.buffers) do
+    if vim.api.nvim_buf_is_valid(buf) and not vim.bo[buf].modified then
+      vim.bo[buf].modifiable = false
+    end
+  end
+end
+
+--- Closes the windows of the files.
+---@param files backstitch.HeldFiles
+function M.close(files)
+  for _, window in pairs({ valid(files.left), valid(files.right) }) do
+    pcall(vim.api.nvim_win_close, window, true)
+  end
+  files.left, files.right = nil, nil
+end
+
+return M
