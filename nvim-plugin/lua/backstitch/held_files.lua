@@ -1,5 +1,6 @@
 --- The files of one held call: as they are now, and as they would be. Owns their buffers, and the text in them that is not
 --- written yet.
+local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -224,7 +225,7 @@ end
 ---@param window integer
 ---@param text string
 local function title(window, text)
-  vim.wo[window].winbar = (words.visible(text):gsub('%%', '%%%%'))
+  vim.wo[window].winbar = outside.status(text)
 end
 
 --- Shows a file of a call below its list, or its input, without moving the cursor from its window. The windows that are there

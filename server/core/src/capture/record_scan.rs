@@ -104,12 +104,7 @@ impl WriteTxn<'_> {
         self.update_stats(&stat_updates, &known)?;
         coverage = with_gaps_of(coverage, context);
         let of_root = coverage.clone();
-        if !matches!(context.observation, Observation::Between) {
-            self.note_ignored(&ignored_now, &mut coverage)?;
-        }
-        if let Some(paths) = ignored_now.paths {
-            self.ignored_paths.replace(Some(paths));
-        }
+        self.take_ignored(ignored_now, context, &mut coverage)?;
         coverage.directories.clone_from(&dir_changes);
         let is_start = self.head()?.is_none();
         let node = if is_start {
@@ -184,6 +179,22 @@ impl WriteTxn<'_> {
         }
         let mut gone = file::gone(self.conn, root)?.into_iter();
         Ok(gone.any(|(path, _)| path.within(dir.bytes())))
+    }
+
+    /// Notes the ignored paths that a call removed or changed, and keeps those that are there for the next scan.
+    fn take_ignored(
+        &self,
+        now: IgnoredNow,
+        context: &ScanContext,
+        coverage: &mut Coverage,
+    ) -> Result<()> {
+        if !matches!(context.observation, Observation::Between) {
+            self.note_ignored(&now, coverage)?;
+        }
+        if let Some(paths) = now.paths {
+            self.ignored_paths.replace(Some(paths));
+        }
+        Ok(())
     }
 
     /// Notes ignored paths that are gone or changed, unless they are recorded.

@@ -74,7 +74,7 @@ pub(crate) struct Findings {
     pub dir_cache_bytes: Vec<u8>,
     /// The ignored paths that a walk found, at their tops.
     pub ignored: Vec<IgnoredPath>,
-    /// What has become of the ignored paths since the last scan.
+    /// The ignored paths that are gone or changed since the last scan.
     pub ignored_now: IgnoredNow,
     /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
@@ -416,7 +416,7 @@ impl<'a> Scan<'a> {
                 self.expired.store(true, Ordering::Relaxed);
                 break;
             }
-            // what an older version recorded of version control stays as it is
+            // files of version control that an older version recorded stay as they are
             let is_vcs = match self.only {
                 None => path.is_in_vcs() || is_in_any_of(path, &vcs_dirs),
                 Some(_) => self.is_in_vcs(path, path_rules),
@@ -572,19 +572,33 @@ impl<'a> Scan<'a> {
         }
     }
 
+    /// True if a directory is not of the project: a linked worktree, or version control's own. Notes it.
+    fn leaves_out(
+        &self,
+        dir: &WalkDir,
+        full: &Path,
+        listed: &DirListing,
+        is_repository: bool,
+    ) -> bool {
+        if is_worktree(full, &dir.path, listed) {
+            self.note_worktree(dir);
+            return true;
+        }
+        if is_repository && !dir.path.is_empty() {
+            self.note_vcs(&dir.path);
+            return true;
+        }
+        false
+    }
+
     /// Examines the files of one directory; returns the directories in it.
     fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
         let full = self.root.path.join(bytes_path(&dir.path));
         let Some(listed) = self.read_listing(&full, &dir.path) else {
             return Vec::new();
         };
-        if is_worktree(&full, &dir.path, &listed) {
-            self.note_worktree(dir);
-            return Vec::new();
-        }
         let is_repository = vcs::is_git_dir(&listed.entries);
-        if is_repository && !dir.path.is_empty() {
-            self.note_vcs(&dir.path);
+        if self.leaves_out(dir, &full, &listed, is_repository) {
             return Vec::new();
         }
         let rules = rules_inside(dir, &full, &listed);
