@@ -39,7 +39,7 @@ for (const theme of ['dark', 'light'] as const) {
       await agents.show();
       await expect(agents.row(/^apply_patch/)).toContainText('old.txt');
       await notifications.action('codex wants to run', 'Show').click();
-      await expect.poll(() => multiDiff.letters()).toEqual(['app.js', 'A mod/extra.js', 'D old.txt']);
+      await expect.poll(() => multiDiff.letters()).toEqual(['app.js', 'A extra.js', 'D old.txt']);
       await look(page, `held-files-${theme}`);
       for (const name of ['Continue the Held Call', 'Step to the Next Call', 'Deny the Held Call…']) {
         await expect(window.titleAction(name)).toBeVisible();
@@ -56,7 +56,7 @@ for (const theme of ['dark', 'light'] as const) {
       await expect(agents.row(/^apply_patch/)).toHaveCount(1);
       await page.keyboard.press('Control+Alt+B');
       await page.keyboard.press('H');
-      await expect.poll(() => multiDiff.letters()).toEqual(['app.js', 'A mod/extra.js', 'D old.txt']);
+      await expect.poll(() => multiDiff.letters()).toEqual(['app.js', 'A extra.js', 'D old.txt']);
       await page.keyboard.press('F5');
       expect(await second).toEqual({});
       await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);

@@ -60,11 +60,11 @@ export class MultiDiffEditor {
   /** The files in view with the letters of their changes, as VS Code shows them: none for one that is modified. */
   async letters(): Promise<string[]> {
     return this.entries.evaluateAll((entries) => {
-      const text = (entry: Element, part: string) => entry.querySelector<HTMLElement>(part)?.innerText.trim().replace(/\/$/, '') ?? '';
+      const text = (entry: Element, part: string) => entry.querySelector<HTMLElement>(part)?.innerText.trim() ?? '';
       return entries
         .map((entry) => ({ entry, top: entry.getBoundingClientRect().top }))
         .sort((a, b) => a.top - b.top)
-        .map(({ entry }) => `${text(entry, '.file-path .status')} ${text(entry, '.file-path .title:not(.original)')}`.trim());
+        .map(({ entry }) => `${text(entry, '.file-path .status')} ${text(entry, '.file-path .title:not(.original) .label-name')}`.trim());
     });
   }
 

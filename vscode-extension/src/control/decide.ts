@@ -320,7 +320,8 @@ export class Decisions implements vscode.Disposable {
     this.next = undefined;
     if (kindOf(pause) === "program") return false;
     const isThere = next.from === "comparison";
-    await this.show(pause, { preserveFocus: !isThere, beside: next.from === "elsewhere" });
+    // the side that can be edited never has it
+    await this.show(pause, { preserveFocus: true, beside: next.from === "elsewhere" });
     if (isThere) await vscode.commands.executeCommand("workbench.action.compareEditor.focusSecondarySide");
     return true;
   }
