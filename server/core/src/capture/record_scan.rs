@@ -76,8 +76,7 @@ impl WriteTxn<'_> {
         self.store_collected(pack.as_ref(), &materialized)?;
         let before = scan::before(self.conn, self.here.root)?;
         // another process may have recorded them since this scan began
-        let recorded = scan::noted_dirs::<NotedDirs>(self.conn, self.here.root)?;
-        let noted_before = noted_before.and(recorded);
+        let noted_before = noted_before.and(scan::noted_dirs(self.conn, self.here.root)?);
         let dir_changes = self.dir_changes(noted_before.as_ref(), &noted_dirs, before.scanned)?;
         // a path read by name is not in the dir cache of the last full walk
         let observed_by = if targeted {
