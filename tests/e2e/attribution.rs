@@ -153,7 +153,8 @@ fn a_call_that_never_reports_has_its_changes() {
             "SessionStart" => drop(agent.session_resume()),
             _ => drop(agent.prompt("go on")),
         }
-        world.checkpoint("t1 Edit: modify a.txt");
+        // both calls were open, and are the session's
+        world.checkpoint("t1 Edit: modify a.txt &");
         world.checkpoint("t1 Bash: create x.txt");
         assert_eq!(world.json(["status"])["open_calls"], 0);
         assert_eq!(gaps(&world.plan(["rewind", "t1"])), Vec::<String>::new());

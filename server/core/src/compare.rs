@@ -85,12 +85,12 @@ impl<E: Deref<Target = Engine>> Comparer<E> {
                 deltas.push(Delta { old, new });
             }
         }
-        Ok(as_patch(deltas))
+        Ok(as_patch(&deltas))
     }
 
     /// Joins a deletion and a creation into a rename if at least half of the file is the same, and
     /// each side has exactly one candidate. For display only: the history has them as two files.
-    pub fn join_similar(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
+    pub fn join_similar(&self, deltas: &[Delta]) -> Result<Vec<Delta>> {
         let deltas = as_patch(deltas);
         let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
@@ -177,7 +177,7 @@ fn are_similar(a: &[u8], b: &[u8]) -> bool {
 
 /// Differences in the form that a patch can have, by path. A patch renames a file only from a path that is free afterwards, to
 /// one that was free before, as git does: in a chain or a swap of names the files at the paths are compared instead.
-pub fn as_patch(deltas: Vec<Delta>) -> Vec<Delta> {
+pub fn as_patch(deltas: &[Delta]) -> Vec<Delta> {
     let paths = |side: fn(&Delta) -> &FileVersion| -> BTreeSet<RelPath> {
         let states = deltas.iter().filter_map(|delta| side(delta).as_ref());
         states.map(|placed| placed.path.clone()).collect()
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    fn shown(deltas: Vec<Delta>) -> Vec<String> {
+    fn shown(deltas: &[Delta]) -> Vec<String> {
         let path = |s: &FileVersion| s.as_ref().map_or("-".to_owned(), |p| p.path.display());
         let shown = |d: &Delta| format!("{} {}", path(&d.old), path(&d.new));
         let mut all: Vec<String> = as_patch(deltas).iter().map(shown).collect();
@@ -316,17 +316,17 @@ mod tests {
 
     #[test]
     fn a_creation_at_a_deleted_path_is_a_change() {
-        assert_eq!(shown(vec![deleted("a", "1"), created("a", "2")]), ["a a"]);
-        assert_eq!(shown(vec![deleted("a", "1"), created("a", "1")]), [""; 0]);
+        assert_eq!(shown(&[deleted("a", "1"), created("a", "2")]), ["a a"]);
+        assert_eq!(shown(&[deleted("a", "1"), created("a", "1")]), [""; 0]);
     }
 
     #[test]
     fn the_same_content_elsewhere_is_a_rename_if_it_is_unambiguous() {
-        assert_eq!(shown(vec![deleted("a", "1"), created("b", "1")]), ["a b"]);
+        assert_eq!(shown(&[deleted("a", "1"), created("b", "1")]), ["a b"]);
         let two = vec![deleted("a", "1"), created("b", "1"), created("c", "1")];
         assert_eq!(shown(two), ["- b", "- c", "a -"]);
         assert_eq!(
-            shown(vec![deleted("a", ""), created("b", "")]),
+            shown(&[deleted("a", ""), created("b", "")]),
             ["- b", "a -"]
         );
     }
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_rename_takes_a_path_that_is_free_afterwards_to_one_that_was_free_before() {
-        assert_eq!(shown(vec![moved("a", "b", "1")]), ["a b"]);
+        assert_eq!(shown(&[moved("a", "b", "1")]), ["a b"]);
         // the place was taken again
         let taken = vec![moved("a", "b", "1"), created("a", "2")];
         assert_eq!(shown(taken), ["- b", "a a"]);

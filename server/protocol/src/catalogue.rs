@@ -214,7 +214,6 @@ macro_rules! requests {
                 })
             }
 
-            #[expect(clippy::match_same_arms, reason = "each row declares its own")]
             fn declared(&self) -> Effect {
                 match self {
                     $(Self::$variant(_) => Effect::$effect,)*
@@ -253,7 +252,6 @@ macro_rules! commands {
                 })
             }
 
-            #[expect(clippy::match_same_arms, reason = "each row declares its own")]
             fn declared(&self) -> Effect {
                 match self {
                     $(Self::$variant(_) => Effect::$effect,)*

@@ -108,6 +108,7 @@ pub fn by_call(
         by_fields(&call.tool, input, &mut named, root, cwd);
     }
     add_real(&mut named.mentioned, root);
+    add_real(&mut named.only_read, root);
     named
 }
 
@@ -154,16 +155,22 @@ fn by_effect(effect: &Effect, root: &Path, cwd: &Path) -> Vec<String> {
     named
 }
 
-/// Adds the paths behind links: a path outside of the root may lead into it, and one inside may lead elsewhere.
+/// Returns a path with those behind its links, if they differ: a path outside of the root may lead into it, and one inside may
+/// lead elsewhere. A directory that is only looked at, `src/.`, stays one.
+fn real(path: &str, root: &Path) -> Option<String> {
+    let (name, mark) = match path.strip_suffix("/.") {
+        Some(name) => (name, "/."),
+        None => (path, ""),
+    };
+    let found = relative(root, &resolved(&root.join(name))?);
+    (!found.is_empty() && found != name).then(|| found + mark)
+}
+
+/// Adds the paths behind links.
 fn add_real(paths: &mut Vec<String>, root: &Path) {
-    let mut real = Vec::new();
-    for path in paths.iter() {
-        if let Some(found) = resolved(&root.join(path)) {
-            real.push(relative(root, &found));
-        }
-    }
-    for path in real {
-        if !path.is_empty() && !paths.contains(&path) {
+    let all: Vec<String> = paths.iter().filter_map(|path| real(path, root)).collect();
+    for path in all {
+        if !paths.contains(&path) {
             paths.push(path);
         }
     }

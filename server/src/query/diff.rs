@@ -54,7 +54,7 @@ pub fn compare(
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, paths);
-    let deltas = engine.comparer().join_similar(deltas)?;
+    let deltas = engine.comparer().join_similar(&deltas)?;
     let deltas: Vec<&Delta> = deltas.iter().filter(wanted).collect();
     let count = limit.map_or(deltas.len(), |limit| limit.min(deltas.len()));
     let files = deltas[..count]

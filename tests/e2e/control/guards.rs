@@ -527,8 +527,7 @@ fn a_call_into_another_workspace_is_held_there() {
         &calls[0].1,
         &json!({ "ok": true }),
     );
-    world.hook(&done);
-    agent.stop();
+    HeldHook::attended(&world, &done, None, true).answer();
     assert!(there(&["pauses", "--all"]).contains("ran unasked"));
     there(&["breakpoint", "clear"]);
     let index = world.state.join("backstitch/armed");

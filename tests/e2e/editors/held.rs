@@ -35,8 +35,8 @@ fn helix_asks_about_a_held_call() {
     world.ok(["breakpoint", "add", "tool", "Edit"]);
     let (_agent, hook) = hold(&world, "notes.md", "c1");
     helix.shows("wants to run Edit notes.md");
-    // the third answer
-    helix.keys("\x1b[B\x1b[B\r");
+    // the last answer; the first one decides nothing
+    helix.keys("\x1b[B\x1b[B\x1b[B\r");
     let answer = hook.answer();
     assert_eq!(decision(&answer), Some("deny"), "{answer:#}");
 

@@ -400,6 +400,13 @@ fn held_calls(world: &World, agent: &Agent<'_>, client: &mut Client<'_>) {
             json!({"pause": pause, "input": input}),
         );
         client.command("backstitch.inspect", json!({"pause": pause}));
+        let mut changed = input.clone();
+        changed["new_string"] = json!("zwei");
+        client.ok(
+            "backstitch/draft",
+            json!({"pause": pause, "input": changed}),
+        );
+        client.ok("backstitch/draft", json!({"pause": pause}));
         arguments["pause"] = pause;
         client.command(command, arguments);
         hook.answer();

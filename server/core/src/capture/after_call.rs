@@ -49,6 +49,7 @@ pub(super) fn is_explained(
 }
 
 /// Returns the bytes of a file, or None in it for no file. None: they are not known.
+#[expect(clippy::option_option, reason = "no file, and a file of unknown bytes")]
 fn text(txn: &WriteTxn<'_>, image: Image) -> Result<Option<Option<Vec<u8>>>> {
     match (image, image.content()) {
         (Image::Absent, _) => Ok(Some(None)),

@@ -12,7 +12,7 @@ use super::tool_text::{in_style_of, is_plain, replaced};
 use super::transition::Transition;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
-use crate::model::{Certainty, ContentId, Coverage, Image, NodeId, Origin, RelPath, SessionId};
+use crate::model::{Certainty, ContentId, Coverage, Image, NodeId, RelPath, SessionId};
 use crate::store;
 use crate::store::tables::reserved::Reserved;
 use crate::store::tables::root::scan;
@@ -410,6 +410,7 @@ fn found_before(own: Writer, beside: &[Writer]) -> Attribution {
 /// Returns the author of a difference beside the text that an edit call reported. `beside`: the other calls that may have
 /// written the path. `is_hook`: a hook of the agent's user may have made it.
 fn further(own: Writer, beside: &[Writer], is_hook: bool) -> Attribution {
+    // a formatter, or the user: a rewind leaves it
     let unknown = Writers::default().attribute(Observation::Unreported(own.session));
     if beside.iter().any(|by| by.session != own.session) {
         return unknown;
@@ -417,14 +418,7 @@ fn further(own: Writer, beside: &[Writer], is_hook: bool) -> Attribution {
     match by_mates(beside) {
         Some(by_mates) => by_mates,
         None if is_hook => by_hook(own),
-        // a formatter, or the user
-        None => Attribution {
-            origin: Origin {
-                call: Some(own.call),
-                ..unknown.origin
-            },
-            ..unknown
-        },
+        None => unknown,
     }
 }
 
@@ -482,11 +476,10 @@ mod tests {
             )
         };
         let unknown = (Some(1), None, Uncertain, Uncertain);
-        let own_step = (Some(1), Some(1), Uncertain, Uncertain);
         let hook = (Some(1), Some(1), Certain, Uncertain);
         let mates = (Some(1), Some(2), Certain, Uncertain);
         for (beside, is_hook, expected) in [
-            (&[][..], false, own_step),
+            (&[][..], false, unknown),
             (&[][..], true, hook),
             (&[mate][..], false, mates),
             (&[mate][..], true, mates),

@@ -217,7 +217,8 @@ mod tests {
         let edits = br#"{"edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}"#;
         let patch = br#"{"command":["apply_patch","*** Begin Patch\n*** Update File: a\n@@\n-two\n+2\n*** End Patch"]}"#;
         let gone = br#"{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}"#;
-        let cases: &[(&[u8], Option<&str>, Option<&str>, bool)] = &[
+        type Case<'a> = (&'a [u8], Option<&'a str>, Option<&'a str>, bool);
+        let cases: &[Case<'_>] = &[
             (whole, None, Some("new\n"), true),
             (whole, Some("old\r\n"), Some("new\r\n"), true),
             (whole, None, Some("new\nmine\n"), false),

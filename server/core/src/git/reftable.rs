@@ -7,6 +7,8 @@ use crate::system::{read_text, read_up_to};
 
 /// More than this is not read of one table, in bytes.
 const MAX_TABLE: u64 = 64 << 20;
+/// The largest number in a table.
+const MAX_NUMBER: usize = 512 << 20;
 
 /// Value of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +141,7 @@ impl<'a> RecordReader<'a> {
         while byte & 0x80 != 0 {
             byte = *self.take(1)?.first()?;
             value = (value + 1).checked_shl(7)? | usize::from(byte & 0x7f);
-            if value > MAX_TABLE as usize * 8 {
+            if value > MAX_NUMBER {
                 return None;
             }
         }

@@ -140,7 +140,7 @@ impl PlanBuilder<'_> {
             Ok(if is_forward {
                 changes
             } else {
-                reversed(changes)
+                reversed(&changes)
             })
         };
         match &self.r.goal {
@@ -184,7 +184,7 @@ impl PlanBuilder<'_> {
         let mut changes = Vec::new();
         for node in nodes {
             let is_theirs = movers.made(&node);
-            let mut directories = reversed(node.coverage.directories);
+            let mut directories = reversed(&node.coverage.directories);
             // a restore in between has moved what they had made
             directories.retain(|change| {
                 is_theirs || node.kind == Kind::Rewind && theirs.contains(&change.path)
@@ -203,13 +203,13 @@ impl PlanBuilder<'_> {
             }
             let of = history::node(conn, *unit)?;
             if of.kind != Kind::Turn {
-                changes.extend(reversed(of.coverage.directories));
+                changes.extend(reversed(&of.coverage.directories));
                 continue;
             }
             for id in ancestry.after(Some(*unit), self.head)? {
                 let node = history::node(conn, id)?;
                 if node.turn == of.turn && node.kind == Kind::Step {
-                    changes.extend(reversed(node.coverage.directories));
+                    changes.extend(reversed(&node.coverage.directories));
                 }
             }
         }
@@ -228,7 +228,7 @@ impl PlanBuilder<'_> {
 }
 
 /// Reverses changes that belong together, the last one first.
-fn reversed(changes: Vec<DirChange>) -> Vec<DirChange> {
+fn reversed(changes: &[DirChange]) -> Vec<DirChange> {
     changes.iter().rev().map(DirChange::reversed).collect()
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn dirs_between(
     let common = ancestry.common(from, to)?;
     let mut changes = Vec::new();
     for id in ancestry.after(common, from)? {
-        changes.extend(reversed(history::node(conn, id)?.coverage.directories));
+        changes.extend(reversed(&history::node(conn, id)?.coverage.directories));
     }
     for id in ancestry.after(common, to)?.into_iter().rev() {
         changes.extend(history::node(conn, id)?.coverage.directories);

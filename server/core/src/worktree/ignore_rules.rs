@@ -15,14 +15,14 @@ use crate::worktree::disk::Root;
 
 pub(crate) const FILE: &[u8] = b".gitignore";
 
-/// True for a file that an editor keeps beside an open one: a lock link of Emacs, a swap file of Vim, or the file by which Vim
-/// tests a directory. A stale one does harm if it comes back. The weakest rule: a .gitignore may include such files.
+/// True for a file that an editor keeps beside an open one: a lock link of Emacs, or a swap file of Vim. A stale one does harm if
+/// it comes back. The weakest rule: a .gitignore may include such files.
 pub(crate) fn is_editor_file(path: &[u8]) -> bool {
     let name = file_name(path);
     let is_swap = |(letter, rest): (&u8, &[u8])| {
         name.starts_with(b".") && rest.ends_with(b".sw") && (b'a'..=b'p').contains(letter)
     };
-    name.starts_with(b".#") || name == b"4913" || name.split_last().is_some_and(is_swap)
+    name.starts_with(b".#") || name.split_last().is_some_and(is_swap)
 }
 
 /// The rules in force in one directory: its own, then those of the directories above.
@@ -469,10 +469,10 @@ mod tests {
     #[test]
     fn files_of_editors_are_hidden_unless_a_rule_includes_them() {
         let rules = Rules::base(&Excludes::default());
-        for path in [".#a.rs", "src/.#a.rs", ".a.rs.swp", "src/.swo", "4913"] {
+        for path in [".#a.rs", "src/.#a.rs", ".a.rs.swp", "src/.swo"] {
             assert!(rules.hides(path.as_bytes()), "{path}");
         }
-        for path in ["#a.rs#", "a.swp", ".a.swz", "49131", "a~", ".swift"] {
+        for path in ["#a.rs#", "a.swp", ".a.swz", "4913", "a~", ".swift"] {
             assert!(!rules.hides(path.as_bytes()), "{path}");
         }
         assert!(rules.enter(b".#a").is_some());

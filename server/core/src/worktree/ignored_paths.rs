@@ -100,7 +100,7 @@ pub(crate) fn compare(
 }
 
 fn nearest(mut paths: Vec<IgnoredPath>) -> Vec<IgnoredPath> {
-    let depth = |path: &IgnoredPath| path.path.bytes().iter().filter(|b| **b == b'/').count();
+    let depth = |path: &IgnoredPath| path.path.bytes().split(|b| *b == b'/').count();
     paths.sort_by(|a, b| (depth(a), &a.path).cmp(&(depth(b), &b.path)));
     paths.truncate(MAX_PATHS);
     paths

@@ -115,10 +115,9 @@ impl Lexer<'_> {
                     self.separator(Separator::End)?;
                     self.here_documents();
                 }
-                ';' => self.separator(Separator::End)?,
                 '&' if self.chars.next_if_eq(&'&').is_some() => self.separator(Separator::And)?,
                 '&' if self.chars.peek() == Some(&'>') => self.end_word()?,
-                '&' => self.separator(Separator::End)?,
+                ';' | '&' => self.separator(Separator::End)?,
                 '|' if self.chars.next_if_eq(&'|').is_some() => self.separator(Separator::Or)?,
                 '|' => {
                     self.chars.next_if_eq(&'&');

@@ -123,7 +123,8 @@ fn work_is_limited() {
     assert!(named_paths(&wide, ROOT, ROOT).len() <= MAX_PATHS);
     let deep = format!("{}ls{}", "$(".repeat(2000), ")".repeat(2000));
     named_paths(&deep, ROOT, ROOT);
-    let variables: String = (0..200).map(|n| format!("a{n}=$a{n}$a{n}; ")).collect();
+    let variables: Vec<String> = (0..200).map(|n| format!("a{n}=$a{n}$a{n}; ")).collect();
+    let variables = variables.concat();
     named_paths(&format!("a=b; {variables} cat $a199"), ROOT, ROOT);
     let code = format!("python3 -c \"{}\"", "'a b' ".repeat(20_000));
     named_paths(&code, ROOT, ROOT);

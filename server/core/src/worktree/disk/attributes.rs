@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::PathHandle;
 use crate::system::{STATX_MASK, copy_attributes};
 
-/// FileOwner and group of a file.
+/// Owner and group of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileOwner {
     pub uid: u32,
@@ -66,7 +66,7 @@ impl PathHandle<'_> {
         self.statx().map_or(0, |stat| stat.stx_nlink)
     }
 
-    /// FileOwner and group of what has this name.
+    /// Owner and group of what has this name.
     pub(crate) fn owner(&self) -> Option<FileOwner> {
         self.statx().as_ref().map(FileOwner::of)
     }
