@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
-use backstitch_core::restore::{ActionKind, GapKind, Plan, PlannedTurn, PlannedWork};
+use backstitch_core::restore::{Action, ActionKind, GapKind, Plan, PlannedTurn, PlannedWork};
 use backstitch_core::{NamedState, OpKind, RestoreLimits, Subject};
 
 use crate::render::{self, Paint};
@@ -198,7 +198,8 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
             paths.push(path);
         }
     };
-    for action in plan.actions.iter().filter(|a| a.kind == ActionKind::Skip) {
+    let is_skipped = |a: &&Action| a.kind == ActionKind::Skip && !plan.is_kept_by_choice(&a.path);
+    for action in plan.actions.iter().filter(is_skipped) {
         let why = action.reason.as_deref().unwrap_or("it was left out");
         note(why, name(action.path.bytes()));
     }
@@ -244,6 +245,9 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
     let is_reached = sentences.is_empty();
     let text = match (&plan.nothing, is_reached) {
         (Some(why), true) => format!("Nothing to do: {}.", render::clean(why)),
+        (None, true) if !plan.conflicts.is_empty() => {
+            "Nothing to do: the current lines of what conflicts are kept.".to_owned()
+        }
         (None, true) => "Nothing to do: the files already have that state.".to_owned(),
         (why, false) => {
             let why = why.iter().map(|why| render::clean(why));

@@ -57,7 +57,8 @@ fn applies(world: &World, patch: &[u8], from: &str, to: &str, what: &str) {
 fn content(rng: &mut Rng) -> Vec<u8> {
     let lines = |rng: &mut Rng| -> String {
         let first = rng.below(4) * 10;
-        (first..first + 12).map(|n| format!("line {n}\n")).collect()
+        let lines: Vec<String> = (first..first + 12).map(|n| format!("line {n}\n")).collect();
+        lines.concat()
     };
     match rng.below(8) {
         0 => Vec::new(),
@@ -143,8 +144,10 @@ fn mutate(world: &World, rng: &mut Rng) {
 /// The place of a file that moved is taken again: by another text, by the same, in a chain and in a swap.
 #[test]
 fn a_file_that_moved_and_one_in_its_place_make_a_patch() {
-    let text: String = (0..8).map(|n| format!("line {n}\n")).collect();
-    let other: String = (0..8).map(|n| format!("other {n}\n")).collect();
+    let text: Vec<String> = (0..8).map(|n| format!("line {n}\n")).collect();
+    let text = text.concat();
+    let other: Vec<String> = (0..8).map(|n| format!("other {n}\n")).collect();
+    let other = other.concat();
     for command in [
         "mkdir new; mv a new/b; printf 'taken\\n' > a",
         "mkdir zz; mv a zz/b; cp zz/b a",

@@ -243,7 +243,8 @@ fn adopted_files_are_named_as_unknown() {
     world.write("k.log", "1\n");
     let mut agent = world.agent();
     agent.prompt("go");
-    agent.bash(": > .gitignore; echo agent >> k.log");
+    // a file that the command names would be recorded before it
+    agent.bash(": > .gitignore; echo agent | tee -a k.*");
     agent.stop();
     let plan = world.plan(["rewind", "t1"]);
     assert_eq!(gaps(&plan), ["unknown k.log"]);

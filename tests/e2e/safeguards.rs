@@ -105,7 +105,7 @@ fn a_project_does_not_lead_hooks_elsewhere() {
     let elsewhere = world.home.join("elsewhere");
     let variable = format!("XDG_STATE_HOME={}", elsewhere.display());
     let env = json!({ "env": { "XDG_STATE_HOME": elsewhere } });
-    world.write(".claude/settings.json", &env.to_string());
+    world.write(".claude/settings.json", env.to_string());
     let denied = hook(&world, "claude-code", &call, &variable).expect_code(0);
     assert!(denied.stdout.contains("deny"), "{denied}");
     assert!(!elsewhere.exists());

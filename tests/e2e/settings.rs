@@ -165,8 +165,10 @@ fn included_files_are_recorded_and_rewound() {
     world.ok(["undo"]);
     assert_eq!(world.read("gen/x"), "theirs\nagent\n");
     agent.prompt("what is not included");
-    agent.bash("echo agent | tee -a .env.other gen/x.tmp out/deep/other.txt dist/.env.local");
+    // ignored files that a command names would be recorded
+    agent.bash("echo agent | tee -a .env.oth* gen/x.* out/deep/oth* dist/.env*");
     agent.stop();
+    assert_eq!(world.read("dist/.env.local"), "mine\nagent\n");
     assert_eq!(changed(&world), own);
     world.ok(["rewind", "t2", "--exact"]);
     assert_eq!(world.read("out/deep/other.txt"), "mine\nagent\n");

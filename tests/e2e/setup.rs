@@ -675,7 +675,7 @@ fn hooks_that_codex_switches_off_are_told() {
     fs::write(&config, "[features]\nhooks = false\n").expect("settings");
     let status = world.ok(["setup", "--status", "codex"]).stdout;
     assert!(
-        status.contains("config.toml switches all hooks off"),
+        status.contains("config.toml:2 disables all hooks of codex"),
         "{status}"
     );
     assert!(
@@ -684,7 +684,7 @@ fn hooks_that_codex_switches_off_are_told() {
     );
     let doctor = world.run(["doctor"]).stdout;
     assert!(
-        doctor.contains("config.toml disables all hooks"),
+        doctor.contains("config.toml:2 disables all hooks of codex"),
         "{doctor}"
     );
 }

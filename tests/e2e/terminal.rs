@@ -411,7 +411,7 @@ fn undo_offers_the_last_operation_where_a_turn_came_after_it() {
     let refused = world.run(["undo"]).expect_code(1);
     for words in [
         "turn t2 began after the last operation, the switch op",
-        "backstitch rewind t2",
+        "backstitch revert t2",
     ] {
         assert!(refused.stderr.contains(words), "{refused}");
     }

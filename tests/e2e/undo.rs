@@ -45,7 +45,7 @@ fn undo_of_an_operation_older_than_the_newest_turn_is_refused() {
     refused(
         &world,
         &["undo"],
-        &["t3", "`backstitch undo op1`", "`backstitch rewind t3`"],
+        &["t3", "`backstitch undo op1`", "`backstitch revert t3`"],
     );
     world.ok(["undo", "op1"]);
     assert_eq!(

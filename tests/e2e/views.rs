@@ -224,9 +224,11 @@ fn branches_and_tags() {
 fn retention() {
     let world = six_turns_and_an_own_edit();
     days_ago(&world);
-    let all: [&[&str]; 4] = [
+    let all: [&[&str]; 6] = [
         &["gc", "--dry-run", "--keep-days", "1"],
         &["gc", "--keep-days", "1"],
+        &["gc", "--dry-run", "--keep-days", "1", "--trust-clock"],
+        &["gc", "--keep-days", "1", "--trust-clock"],
         &["log"],
         &["verify"],
     ];

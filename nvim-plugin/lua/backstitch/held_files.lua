@@ -222,10 +222,14 @@ local function valid(window)
   return window and vim.api.nvim_win_is_valid(window) and window or nil
 end
 
+--- Shows a title above a window. A path that is too long is cut in front: what it is about and the file's name stay.
 ---@param window integer
----@param text string
-local function title(window, text)
-  vim.wo[window].winbar = outside.status(text)
+---@param about string
+---@param path? string
+---@param behind? string
+local function title(window, about, path, behind)
+  local parts = { outside.status(about), outside.status(path or ''), outside.status(behind or '') }
+  vim.wo[window].winbar = ('%s%%<%s%s'):format(unpack(parts))
 end
 
 --- Shows a file of a call below its list, or its input, without moving the cursor from its window. The windows that are there
@@ -262,8 +266,8 @@ function M.show(files, list, file, on_write, map)
   left = left or vim.api.nvim_open_win(now, false, { split = 'left', win = right })
   vim.api.nvim_win_set_buf(left, now)
   local moved = words.given(file.movedFrom)
-  title(left, ('now: %s'):format(moved and words.shown(moved) or path))
-  title(right, ('after %s: %s %s%s'):format(files.pause, file.letter, path, edits))
+  title(left, 'now: ', moved and words.shown(moved) or path)
+  title(right, ('after %s: %s '):format(files.pause, file.letter), path, edits)
   for _, window in ipairs({ left, right }) do
     vim.api.nvim_win_call(window, vim.cmd.diffthis)
   end

@@ -323,12 +323,9 @@ mod tests {
     #[test]
     fn the_same_content_elsewhere_is_a_rename_if_it_is_unambiguous() {
         assert_eq!(shown(&[deleted("a", "1"), created("b", "1")]), ["a b"]);
-        let two = vec![deleted("a", "1"), created("b", "1"), created("c", "1")];
-        assert_eq!(shown(two), ["- b", "- c", "a -"]);
-        assert_eq!(
-            shown(&[deleted("a", ""), created("b", "")]),
-            ["- b", "a -"]
-        );
+        let two = [deleted("a", "1"), created("b", "1"), created("c", "1")];
+        assert_eq!(shown(&two), ["- b", "- c", "a -"]);
+        assert_eq!(shown(&[deleted("a", ""), created("b", "")]), ["- b", "a -"]);
     }
 
     fn moved(from: &str, to: &str, text: &str) -> Delta {
@@ -342,15 +339,15 @@ mod tests {
     fn a_rename_takes_a_path_that_is_free_afterwards_to_one_that_was_free_before() {
         assert_eq!(shown(&[moved("a", "b", "1")]), ["a b"]);
         // the place was taken again
-        let taken = vec![moved("a", "b", "1"), created("a", "2")];
-        assert_eq!(shown(taken), ["- b", "a a"]);
+        let taken = [moved("a", "b", "1"), created("a", "2")];
+        assert_eq!(shown(&taken), ["- b", "a a"]);
         // a chain, and a swap
-        let chain = vec![moved("a", "b", "1"), moved("b", "c", "2")];
-        assert_eq!(shown(chain), ["- c", "a -", "b b"]);
-        let swap = vec![moved("a", "b", "1"), moved("b", "a", "2")];
-        assert_eq!(shown(swap), ["a a", "b b"]);
+        let chain = [moved("a", "b", "1"), moved("b", "c", "2")];
+        assert_eq!(shown(&chain), ["- c", "a -", "b b"]);
+        let swap = [moved("a", "b", "1"), moved("b", "a", "2")];
+        assert_eq!(shown(&swap), ["a a", "b b"]);
         // the file that was at the new path is gone
-        let over = vec![moved("a", "b", "1"), deleted("b", "2")];
-        assert_eq!(shown(over), ["a -", "b b"]);
+        let over = [moved("a", "b", "1"), deleted("b", "2")];
+        assert_eq!(shown(&over), ["a -", "b b"]);
     }
 }

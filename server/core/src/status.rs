@@ -75,6 +75,16 @@ impl Status {
 }
 
 impl Engine {
+    /// Counts the calls that no event has closed, but for those whose agent is gone or was interrupted.
+    fn running_calls(&self) -> Result<i64> {
+        let open = call::count_open(&self.store.conn, i64::MIN)?;
+        if open == 0 {
+            return Ok(0);
+        }
+        let over = self.capture().interrupted()?.len();
+        Ok(open.saturating_sub(i64::try_from(over).unwrap_or(i64::MAX)).max(0))
+    }
+
     pub fn status(&self) -> Result<Status> {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;
@@ -92,7 +102,7 @@ impl Engine {
             tracked_files: file_state::count(conn, self.here.root)?,
             last_scan: last.scanned,
             coverage: last.coverage,
-            open_calls: call::count_open(conn, i64::MIN)?,
+            open_calls: self.running_calls()?,
             open_operation: operation::exchanging(conn)?,
             gaps: store::gaps::peek(&self.store.dir),
             recorder: recorder::holder(&self.store.dir, self.here.root),

@@ -324,6 +324,12 @@ fn line_of(text: &str, name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_toml(file: &str) -> bool {
+        Path::new(file)
+            .extension()
+            .is_some_and(|name| name == "toml")
+    }
     use crate::agents::{AGENTS, agent};
 
     /// Each declared switch is found in each of its files, with its line; the other value is none.
@@ -341,7 +347,7 @@ mod tests {
                     let path = root.path().join(file);
                     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                     let write = |value: &str| {
-                        let text = if file.ends_with(".toml") {
+                        let text = if is_toml(file) {
                             format!("# first\n{} = {value}\n", switch.key.join("."))
                         } else {
                             let close = "}".repeat(switch.key.len());
@@ -382,7 +388,7 @@ mod tests {
                     VariableForm::Dotenv => {
                         "A=1\nexport BACKSTITCH_HOOK=\"off\" # quiet\n".to_owned()
                     }
-                    VariableForm::Object(keys) if one.file.ends_with(".toml") => {
+                    VariableForm::Object(keys) if is_toml(one.file) => {
                         format!(
                             "[{}]\nBACKSTITCH_HOOK = \"off\"\nA = \"1\"\n",
                             keys.join(".")

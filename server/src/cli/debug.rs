@@ -127,7 +127,7 @@ impl PromptWatch {
         workspace: Workspace,
         id: PauseId,
         mut printer: impl ExternalPrinter + Send + 'static,
-    ) -> Option<Self> {
+    ) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = is_over.clone();
         let watch = move || {
@@ -151,7 +151,7 @@ impl PromptWatch {
             }
         };
         let thread = std::thread::Builder::new().spawn(watch).ok();
-        Some(Self { is_over, thread })
+        Self { is_over, thread }
     }
 }
 
@@ -216,9 +216,9 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
 
 impl Debugger<'_> {
     /// Writes a JSON document in a line.
-    fn answer(&self, mut document: Value) -> CliResult<()> {
+    fn answer(mut document: Value) -> CliResult<()> {
         document["schema"] = 1.into();
-        self.context.out.json_line(&document)
+        super::out::Out::json_line(&document)
     }
 
     /// `told`: what becomes of the call.
@@ -230,7 +230,7 @@ impl Debugger<'_> {
             Some(pause) => {
                 let decision = pause.decision.as_ref();
                 let outcome = decision.map(|decision| decision.outcome().name());
-                self.answer(json!({ "pause": view::pause(&pause), "outcome": outcome }))
+                Self::answer(json!({ "pause": view::pause(&pause), "outcome": outcome }))
             }
             None => Ok(()),
         }
@@ -251,12 +251,13 @@ impl Debugger<'_> {
             return None;
         };
         let printer = editor.create_external_printer().ok()?;
-        PromptWatch::start(self.context.workspace.clone(), id, printer)
+        let workspace = self.context.workspace.clone();
+        Some(PromptWatch::start(workspace, id, printer))
     }
 
     fn tell_error(&self, error: &CliError) -> CliResult<()> {
         if self.context.out.json {
-            return self.answer(super::error_fields(error));
+            return Self::answer(super::error_fields(error));
         }
         self.context.out.note("error", &error.message);
         if let Some(hint) = &error.hint {
@@ -299,7 +300,7 @@ impl Debugger<'_> {
         if self.context.out.json {
             let shown = serde_json::to_value(&shown)
                 .map_err(|error| CliError::failed(error.to_string()))?;
-            return self.answer(shown);
+            return Self::answer(shown);
         }
         let extent = if pause.draft.is_some() {
             HeldExtent::WithInput
@@ -359,7 +360,7 @@ impl Debugger<'_> {
             "" => return Ok(Next::Ask),
             "h" | "help" | "?" => {
                 if self.context.out.json {
-                    self.answer(json!({ "help": HELP }))?;
+                    Self::answer(json!({ "help": HELP }))?;
                 } else {
                     self.context.out.text(HELP)?;
                 }

@@ -70,7 +70,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         } else {
             "stay"
         };
-        let note = format!("{text} They {verb}; `backstitch gc --trust-clock` squashes them, too");
+        let note = format!("{text} They {verb}; `--trust-clock` squashes them, too");
         context.out.note("note", &note);
     }
     if done.stuck > 0 {

@@ -263,7 +263,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
                     continue;
                 }
                 if context.out.json {
-                    context.out.json_line(&json!(view::pause(&pause)))?;
+                    out::Out::json_line(&json!(view::pause(&pause)))?;
                 } else {
                     context.out.text(&line(context, &pause))?;
                 }

@@ -1,6 +1,7 @@
 //! `log`: the timeline as text, as a graph and as JSON, newest first.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
 use anstyle::Style;
@@ -11,7 +12,7 @@ use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::args;
+use super::args::{self, GlobalArgs};
 use super::context::{self, CommandContext};
 use super::error::CliResult;
 use super::files;
@@ -50,13 +51,21 @@ Nothing has been recorded in this workspace yet.
   backstitch demo                 try it in a scratch directory
 ";
 
+/// Tells of sessions whose work in a workspace without a store is not recorded.
+pub fn note_turned_away(global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    if out.json {
+        return Ok(());
+    }
+    let root = context::find(global)?.root;
+    if let Some(said) = TurnedAway::said(&TurnedAway::recent(&root)) {
+        out.note("note", &format!("{said}; {}", turned_away::NEXT_STEP));
+    }
+    Ok(())
+}
+
 /// Prints the timeline of a workspace without a store.
 pub fn nothing(out: &Out) -> CliResult<()> {
     if !out.json {
-        let away = TurnedAway::said(&TurnedAway::recent(&context::current_dir()?));
-        if let Some(said) = away {
-            out.note("note", &format!("{said}; {}", turned_away::NEXT_STEP));
-        }
         return out.text(EMPTY);
     }
     out::answer(json!({ "checkpoints": [], "branches": [], "head": null, "branch": "main" }))
@@ -866,7 +875,7 @@ pub fn directories(entry: &Entry) -> String {
     });
     let mut text = named.collect::<Vec<_>>().join(", ");
     if let Some(more) = all.len().checked_sub(MAX_DIRECTORIES).filter(|n| *n > 0) {
-        text.push_str(&format!(" and {more} more"));
+        write!(text, " and {more} more").ok();
     }
     text
 }

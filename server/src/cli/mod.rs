@@ -86,6 +86,7 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()>
         command => {
             let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
+            let is_log = matches!(command, CliCommand::Log(_));
             if is_paged(&command) {
                 out.page();
             }
@@ -98,7 +99,12 @@ pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()>
             let paged = out.end_paging();
             let outcome = outcome.and(paged);
             match (outcome, lists) {
-                (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => list(out),
+                (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => {
+                    if is_log {
+                        log::note_turned_away(global, out)?;
+                    }
+                    list(out)
+                }
                 (Err(error), _) if verifies => Err(unverified(error)),
                 (outcome, _) => outcome,
             }

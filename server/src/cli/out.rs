@@ -157,7 +157,7 @@ impl Out {
     }
 
     /// Writes a document of JSON as one line.
-    pub fn json_line(&self, document: &Value) -> CliResult<()> {
+    pub fn json_line(document: &Value) -> CliResult<()> {
         clear_progress();
         self::document(&format!("{document}\n"))
     }

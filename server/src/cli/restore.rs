@@ -499,10 +499,10 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> Cli
     }
     if shown.plan.is_empty() {
         let nothing = nothing(context, job, shown)?;
-        return match nothing.is_reached {
-            true => Ok(()),
-            false => context.out.remark(&format!("{}\n", nothing.text)),
-        };
+        if nothing.is_reached {
+            return Ok(());
+        }
+        return context.out.remark(&format!("{}\n", nothing.text));
     }
     show(context, job, shown)?;
     let fingerprint = format!("--plan {}", shown.plan.fingerprint);
@@ -519,11 +519,24 @@ fn nothing(
     shown: &ShownPlan,
 ) -> CliResult<NothingDone> {
     show(context, job, shown)?;
-    let nothing = restore_words::nothing_done(&shown.plan);
+    let nothing = nothing_done(job, &shown.plan);
     if nothing.is_reached {
         context.out.remark(&format!("{}\n", nothing.text))?;
     }
     Ok(nothing)
+}
+
+/// Says why a plan changes no file. Uncertain changes that stay as the user has said are no failure.
+fn nothing_done(job: &RestoreRun, plan: &Plan) -> NothingDone {
+    let is_kept = |gap: &Gap| job.keeps_uncertain && gap.kind == GapKind::Uncertain;
+    if !plan.gaps.iter().any(is_kept) {
+        return restore_words::nothing_done(plan);
+    }
+    let mut decided = plan.clone();
+    decided.gaps.retain(|gap| !is_kept(gap));
+    let why = "the changes of uncertain origin stay".to_owned();
+    decided.nothing = Some(why);
+    restore_words::nothing_done(&decided)
 }
 
 /// Returns an error if the files do not have the state that was asked for.
@@ -664,7 +677,7 @@ fn finish(
                 &context.engine.forks().branch(branch)?,
             ));
         }
-        let nothing = (applied.node.is_none()).then(|| restore_words::nothing_done(&applied.plan));
+        let nothing = (applied.node.is_none()).then(|| nothing_done(job, &applied.plan));
         let unreached = nothing.and_then(|nothing| reached(nothing).err());
         return match incomplete.or(unreached) {
             Some(incomplete) => Err(incomplete.answer(document)),

@@ -51,7 +51,7 @@ pub struct OwnEditor {
 impl OwnEditor {
     fn request(&self, goal: Goal) -> Request {
         Request {
-            editor: self.id.clone(),
+            editor: self.id,
             open: self.open.clone(),
             unreadable: self.unreadable.clone(),
             ..Request::new(goal)
@@ -166,6 +166,10 @@ pub struct GoesOn {
     pub decision: PauseDecision,
     pub shown: PredictResult,
     /// The changed input that was set when it was looked at. None: another one was given.
+    #[expect(
+        clippy::option_option,
+        reason = "no changed input, and none that was looked at"
+    )]
     seen: Option<Option<Value>>,
 }
 

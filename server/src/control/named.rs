@@ -329,15 +329,12 @@ fn decoded(path: &str) -> String {
             .get(..2)
             .and_then(|digits| std::str::from_utf8(digits).ok());
         let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        match code.filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
+        if let Some(byte) = code.filter(|_| *first == b'%') {
+            bytes.push(byte);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+            rest = after;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -349,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    fn mentioned(tool: &str, input: Value) -> NamedByCall {
+    fn mentioned(tool: &str, input: &Value) -> NamedByCall {
         let call = ToolCall {
             id: None,
             tool: tool.to_owned(),
@@ -358,7 +355,7 @@ mod tests {
         };
         by_call(
             &call,
-            &input,
+            input,
             None,
             Path::new("/srv/app"),
             Path::new("/srv/app/src"),
@@ -382,7 +379,7 @@ mod tests {
             json!({ "anything": [["./a.rs"]] }),
             json!({ "source": "a.rs", "destination": "b.rs" }),
         ] {
-            let found = mentioned("mcp__fs__x", input.clone()).mentioned;
+            let found = mentioned("mcp__fs__x", &input).mentioned;
             assert!(found.contains(&"src/a.rs".to_owned()), "{input}: {found:?}");
         }
         for input in [
@@ -391,21 +388,21 @@ mod tests {
             json!({ "url": "https://example.org/src/a.rs" }),
             json!({ "text": "a\nsrc/a.rs" }),
         ] {
-            let found = mentioned("mcp__web__x", input.clone()).mentioned;
+            let found = mentioned("mcp__web__x", &input).mentioned;
             assert!(found.is_empty(), "{input}: {found:?}");
         }
     }
 
     #[test]
     fn a_search_without_a_place_is_one_of_the_whole_tree() {
-        let found = mentioned("Grep", json!({ "pattern": "x" }));
+        let found = mentioned("Grep", &json!({ "pattern": "x" }));
         assert_eq!(found.mentioned, ["src"]);
-        let found = mentioned("Grep", json!({ "pattern": "x", "glob": "*.md" }));
+        let found = mentioned("Grep", &json!({ "pattern": "x", "glob": "*.md" }));
         assert_eq!(found.searched, [SearchedFiles::of("src", "*.md")]);
         assert!(found.mentioned.is_empty());
-        let found = mentioned("Glob", json!({ "pattern": "**/*.ts", "path": "/srv/app" }));
+        let found = mentioned("Glob", &json!({ "pattern": "**/*.ts", "path": "/srv/app" }));
         assert_eq!(found.searched, [SearchedFiles::of(".", "**/*.ts")]);
-        let found = mentioned("WebSearch", json!({ "query": "x" }));
+        let found = mentioned("WebSearch", &json!({ "query": "x" }));
         assert!(found.mentioned.is_empty() && found.searched.is_empty());
     }
 }

@@ -43,7 +43,7 @@ pub fn input(pause: &Pause) -> Value {
 
 /// Returns an input as the agent runs it, if it is told this one. Gemini CLI keeps the fields that it does not have.
 pub fn as_it_runs(call: &HeldCall, input: Value) -> Value {
-    let lays_over = agents::agent(&call.agent).is_some_and(|agent| agent.lays_input_over());
+    let lays_over = agents::agent(&call.agent).is_some_and(agents::Agent::lays_input_over);
     match (own_input(call), input) {
         (Value::Object(mut own), Value::Object(over)) if lays_over => {
             own.extend(over);

@@ -128,17 +128,13 @@ impl EventPlace<'_> {
             );
         let cwd = cwd.filter(|cwd| may_move && *cwd != bound.root)?;
         let is_other = |found: &Workspace| found.root != bound.root;
-        match self.find(None, cwd) {
-            Ok(found) => {
-                let counts = is_start || found.is_marked() || has_history(&found);
-                Some(found).filter(|found| counts && is_other(found))
-            }
-            // the directory is no workspace, so the file's repository decides
-            Err(_) => {
-                let named = named.filter(|dir| !dir.starts_with(&bound.root))?;
-                self.existing(named).filter(is_other)
-            }
+        if let Ok(found) = self.find(None, cwd) {
+            let counts = is_start || found.is_marked() || has_history(&found);
+            return Some(found).filter(|found| counts && is_other(found));
         }
+        // the directory is no workspace, so the file's repository decides
+        let named = named.filter(|dir| !dir.starts_with(&bound.root))?;
+        self.existing(named).filter(is_other)
     }
 
     /// Finds a workspace that is marked as one or has a history.

@@ -92,7 +92,7 @@ impl TurnedAway {
                 found.push((time, note));
             }
         }
-        found.sort_by(|a, b| b.0.cmp(&a.0));
+        found.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         found.into_iter().map(|(_, note)| note).collect()
     }
 

@@ -238,7 +238,7 @@ fn changed_by(
         });
     }
     let runs = runs.into_iter().map(|(_, run)| run);
-    let changed = runs.filter(|run| run.old != run.new).collect();
+    let changed: Vec<_> = runs.filter(|run| run.old != run.new).collect();
     let files = as_patch(&changed);
     let files = files.iter().map(|delta| FileChange::load(engine, delta));
     files.collect()

@@ -59,7 +59,7 @@ pub fn changes(engine: &Engine, entry: &Entry) -> QueryResult<Vec<FileChange>> {
         old: change.before.clone(),
         new: change.after.clone(),
     };
-    let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
+    let deltas: Vec<Delta> = entry.changes.iter().map(|c| delta(&c.change)).collect();
     let deltas = engine.comparer().join_similar(&deltas)?;
     let loaded = deltas.iter().map(|delta| FileChange::load(engine, delta));
     Ok(loaded.collect::<backstitch_core::Result<_>>()?)

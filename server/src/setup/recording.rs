@@ -29,7 +29,7 @@ impl Place {
     /// A project's hooks come from whoever made the project: one that only looks like ours records nothing for certain.
     fn works(&self) -> bool {
         let stops = self.trouble.as_ref().is_some_and(Trouble::stops);
-        !stops && !(self.of_project && self.altered.is_some())
+        !(stops || self.of_project && self.altered.is_some())
     }
 }
 

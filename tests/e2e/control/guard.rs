@@ -115,7 +115,7 @@ fn arguments(client: &Client<'_>, name: &str, fields: &[Field]) -> Value {
         "backstitch.pin" => drop(all.insert("pinned".to_owned(), json!(false))),
         "backstitch/review" => drop(all.insert("action".to_owned(), json!("keep"))),
         "backstitch.breakpoint.toggle" => {
-            drop(all.insert("uri".to_owned(), json!(client.uri(FILE))))
+            drop(all.insert("uri".to_owned(), json!(client.uri(FILE))));
         }
         _ => {}
     }

@@ -41,8 +41,7 @@ const AGENTS: &[&str] = &[
 fn shell(agent: &str, world: &World, command: &str, id: usize) -> Value {
     let cwd = world.root.to_str().expect("a path");
     let (event, tool) = match agent {
-        "claude-code" | "copilot" => ("PreToolUse", "Bash"),
-        "codex" => ("PreToolUse", "Bash"),
+        "claude-code" | "copilot" | "codex" => ("PreToolUse", "Bash"),
         "qwen" => ("PreToolUse", "run_shell_command"),
         "gemini" => ("BeforeTool", "run_shell_command"),
         "opencode" => ("tool.execute.before", "bash"),

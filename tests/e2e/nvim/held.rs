@@ -316,10 +316,17 @@ fn a_held_call_is_shown_as_text() {
     nvim.screen.until("a title", |screen| {
         screen.contains("[x]<i> [2J  claude-code")
             && screen.contains("now: %{execute('let g:owned = 1')}[x]<i>")
-            && screen.contains("after p1: M %{execute('let g:owned = 1')}[x]<i>")
+            && screen.contains("after p1: M <")
+            && screen.contains("b.txt   edit here, :w checks it")
     });
     nvim.ex("wincmd b");
     nvim.waits("vim.fn.bufname():find('backstitch-held://p1/then/%{', 1, true) ~= nil");
+    let title = nvim.lua("vim.api.nvim_eval_statusline(vim.wo.winbar, { maxwidth = 200 }).str");
+    let title = title.as_str().expect("a text");
+    assert!(
+        title.starts_with("after p1: M %{execute('let g:owned = 1')}[x]<i>"),
+        "{title}"
+    );
     nvim.ex("%s/^2$/zwei/");
     nvim.ex("write");
     nvim.says("p1 continues with this text");

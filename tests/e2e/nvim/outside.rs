@@ -44,7 +44,7 @@ fn quoted(text: &str) -> String {
 #[test]
 fn a_name_is_never_a_command() {
     let world = world(&[("a.txt", "one\ntwo\nthree\nfour\n"), ("b.txt", "b\n")]);
-    let Some(nvim) = Neovim::start(&world, "plugin-outside-names", &["a.txt"]) else {
+    let Some(mut nvim) = Neovim::start(&world, "plugin-outside-names", &["a.txt"]) else {
         return;
     };
     nvim.is_attached();
@@ -52,6 +52,10 @@ fn a_name_is_never_a_command() {
     let mut at = "a.txt".to_owned();
     let mut agent = world.agent();
     agent.prompt("rename it");
+    // the server knows the document, and follows the timeline
+    agent.edit("a.txt", "four", "4");
+    nvim.screen.shows("1 checkpoint");
+    nvim.waits("vim.fn.getline(4) == '4'");
     for name in names(mark) {
         let moved = agent.bash(&format!(
             "mv -- {} {}",

@@ -73,10 +73,12 @@ fn plant(world: &World, agent: &str, command: &str) -> PathBuf {
         };
         let other = match path.extension().and_then(|e| e.to_str()) {
             Some("json") => text.replace(&own, in_json),
-            // a plugin names the program alone
+            // a plugin names the program alone: after ours, the rest is part of the name
             Some("js") => {
                 let first = command.split(' ').next().unwrap_or_default();
-                text.replace(&program, &Value::from(first).to_string())
+                let is_own = Path::new(first) == binary::path();
+                let name = if is_own { command } else { first };
+                text.replace(&program, &Value::from(name).to_string())
             }
             _ => text.replace(&own, command),
         };

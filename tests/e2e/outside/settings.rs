@@ -205,6 +205,7 @@ fn a_killed_setup_leaves_nothing_for_long() {
 #[test]
 fn json_on_a_pipe_is_whole() {
     let world = World::committed(&[("a\u{202e}.txt", "one\n")]);
+    world.ok(["checkpoint"]);
     world.write("a\u{202e}.txt", "two\n");
     world.ok(["checkpoint"]);
     let diff: Value = world.json(["show", "@", "--patch"]);

@@ -71,7 +71,7 @@ fn nothing_acts_on_a_terminal() {
             assert!(!shown.contains(act), "{args:?} shows {act:?}: {shown:?}");
         }
     }
-    let shown = on_terminal(&world, &["diff", "t1", "--no-pager", "f.txt"], "");
+    let shown = on_terminal(&world, &["diff", "t1", "--no-pager", "--", "f.txt"], "");
     assert!(
         shown.contains("^[]52;c;ZXZpbA==^Gb^[[2K^[[1Gc<U+202E>d<U+009B>2Je^Mf^[[8mg<U+200B>h"),
         "{shown}"
@@ -83,7 +83,7 @@ fn nothing_acts_on_a_terminal() {
 fn piped_output_keeps_its_bytes() {
     let world = world();
     for args in [
-        &["diff", "t1", "f.txt"][..],
+        &["diff", "t1", "--", "f.txt"][..],
         &["show", "t1", "--patch"],
         &["blame", "f.txt"],
         &["cat", "@", "f.txt"],
@@ -91,7 +91,7 @@ fn piped_output_keeps_its_bytes() {
         let output = world.ok(args);
         assert!(output.stdout.contains(EVIL), "{args:?}: {output}");
     }
-    let patch = world.ok(["diff", "t1", "f.txt"]).stdout;
+    let patch = world.ok(["diff", "t1", "--", "f.txt"]).stdout;
     world.write("f.txt", "hello\n");
     let mut git = world.command("git");
     git.args(["apply", "--check"]).current_dir(&world.root);

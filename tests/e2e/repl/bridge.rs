@@ -1,47 +1,53 @@
 //! The protocol of the bridge, message by message.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::thread;
 
 use serde_json::{Value, json};
 
 use super::python::world;
-use crate::support::World;
+use crate::support::{World, binary};
 
 /// A program that speaks with its bridge.
 pub struct Talk {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    /// None: another process started it.
+    child: Option<Child>,
+    pid: u32,
+    stdin: File,
+    stdout: BufReader<File>,
     id: i64,
 }
 
 impl Talk {
     /// A bridge that is its own program.
     pub fn start(world: &World) -> Self {
-        Self::of(world, None)
-    }
-
-    /// A bridge of the program with this number.
-    fn of(world: &World, program: Option<u32>) -> Self {
         let mut command = world.backstitch();
         command.arg("bridge").stdin(Stdio::piped());
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a bridge");
-        let stdin = child.stdin.take().expect("a pipe");
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut talk = Self {
-            child,
-            stdin,
-            stdout,
+        let stdin = OwnedFd::from(child.stdin.take().expect("a pipe"));
+        let stdout = OwnedFd::from(child.stdout.take().expect("a pipe"));
+        // not this process: commands from inside a program are refused
+        let program = child.id();
+        let talk = Self {
+            pid: program,
+            child: Some(child),
+            stdin: stdin.into(),
+            stdout: BufReader::new(stdout.into()),
             id: 0,
         };
-        // not this process: commands from inside a program are refused
+        talk.greet(world, program)
+    }
+
+    fn greet(mut self, world: &World, program: u32) -> Self {
         let hello = json!({
-            "pid": program.unwrap_or(talk.child.id()), "started": 1, "argv": ["x"], "language": "x", "cwd": world.root,
+            "pid": program, "started": 1, "argv": ["x"], "language": "x", "cwd": world.root,
         });
-        talk.ok("hello", &hello);
-        talk
+        self.ok("hello", &hello);
+        self
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Value {
@@ -87,15 +93,14 @@ impl Talk {
         }
     }
 
-    /// Dies before it can say anything more.
-    fn die(mut self) {
-        self.child.kill().expect("killed");
-        self.child.wait().expect("an end");
-    }
-
     pub fn end(mut self) {
         drop(self.stdin);
-        assert!(self.child.wait().expect("an end").success());
+        if let Some(child) = &mut self.child {
+            assert!(child.wait().expect("an end").success());
+        } else {
+            let mut rest = String::new();
+            self.stdout.read_to_string(&mut rest).expect("an end");
+        }
     }
 }
 
@@ -197,19 +202,76 @@ fn wrong_messages_are_refused() {
 }
 
 /// A program that does nothing by itself.
-struct Idle(Child);
+struct Idle {
+    shell: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    /// Pipes to and from the bridge that it starts next.
+    pipes: [PathBuf; 2],
+}
 
 impl Idle {
     fn start(world: &World) -> Self {
-        let mut command = world.command("cat");
-        Self(command.stdin(Stdio::piped()).spawn().expect("cat"))
+        let mut command = world.command("sh");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = command.spawn().expect("sh");
+        let stdin = shell.stdin.take().expect("a pipe");
+        let stdout = BufReader::new(shell.stdout.take().expect("a pipe"));
+        let pipes = ["to-bridge", "from-bridge"].map(|name| world.home.join(name));
+        let mut make = world.command("mkfifo");
+        assert!(make.args(&pipes).status().expect("mkfifo").success());
+        Self {
+            shell,
+            stdin,
+            stdout,
+            pipes,
+        }
+    }
+
+    /// Has the shell run a line, and returns the line that it prints.
+    fn run(&mut self, line: &str) -> String {
+        writeln!(self.stdin, "{line}").expect("written");
+        let mut said = String::new();
+        self.stdout.read_line(&mut said).expect("a line");
+        said.trim_end().to_owned()
+    }
+
+    /// A bridge that runs inside it, as those of programs do: a process that a bridge is not inside of is not its program.
+    fn bridge(&mut self, world: &World) -> Talk {
+        let [to, from] = self.pipes.clone();
+        let line = format!(
+            "'{}' bridge <'{}' >'{}' & echo $!",
+            binary::path().display(),
+            to.display(),
+            from.display()
+        );
+        let bridge = self.run(&line).parse().expect("a number");
+        // both sides of a named pipe wait for each other
+        let stdin = File::create(to).expect("a pipe");
+        let stdout = File::open(from).expect("a pipe");
+        let talk = Talk {
+            child: None,
+            pid: bridge,
+            stdin,
+            stdout: BufReader::new(stdout),
+            id: 0,
+        };
+        talk.greet(world, self.shell.id())
+    }
+
+    /// Kills its bridge before that can say anything more.
+    fn kill(&mut self, talk: Talk) {
+        let bridge = talk.pid;
+        let ended = self.run(&format!("kill -9 {bridge}; wait {bridge}; echo $?"));
+        assert_eq!(ended, "137");
+        drop(talk);
     }
 }
 
 impl Drop for Idle {
     fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
+        self.shell.kill().ok();
+        self.shell.wait().ok();
     }
 }
 
@@ -225,8 +287,7 @@ fn open(world: &World) -> Vec<String> {
 #[test]
 fn a_request_without_an_answer_is_sent_again() {
     let world = world();
-    let program = Idle::start(&world);
-    let pid = Some(program.0.id());
+    let mut program = Idle::start(&world);
     let opens = |key: &str| json!({ "label": "here", "thread": "main", "key": key });
     let begins = json!({ "function": "f", "args": {}, "thread": "main", "key": "2" });
     let ends = |call: &Value| {
@@ -234,18 +295,18 @@ fn a_request_without_an_answer_is_sent_again() {
             "call": call, "function": "f", "outcome": "returned", "result": "1", "thread": "main", "key": "3",
         })
     };
-    let mut talk = Talk::of(&world, pid);
+    let mut talk = program.bridge(&world);
     assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
-    talk.die();
+    program.kill(talk);
     assert_eq!(open(&world), ["p1 held"]);
     // it is asked again, and what the dead one had begun to evaluate is evaluated
-    let mut talk = Talk::of(&world, pid);
+    let mut talk = program.bridge(&world);
     assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
     let (entry, mut talk) = thread::scope(|scope| {
         let asker = scope.spawn(|| world.json(["repl", "p1", "-e", "x"]));
         let asked = talk.evaluation("p1");
-        talk.die();
-        let mut talk = Talk::of(&world, pid);
+        program.kill(talk);
+        let mut talk = program.bridge(&world);
         assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
         let again = talk.evaluation("p1");
         assert_eq!(asked, again);
@@ -257,8 +318,8 @@ fn a_request_without_an_answer_is_sent_again() {
     // the same bridge, and one that died after the decision
     assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
     world.ok(["resume", "p1"]);
-    talk.die();
-    talk = Talk::of(&world, pid);
+    program.kill(talk);
+    talk = program.bridge(&world);
     assert_eq!(talk.ok("pause/open", &opens("1"))["pause"], "p1");
     let poll = json!({ "pause": "p1", "waitMs": 1000 });
     assert_eq!(talk.ok("pause/poll", &poll)["action"]["kind"], "continue");
@@ -266,16 +327,16 @@ fn a_request_without_an_answer_is_sent_again() {
     world.ok(["breakpoint", "add", "function", "f", "--once"]);
     let begun = talk.ok("call/begin", &begins);
     assert_eq!(begun["pause"], "p2");
-    talk.die();
-    talk = Talk::of(&world, pid);
+    program.kill(talk);
+    talk = program.bridge(&world);
     assert_eq!(talk.ok("call/begin", &begins), begun);
     world.ok(["resume", "p2"]);
     let poll = json!({ "pause": "p2", "waitMs": 1000 });
     assert_eq!(talk.ok("pause/poll", &poll)["action"]["kind"], "continue");
     world.ok(["breakpoint", "add", "function", "f", "--after", "--once"]);
     assert_eq!(talk.ok("call/end", &ends(&begun["call"]))["pause"], "p3");
-    talk.die();
-    talk = Talk::of(&world, pid);
+    program.kill(talk);
+    talk = program.bridge(&world);
     assert_eq!(talk.ok("call/end", &ends(&begun["call"]))["pause"], "p3");
     // another request is another pause
     assert_eq!(talk.ok("pause/open", &opens("4"))["pause"], "p4");
@@ -359,8 +420,8 @@ fn another_programs_bridge_has_no_part_in_a_pause() {
     let world = world();
     let mut own = Talk::start(&world);
     let pause = own.pause(1);
-    let idle = Idle::start(&world);
-    let mut other = Talk::of(&world, Some(idle.0.id()));
+    let mut idle = Idle::start(&world);
+    let mut other = idle.bridge(&world);
     for (method, params) in [
         ("pause/take", json!({ "pause": pause })),
         ("pause/poll", json!({ "pause": pause, "waitMs": 0 })),

@@ -181,6 +181,9 @@ mod tests {
     use super::*;
     use crate::capture::event::Wrote;
 
+    /// An input, the text before and after it, and the verdict.
+    type Case<'a> = (&'a [u8], Option<&'a str>, Option<&'a str>, bool);
+
     #[test]
     fn a_reported_text_gets_the_line_endings_of_its_file() {
         assert_eq!(in_style_of(b"a\r\nb\r\n", "x\ny\n"), b"x\r\ny\r\n");
@@ -217,7 +220,6 @@ mod tests {
         let edits = br#"{"edits":[{"old_string":"a","new_string":"b"},{"old_string":"b","new_string":"c"}]}"#;
         let patch = br#"{"command":["apply_patch","*** Begin Patch\n*** Update File: a\n@@\n-two\n+2\n*** End Patch"]}"#;
         let gone = br#"{"input":"*** Begin Patch\n*** Delete File: a\n*** End Patch"}"#;
-        type Case<'a> = (&'a [u8], Option<&'a str>, Option<&'a str>, bool);
         let cases: &[Case<'_>] = &[
             (whole, None, Some("new\n"), true),
             (whole, Some("old\r\n"), Some("new\r\n"), true),

@@ -150,6 +150,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 about_files: String::new(),
                 held: Vec::new(),
                 documents: Vec::new(),
+                on_conflict: r.on_conflict,
                 undecided: BTreeSet::new(),
                 late: Vec::new(),
                 directories: Vec::new(),

@@ -213,6 +213,8 @@ pub struct Plan {
     pub(crate) documents: Vec<PlannedDocument>,
     /// Directories that it makes, removes, and gives other permission bits.
     pub(crate) directories: Vec<DirChange>,
+    /// The choice for conflicts that it was built with.
+    pub(crate) on_conflict: OnConflict,
     /// Edits that go once the conflicts in their files are decided.
     pub(crate) undecided: BTreeSet<ChangeId>,
     /// Files that already have the outcome in the record, and wait for a save by an editor that is gone: they are written.
@@ -272,6 +274,12 @@ impl Plan {
         let is_rewind = self.kind == OpKind::Rewind;
         let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
         moves || self.to_branch.is_some() || !self.directories.is_empty()
+    }
+
+    /// True if a file stays as it is because the request decides its conflict that way.
+    pub fn is_kept_by_choice(&self, path: &RelPath) -> bool {
+        let is_chosen = |c: &Conflict| c.path == *path && c.resolution.is_some() && !c.is_fixed;
+        self.on_conflict == OnConflict::Current && self.conflicts.iter().any(is_chosen)
     }
 
     /// True if the plan switches to another branch.

@@ -105,7 +105,7 @@ pub fn forget(program: &Path, dir: &Path, file: &Path, config: Option<&Path>) ->
         return Ok(());
     }
     server.ask("config/batchWrite", &json!({ "edits": edits }))?;
-    let left = config.and_then(|path| backstitch_core::read_settings(&path).ok());
+    let left = config.and_then(|path| backstitch_core::read_settings(path).ok());
     let is_last = left.is_some_and(|text| !text.contains("[hooks.state."));
     if is_last {
         let edits = [remove("hooks.state".to_owned())];
