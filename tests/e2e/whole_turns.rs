@@ -20,7 +20,7 @@ fn note_interrupt(world: &World, transcript: &Path) {
     fs::write(transcript, format!("{before}{row}\n")).expect("a transcript");
 }
 
-/// S3-010: a command that is interrupted while it runs. The rewind at once, or after a next prompt, undoes what it did.
+/// A command that is interrupted while it runs. The rewind at once, or after a next prompt, undoes what it did.
 #[test]
 fn a_rewind_undoes_an_interrupted_command() {
     for next in ["", "UserPromptSubmit", "Stop", "SessionEnd", "SessionStart"] {

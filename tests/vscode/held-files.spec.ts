@@ -19,7 +19,6 @@ for (const theme of ['dark', 'light'] as const) {
     test.use({ vscode: { theme } });
 
     const tag = theme === 'dark' ? [] : '@long';
-    // S2-005, S2-013
     test(`a call of several files has the letters, the buttons and the keys of one file, in the theme ${theme}`, { tag }, async ({ world, code }) => {
       world.commit({ 'app.js': 'let one = 1;\nlet two = 2;\n', 'old.txt': 'old\n', 'mod/a.js': '' });
       world.run('checkpoint');

@@ -8,7 +8,6 @@ const TEXT = 'one\ntwo\nthree\n';
 test.describe(() => {
   test.use({ vscode: { settings: { 'backstitch.pause.reveal': 'show' } } });
 
-  // S2-013
   test('a comparison that opens by itself takes no key, of one file and of several', async ({ world, agent, code }) => {
     world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
     agent.start();
@@ -103,7 +102,6 @@ test('in the list and in the REPL the keys decide, and the focus stays', async (
   expect(await second).toEqual({});
 });
 
-// S2-013
 test('a call that was decided elsewhere is only named by a late click', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

@@ -228,8 +228,8 @@ end
 ---@param path? string
 ---@param behind? string
 local function title(window, about, path, behind)
-  local parts = { outside.status(about), outside.status(path or ''), outside.status(behind or '') }
-  vim.wo[window].winbar = ('%s%%<%s%s'):format(unpack(parts))
+  local start, name = outside.status(about), outside.status(path or '')
+  vim.wo[window].winbar = start .. '%<' .. name .. outside.status(behind or '')
 end
 
 --- Shows a file of a call below its list, or its input, without moving the cursor from its window. The windows that are there

@@ -201,11 +201,7 @@ impl View for Shown<'_> {
 
     fn command_line(&mut self, world: &World, args: &[&str]) {
         std::thread::scope(|scope| {
-            let command = scope.spawn(|| {
-                let o = world.ok(args);
-                eprintln!("DBG {args:?} {o} \n{}", world.run(["log"]).stdout);
-                o
-            });
+            let command = scope.spawn(|| world.ok(args));
             while !command.is_finished() {
                 self.client.ok("backstitch/sessions", json!({}));
             }
