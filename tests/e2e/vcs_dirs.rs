@@ -117,11 +117,15 @@ fn git_directories_of_any_name_stay_as_they_are() {
         let workspace = world.path(dir);
         let there = |args: &[&str]| {
             let workspace = workspace.to_str().expect("UTF-8");
-            let all = ["--workspace", workspace].iter().chain(args);
-            all.map(|arg| (*arg).to_owned()).collect::<Vec<_>>()
+            let mut all = vec!["--workspace".to_owned(), workspace.to_owned()];
+            all.extend(args.iter().map(|arg| (*arg).to_owned()));
+            all
         };
         let plan = world.json(there(&["rewind", "t1", "--dry-run"]));
-        assert!(plan["actions"].to_string().contains("b.txt"), "{name}: {plan}");
+        assert!(
+            plan["actions"].to_string().contains("b.txt"),
+            "{name}: {plan}"
+        );
         assert!(!names(&plan, dirs), "{name}: {plan}");
         for args in [
             &["rewind", "t1"][..],

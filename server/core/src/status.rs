@@ -82,7 +82,9 @@ impl Engine {
             return Ok(0);
         }
         let over = self.capture().interrupted()?.len();
-        Ok(open.saturating_sub(i64::try_from(over).unwrap_or(i64::MAX)).max(0))
+        Ok(open
+            .saturating_sub(i64::try_from(over).unwrap_or(i64::MAX))
+            .max(0))
     }
 
     pub fn status(&self) -> Result<Status> {

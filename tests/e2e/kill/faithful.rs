@@ -11,7 +11,7 @@ fn state(world: &World) -> (Tree, Facts) {
     (world.tree(), facts(world, "a.txt"))
 }
 
-/// U-20: killed at any point, and recovered by the next command.
+/// U-20 restoring is all or nothing, survives a crash and can be undone: killed at any point, and recovered by the next command.
 #[test]
 fn owners_attributes_and_directories_survive_a_restore_that_is_cut_off() {
     let world = World::new();
