@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
 use crate::agents::{self, Agent, installed};
 use crate::control::words;
+use crate::host::turned_away::TurnedAway;
 use crate::render;
 
 /// Time for which a change of settings and an attempt are told, in microseconds.
@@ -256,6 +257,26 @@ pub fn recent_attempts(workspace: &Workspace) -> Vec<Attempt> {
         return Vec::new();
     };
     control.attempts(0, now() - TOLD).unwrap_or_default()
+}
+
+/// The next step for people whose sessions were turned away.
+pub const NEXT_STEP_OF_TURNED_AWAY: &str = "start the agent in the project's directory";
+
+/// Describes sessions that were turned away in one sentence. None: there are none.
+pub fn turned_away(all: &[TurnedAway]) -> Option<String> {
+    let first = all.first()?;
+    let sessions = match all.len() {
+        1 => format!("a session of {} was not recorded", first.agent),
+        count => format!(
+            "{count} sessions were not recorded, the last one of {}",
+            first.agent
+        ),
+    };
+    Some(render::clean(&format!(
+        "{sessions}: it began in {}, and {}; only edits of files in a repository are recorded there",
+        first.cwd.display(),
+        first.reason
+    )))
 }
 
 fn shown(path: &Path) -> String {

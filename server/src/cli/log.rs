@@ -19,12 +19,13 @@ use super::files;
 use super::graph::{self, GraphRow, Note};
 use super::line::TextLine;
 use super::out::{self, Out};
-use crate::host::turned_away::{self, TurnedAway};
+use crate::host::turned_away::TurnedAway;
 use crate::query::when::{self, End};
 use crate::render::{
     self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, PathChange, YELLOW,
 };
 use crate::restore_words;
+use crate::safeguards;
 use crate::to_protocol;
 
 /// Default number of checkpoints: one or two screens.
@@ -57,8 +58,11 @@ pub fn note_turned_away(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         return Ok(());
     }
     let root = context::find(global)?.root;
-    if let Some(said) = TurnedAway::said(&TurnedAway::recent(&root)) {
-        out.note("note", &format!("{said}; {}", turned_away::NEXT_STEP));
+    if let Some(said) = safeguards::turned_away(&TurnedAway::recent(&root)) {
+        out.note(
+            "note",
+            &format!("{said}; {}", safeguards::NEXT_STEP_OF_TURNED_AWAY),
+        );
     }
     Ok(())
 }

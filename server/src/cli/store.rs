@@ -85,7 +85,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         ));
         text.push_str(&line.draw(out.paint));
     }
-    if let Some(said) = TurnedAway::said(&TurnedAway::recent(&status.root)) {
+    if let Some(said) = safeguards::turned_away(&TurnedAway::recent(&status.root)) {
         let line = TextLine::new().add(YELLOW, "! ").plain(said);
         text.push_str(&line.draw(out.paint));
     }

@@ -12,7 +12,7 @@ use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;
 
 use crate::control::shown;
-use crate::host::turned_away::{self, TurnedAway};
+use crate::host::turned_away::TurnedAway;
 use crate::render;
 use crate::safeguards::{self, Weakness};
 
@@ -86,12 +86,12 @@ fn weakness(one: Weakness) -> Finding {
 
 /// Names sessions whose work in the workspace is not recorded.
 fn turned_away(root: &Path) -> Option<Finding> {
-    let said = TurnedAway::said(&TurnedAway::recent(root))?;
+    let said = safeguards::turned_away(&TurnedAway::recent(root))?;
     Some(Finding::new(
         "sessions",
         CheckState::Warning,
         said,
-        turned_away::NEXT_STEP,
+        safeguards::NEXT_STEP_OF_TURNED_AWAY,
     ))
 }
 

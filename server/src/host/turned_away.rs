@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::binding::private_dir;
-use crate::render;
 
 /// Time after which a note is old.
 const MAX_AGE: Duration = Duration::from_hours(7 * 24);
@@ -105,27 +104,7 @@ impl TurnedAway {
             "reason": self.reason,
         })
     }
-
-    /// Describes these sessions in one sentence. None: there are none.
-    pub fn said(all: &[Self]) -> Option<String> {
-        let first = all.first()?;
-        let sessions = match all.len() {
-            1 => format!("a session of {} was not recorded", first.agent),
-            count => format!(
-                "{count} sessions were not recorded, the last one of {}",
-                first.agent
-            ),
-        };
-        Some(render::clean(&format!(
-            "{sessions}: it began in {}, and {}; only edits of files in a repository are recorded there",
-            first.cwd.display(),
-            first.reason
-        )))
-    }
 }
-
-/// The next step for people whose sessions were turned away.
-pub const NEXT_STEP: &str = "start the agent in the project's directory";
 
 fn dir(state: &Path) -> PathBuf {
     state.join("turned-away")
@@ -175,7 +154,5 @@ mod tests {
         assert_eq!(kept().prompt.as_deref(), Some("two"));
         assert_eq!(kept().prompt_id.as_deref(), Some("p1"));
         assert_eq!(TurnedAway::of(state.path(), "codex", "other"), None);
-        let said = TurnedAway::said(&[kept()]).unwrap();
-        assert!(said.contains("it began in /h, and no"), "{said}");
     }
 }

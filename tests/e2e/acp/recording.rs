@@ -412,6 +412,8 @@ fn turns_are_rewound_while_the_session_goes_on() {
     client.prompt("first");
     client.write_file();
     client.result();
+    // the record may come after the client's answer
+    wait_for(|| story(&world).len() == 2 && open_calls(&world) == 0);
     world.write("a.txt", "two\ntail\nmine\n");
     world.ok(["rewind", "t1", "--yes"]);
     assert_eq!(world.read("a.txt"), "one\ntail\nmine\n");

@@ -295,7 +295,7 @@ fn an_edit_that_is_changed_in_neovim_is_on_disk() {
         nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
         nvim.ex("%s/^2$/zwei/");
         nvim.ex("write");
-        nvim.says("p1 goes on with this text");
+        nvim.says("p1 continues with this text, once you continue");
         assert_eq!(world.read("a.txt"), MAIN);
         nvim.ex("wincmd t");
         nvim.screen.keys("c");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LibraryClient, PlainClient, recorded};
+use super::{LibraryClient, PlainClient, recorded, tools};
 use crate::control::Watcher;
 use crate::lsp::client::{Client, Editor};
 use crate::support::World;
@@ -90,7 +90,13 @@ fn a_proposal_is_the_rewind_of_the_command_line() {
         assert_eq!(plan["state"], "planned");
         let dry = world.json(["rewind", "t1", "--dry-run"]);
         for field in ["actions", "plan", "conflicts", "takes", "own_edits"] {
-            assert_eq!(plan["plan"][field], dry[field], "{field}");
+            // an answer for a model leaves out what is empty
+            match &dry[field] {
+                Value::Array(all) if all.is_empty() => {
+                    assert_eq!(plan["plan"][field], Value::Null, "{field}");
+                }
+                full => tools::within(&plan["plan"][field], full, field),
+            }
         }
         nothing_waits(&world);
         let is_exact = arguments["exact"] == true;

@@ -126,7 +126,7 @@ fn a_second_window_follows_and_values_are_text() {
     first.ex("Backstitch calls");
     first
         .screen
-        .shows("act(a ]0;owned [2J b<9b><202e>c %{execute('let g:owned = 1')}, x [2J='y");
+        .shows("act(a ]0;owned [2J b  c %{execute('let g:owned = 1')}, x [2J='y");
     world.ok(["resume"]);
     for nvim in [&mut first, &mut second] {
         nvim.screen.shows("-- closed: its pause was decided --");

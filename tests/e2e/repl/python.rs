@@ -1075,7 +1075,7 @@ bs.pause("there")
     let inputs = [
         "huge",
         "import os; os.fork() and None",
-        "sys.stdout = sys.stderr = None",
+        "import sys; sys.stdout = sys.stderr = None",
     ];
     entries.extend(ask(&world, "p1", &inputs));
     world.configure("[repl]\nevalTimeout = 1\n");

@@ -704,7 +704,18 @@ impl PlanBuilder<'_> {
             self.note_unknown_files(ancestry, target)?;
             self.note_unreadable_files()?;
         }
+        self.drop_what_unknown_says();
         Ok(())
+    }
+
+    /// Removes gaps of ignored files that are recorded by now: that their earlier state is unknown says it already.
+    fn drop_what_unknown_says(&mut self) {
+        let of_kind = |kind: GapKind| move |gap: &&Gap| gap.kind == kind;
+        let unknown = self.plan.gaps.iter().filter(of_kind(GapKind::Unknown));
+        let unknown: BTreeSet<Vec<u8>> = unknown.filter_map(|gap| gap.path.clone()).collect();
+        let is_said = |gap: &Gap| gap.path.as_ref().is_some_and(|path| unknown.contains(path));
+        let gaps = &mut self.plan.gaps;
+        gaps.retain(|gap| gap.kind != GapKind::Ignored || !is_said(gap));
     }
 
     /// Says where the work is, if there is nothing to rewind since git is on another branch.
