@@ -666,6 +666,36 @@ const TYPED: [&str; 6] = [
     "</script> & <b>",
 ];
 
+fn rename(value: &mut Value, name: &str) {
+    const IDS: [&str; 12] = [
+        "id",
+        "tool_use_id",
+        "tool_call_id",
+        "turn_id",
+        "execution_id",
+        "session_id",
+        "conversation_id",
+        "taskId",
+        "rootSessionId",
+        "sessionID",
+        "callID",
+        "trajectory_id",
+    ];
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                if value.is_string() && IDS.contains(&field.as_str()) {
+                    *value = json!(name);
+                } else {
+                    rename(value, name);
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| rename(value, name)),
+        _ => {}
+    }
+}
+
 fn recorded(world: &World, spoken: &Spoken, number: usize) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/agents/payloads");
     let file = format!("{folder}/{}.json", spoken.payload);
@@ -673,15 +703,7 @@ fn recorded(world: &World, spoken: &Spoken, number: usize) -> Value {
     let text = text.replace("/home/dev/project", world.root.to_str().expect("text"));
     let mut payload: Value = serde_json::from_str(&text).expect("JSON");
     // each call is another one, also of agents that give it no id: two with the same input are one call's two hooks
-    let ids = ["tool_use_id", "tool_call_id", "turn_id", "execution_id"];
-    for field in ids
-        .into_iter()
-        .chain(["session_id", "conversation_id", "taskId"])
-    {
-        if payload.get(field).is_some() {
-            payload[field] = json!(format!("call-{number}"));
-        }
-    }
+    rename(&mut payload, &format!("call-{number}"));
     payload
 }
 

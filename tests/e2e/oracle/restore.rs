@@ -152,6 +152,20 @@ impl World {
         {
             let path = action.path.display();
             let there = after.get(&path);
+            let is_dir = applied
+                .plan
+                .directories
+                .iter()
+                .any(|d| d.path == action.path);
+            if is_dir && there.is_none() {
+                let is_there = self.root.join(&path).is_dir();
+                if is_there == (action.kind == ActionKind::Delete) {
+                    return Err(format!(
+                        "{what}: {path} is a directory: {is_there}, after {action:?}"
+                    ));
+                }
+                continue;
+            }
             if !there.map_or(action.after.is_absent(), |e| e.is(&action.after)) {
                 return Err(format!("{what}: {path} is {there:?} after {action:?}"));
             }

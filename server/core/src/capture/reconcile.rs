@@ -68,6 +68,10 @@ impl<'a> Reconciliation<'a> {
         })
     }
 
+    pub(super) fn visibility(&self) -> &Visibility<'a> {
+        &self.visibility
+    }
+
     /// Returns the decisions on all findings that still differ from the record.
     pub(super) fn decisions(
         &self,

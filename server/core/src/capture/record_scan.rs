@@ -7,6 +7,7 @@ use super::reconcile::{Reconciliation, ScanBasis};
 use super::renames::follow_renames;
 use super::snapshot::Scanned;
 use super::transition::Transition;
+use super::visibility::Visibility;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
 use crate::history;
@@ -77,7 +78,6 @@ impl WriteTxn<'_> {
         let before = scan::before(self.conn, self.here.root)?;
         // another process may have recorded them since this scan began
         let noted_before = noted_before.and(scan::noted_dirs(self.conn, self.here.root)?);
-        let dir_changes = self.dir_changes(noted_before.as_ref(), &noted_dirs, before.scanned)?;
         // a path read by name is not in the dir cache of the last full walk
         let observed_by = if targeted {
             Observed::ByName
@@ -90,8 +90,14 @@ impl WriteTxn<'_> {
             since,
             scanned_before: before.scanned.is_some(),
         };
-        let decisions =
-            Reconciliation::new(self, &basis, &found, context)?.decisions(found, observed_by)?;
+        let reconciliation = Reconciliation::new(self, &basis, &found, context)?;
+        let dir_changes = self.dir_changes(
+            noted_before.as_ref(),
+            &noted_dirs,
+            before.scanned,
+            reconciliation.visibility(),
+        )?;
+        let decisions = reconciliation.decisions(found, observed_by)?;
         let mut to_record = self.apply(decisions, &mut excludes, observed_by)?;
         // adopted files and finished waits make no node
         let has_adopted_or_saved = !to_record.adopted.is_empty() || !saved.is_empty();
@@ -143,38 +149,39 @@ impl WriteTxn<'_> {
         Ok(node)
     }
 
-    /// Returns the changes of directories since the last scan, at `scanned`.
+    /// Returns the changes of directories since the last scan, at `scanned`. One that only came into sight is none.
     fn dir_changes(
         &self,
         before: Option<&NotedDirs>,
         now: &NotedDirs,
         scanned: Option<i64>,
+        visibility: &Visibility<'_>,
     ) -> Result<Vec<DirChange>> {
         let Some(before) = before.filter(|before| *before != now) else {
             return Ok(Vec::new());
         };
         let mut failed = None;
         let scanned = scanned.unwrap_or(0).saturating_mul(1000);
-        // one that only lost its files is older than the last scan, and a file was recorded in it
         let was_there = |dir: &RelPath| {
-            let is_new = self.root.stat(dir).is_some_and(|stat| stat.btime > scanned);
-            if is_new {
-                return false;
-            }
-            self.had_file_in(dir).unwrap_or_else(|error| {
+            self.was_dir(dir, scanned).unwrap_or_else(|error| {
                 failed = Some(error);
                 true
             })
         };
-        let changes = before.changes_to(now, was_there, |dir| self.root.dir_mode(dir));
+        let mut changes = before.changes_to(now, was_there, |dir| self.root.dir_mode(dir));
+        changes.retain(|c| c.before.is_some() || !visibility.dir_was_out_of_sight(&c.path));
         failed.map_or(Ok(changes), Err)
     }
 
-    /// True if a file is or was recorded in a directory.
-    fn had_file_in(&self, dir: &RelPath) -> Result<bool> {
+    /// True if a directory was there before the scan: a file is recorded in it, or it is older than the last scan, at
+    /// `scanned` in nanoseconds, and has lost its files.
+    fn was_dir(&self, dir: &RelPath, scanned: i64) -> Result<bool> {
         let root = self.here.root;
         if file_state::count_below(self.conn, root, dir)? > 0 {
             return Ok(true);
+        }
+        if self.root.stat(dir).is_some_and(|stat| stat.btime > scanned) {
+            return Ok(false);
         }
         let mut gone = file::gone(self.conn, root)?.into_iter();
         Ok(gone.any(|(path, _)| path.within(dir.bytes())))

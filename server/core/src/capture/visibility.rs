@@ -84,6 +84,12 @@ impl<'a> Visibility<'a> {
         was_ignored(rules, path, &mut text) || is_damaged
     }
 
+    /// The same for what is in a directory.
+    pub(super) fn dir_was_out_of_sight(&self, dir: &RelPath) -> bool {
+        let inside = RelPath::new([dir.bytes(), b"/-"].concat());
+        inside.is_some_and(|inside| self.was_out_of_sight(&inside))
+    }
+
     /// Returns how many directories above a created path are not known to have existed before it.
     pub(super) fn made_dirs(&self, path: &RelPath) -> Result<u32> {
         let mut made = 0;
@@ -218,6 +224,8 @@ mod tests {
         let last = LastScan::under(&rules).with_rules("d/.gitignore", b"build/\n");
         let view = last.view(&rules, &[found("d/.gitignore")]);
         assert!(view.was_out_of_sight(&path("d/build/x")));
+        assert!(view.dir_was_out_of_sight(&path("d/build")));
+        assert!(!view.dir_was_out_of_sight(&path("build")));
         assert!(!view.was_out_of_sight(&path("build/x")));
     }
 

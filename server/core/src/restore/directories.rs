@@ -12,7 +12,9 @@ use super::types::{Action, ActionKind, Gap, GapKind, Goal, SwitchBranch};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{DirChange, Image, Kind, Node, NodeId, OpId, Opaque, RelPath, SessionId};
+use crate::model::{
+    DirChange, Image, Kind, Node, NodeId, OpId, Opaque, Placed, RelPath, SessionId,
+};
 use crate::store::tables::operation;
 use crate::store::tables::root::scan;
 use crate::worktree::directories::{NotedDirs, joined};
@@ -58,6 +60,16 @@ impl PlanBuilder<'_> {
         for change in joined(wanted) {
             let now = self.engine.root.dir_mode(&change.path);
             if now == change.after {
+                if now.is_some() && self.loses_files(&change.path) {
+                    // it goes with its last file, and is made again
+                    self.plan.directories.push(DirChange {
+                        before: None,
+                        ..change
+                    });
+                }
+                continue;
+            }
+            if change.after.is_none() && self.gets_file(&change.path) {
                 continue;
             }
             let is_changed = now != change.before || self.is_blocked_by_file(&change.path);
@@ -94,20 +106,27 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
+    /// True if the plan takes a file out of a directory, and leaves none there.
+    fn loses_files(&self, dir: &RelPath) -> bool {
+        let is_in = |placed: &Placed| placed.path.within(dir.bytes());
+        let files = &self.plan.files;
+        let leaves = files.iter().filter_map(|f| f.before.as_ref()).any(is_in);
+        leaves && !self.gets_file(dir)
+    }
+
+    /// True if the plan puts a file into a directory, which makes it.
+    fn gets_file(&self, dir: &RelPath) -> bool {
+        let mut arriving = self.plan.files.iter().filter_map(|f| f.after.as_ref());
+        arriving.any(|placed| placed.path.within(dir.bytes()))
+    }
+
     /// Returns a file that keeps a directory from being removed.
     fn held_in(&self, change: &DirChange) -> Option<String> {
         let files = self.plan.files.iter();
-        let leaving = files.clone().filter_map(|f| f.before.as_ref());
+        let leaving = files.filter_map(|f| f.before.as_ref());
         let leaving: BTreeSet<&RelPath> = leaving.map(|placed| &placed.path).collect();
-        let arrives = |path: &RelPath| path.within(change.path.bytes());
-        let mut arriving = files
-            .filter_map(|f| f.after.as_ref())
-            .map(|placed| &placed.path);
         if change.after.is_some() {
             return None;
-        }
-        if let Some(path) = arriving.find(|path| arrives(path)) {
-            return Some(path.display());
         }
         let full = self.engine.root.path.join(change.path.to_path());
         remaining_file(&full, &change.path, &leaving)

@@ -212,7 +212,7 @@ pub struct Plan {
     pub(crate) held: Vec<(EditorInfo, RelPath)>,
     pub(crate) documents: Vec<PlannedDocument>,
     /// Directories that it makes, removes, and gives other permission bits.
-    pub(crate) directories: Vec<DirChange>,
+    pub directories: Vec<DirChange>,
     /// The choice for conflicts that it was built with.
     pub(crate) on_conflict: OnConflict,
     /// Edits that go once the conflicts in their files are decided.
