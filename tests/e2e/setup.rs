@@ -86,6 +86,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
             "SubagentStop",
             "SessionEnd",
             "PreCompact",
+            "PermissionRequest",
         ] {
             let ours = all
                 .iter()

@@ -22,9 +22,12 @@ const LENGTH: usize = 1500;
 
 /// A command that changes, makes and removes files all the time, and says when it begins.
 fn command(began: &Path) -> String {
+    // some agents refuse a command with a substitution, and one that names a path outside of the workspace
+    let numbers: Vec<String> = (1..=50).map(|number| number.to_string()).collect();
     format!(
-        "touch {}; rm src/old.rs; for i in $(seq 1 50); do echo $i >> notes.txt; echo $i > src/new$i.rs; sleep 0.03; done",
-        began.display()
+        "touch {}; rm src/old.rs; for i in {}; do echo $i >> notes.txt; echo $i > src/new$i.rs; sleep 0.03; done",
+        began.display(),
+        numbers.join(" ")
     )
 }
 
@@ -86,7 +89,7 @@ fn interrupt_at_random_moments(agent: &'static str) {
         let moment = format!("{}.{:03}", millis / 1000, millis % 1000);
         let world = &session.world;
         let before = world.tree();
-        let began = world.home.join("began");
+        let began = world.path(".git/began");
         let report = session.interrupt(&step(agent, &command(&began)), &began, (signal, &moment));
         let about = format!("{agent}, seed {seed}: {signal} after {moment} s: {report}");
         Interrupted {
@@ -167,7 +170,7 @@ fn escape_in_claude_code_ends_the_turns_work() {
     };
     let world = &session.world;
     let before = world.tree();
-    let began = world.home.join("began");
+    let began = world.path(".git/began");
     let backstitch = world
         .backstitch()
         .get_program()

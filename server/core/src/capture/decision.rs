@@ -108,8 +108,13 @@ impl Authors<'_> {
         if let Some(over) = &self.context.over
             && stat.is_some_and(|stat| stat.is_changed_since(over.since.saturating_mul(1000)))
         {
-            if let Some(session) = over.uncertain {
-                return self.writers.attribute(Observation::Unreported(session));
+            let doubt = over.doubt.filter(|doubt| {
+                stat.is_some_and(|stat| !stat.is_changed_since(doubt.until.saturating_mul(1000)))
+            });
+            if let Some(doubt) = doubt {
+                return self
+                    .writers
+                    .attribute(Observation::Unreported(doubt.session));
             }
             let mut others = self.writers.clone();
             others.calls.retain(|one| !over.calls.contains(&one.call));
@@ -237,7 +242,7 @@ pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Obser
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::write_txn::CallsOver;
+    use crate::capture::write_txn::{CallsOver, Doubt};
     use crate::model::{ContentId, FileId, Opaque, SessionId};
     use crate::worktree::disk::NO_STAT;
 
@@ -385,12 +390,15 @@ mod tests {
     #[test]
     fn a_change_long_after_an_interrupt_is_the_users() {
         const SECOND: i64 = 1_000_000;
-        let by = |time: i64, uncertain| {
+        let by = |time: i64, until: Option<i64>| {
             let context = ScanContext {
                 over: Some(CallsOver {
                     calls: [EDIT.call].into(),
                     since: 100 * SECOND,
-                    uncertain,
+                    doubt: until.map(|until| Doubt {
+                        session: EDIT.session,
+                        until,
+                    }),
                 }),
                 ..ScanContext::between()
             };
@@ -415,10 +423,11 @@ mod tests {
         assert_eq!(by(99 * SECOND, None), at_end);
         assert_eq!(by(101 * SECOND, None), Attribution::USER);
         // the agent may have lived longer
-        let session = Some(EDIT.session);
         let unsure = Writers::default().attribute(Observation::Unreported(EDIT.session));
-        assert_eq!(by(99 * SECOND, session), at_end);
-        assert_eq!(by(101 * SECOND, session), unsure);
+        assert_eq!(by(99 * SECOND, Some(i64::MAX)), at_end);
+        assert_eq!(by(101 * SECOND, Some(i64::MAX)), unsure);
+        assert_eq!(by(101 * SECOND, Some(110 * SECOND)), unsure);
+        assert_eq!(by(111 * SECOND, Some(110 * SECOND)), Attribution::USER);
     }
 
     /// A formatter in the agent's own hooks changes the file after the call: that is the call's, unless anybody else writes.

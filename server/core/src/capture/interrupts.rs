@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::Capture;
 use super::calls::{self, CallRow, Observation, Writer};
 use super::transcript;
-use super::write_txn::{CallsOver, ScanContext, WriteTxn};
+use super::write_txn::{CallsOver, Doubt, ScanContext, WriteTxn};
 use crate::control::ProcessId;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -27,6 +27,8 @@ const UNKNOWN_END: i64 = 2 * 60 * 1_000_000;
 const REPORTS: i64 = 2_000_000;
 /// Bytes at the end of a transcript that are read.
 const TAIL: u64 = 512 << 10;
+/// Name of the event with which agents end a session.
+const SESSION_END: &str = "SessionEnd";
 /// Name of the event that is recorded for an interrupt.
 const EVENT: &str = "interrupted";
 
@@ -46,8 +48,9 @@ pub(crate) enum SilentEnd {
     After(i64),
     /// Its session went on, or ended.
     Now,
-    /// It never ran: its user refused it. It began at this time.
-    Refused(i64),
+    /// Its user was asked for it some time after it began, and refused it, or let it run and interrupted it at this time: the
+    /// agent notes both alike.
+    Asked { opened: i64, at: i64 },
 }
 
 impl<E: Deref<Target = Engine>> Capture<E> {
@@ -117,6 +120,8 @@ pub(super) struct Evidence {
     is_gone: bool,
     /// The end of the agent's own record of the conversation.
     transcript: String,
+    /// Time at which the agent last asked its user for permission, in microseconds since 1970.
+    asked: Option<i64>,
 }
 
 impl Evidence {
@@ -126,6 +131,7 @@ impl Evidence {
         Ok(Self {
             is_gone: process.is_some_and(|process: ProcessId| !process.is_alive()),
             transcript: traces.transcript.and_then(|p| tail(&p)).unwrap_or_default(),
+            asked: event::newest_time(conn, session, transcript::ASKS)?,
         })
     }
 
@@ -137,8 +143,11 @@ impl Evidence {
             at.filter(|at| *at < now() - REPORTS)
         };
         match interrupt.or_else(result) {
-            Some(_) if transcript::is_refused(&self.transcript, native) => {
-                Some(SilentEnd::Refused(opened))
+            Some(at)
+                if self.asked.is_some_and(|asked| asked >= opened)
+                    && transcript::is_refused(&self.transcript, native) =>
+            {
+                Some(SilentEnd::Asked { opened, at })
             }
             Some(at) => Some(SilentEnd::At(at)),
             None => self.is_gone.then_some(SilentEnd::After(opened)),
@@ -162,6 +171,21 @@ fn tail(path: &str) -> Option<String> {
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns the command that ended last, and the time until which its processes may have gone on: its agent died after that, in
+/// the middle of a turn.
+pub(super) fn aftermath(conn: &Connection, root: RootId) -> Result<Option<(Writer, i64)>> {
+    let Some(last) = call::last_ended(conn, root, SESSION_END)? else {
+        return Ok(None);
+    };
+    let session = last.writer.session;
+    if event::any_other_since(conn, session, last.seq, SESSION_END)?
+        || !Evidence::of(conn, session)?.is_gone
+    {
+        return Ok(None);
+    }
+    Ok(Some((last.writer, last.time.saturating_add(AFTERMATH))))
 }
 
 /// Returns the open calls of threads of a session that goes on or ends, with their ends as far as they are known.
@@ -214,7 +238,7 @@ pub(super) fn close(txn: &WriteTxn<'_>, silent: &[SilentCall], seq: i64) -> Resu
         for path in reserved::of_call(txn.conn, row.id)?.into_keys() {
             context.unreported.insert(path, writer);
         }
-        if row.effect == CallEffect::Any && !matches!(end, SilentEnd::Refused(_)) {
+        if row.effect == CallEffect::Any && !matches!(end, SilentEnd::Asked { .. }) {
             context.observation = Observation::Interrupted(writer);
             change::confirm(txn.conn, row.id)?;
         }
@@ -251,14 +275,14 @@ pub(super) fn close_interrupted(
 /// Returns the time from which on nothing is the work of these calls. None: that is not known.
 fn over(silent: &[SilentCall]) -> Option<CallsOver> {
     let of = |call: &SilentCall| match call.end {
-        SilentEnd::At(at) => Some((at.saturating_add(AFTERMATH), true)),
-        SilentEnd::After(opened) => Some((opened.saturating_add(UNKNOWN_END), false)),
-        SilentEnd::Refused(opened) => Some((opened, true)),
+        SilentEnd::At(at) => Some((at.saturating_add(AFTERMATH), None)),
+        SilentEnd::After(opened) => Some((opened.saturating_add(UNKNOWN_END), Some(i64::MAX))),
+        SilentEnd::Asked { opened, at } => Some((opened, Some(at.saturating_add(AFTERMATH)))),
         SilentEnd::Now => None,
     };
-    let ends: Option<Vec<(i64, bool)>> = silent.iter().map(of).collect();
+    let ends: Option<Vec<(i64, Option<i64>)>> = silent.iter().map(of).collect();
     let ends = ends.filter(|ends| !ends.is_empty())?;
-    let is_known = ends.iter().all(|(_, is_known)| *is_known);
+    let until = ends.iter().filter_map(|(_, until)| *until).max();
     let calls = silent.iter().map(|call| call.row.id);
     Some(CallsOver {
         calls: calls.collect::<std::collections::BTreeSet<CallId>>(),
@@ -267,10 +291,10 @@ fn over(silent: &[SilentCall]) -> Option<CallsOver> {
             .map(|(since, _)| *since)
             .max()
             .unwrap_or(i64::MAX),
-        uncertain: silent
-            .first()
-            .map(|call| call.row.session)
-            .filter(|_| !is_known),
+        doubt: silent.first().zip(until).map(|(call, until)| Doubt {
+            session: call.row.session,
+            until,
+        }),
     })
 }
 
@@ -296,11 +320,13 @@ mod tests {
     #[test]
     fn the_time_after_which_a_call_did_nothing_is_as_certain_as_its_end() {
         const SECOND: i64 = 1_000_000;
-        let at = |calls: &[SilentCall]| over(calls).map(|o| (o.since / SECOND, o.uncertain));
+        let at = |calls: &[SilentCall]| {
+            over(calls).map(|o| (o.since / SECOND, o.doubt.map(|doubt| doubt.until)))
+        };
         let noted = SilentEnd::At(100 * SECOND);
         let later = SilentEnd::At(200 * SECOND);
         let died = SilentEnd::After(100 * SECOND);
-        let (sure, unsure) = (None, Some(SessionId(1)));
+        let (sure, unsure) = (None, Some(i64::MAX));
         assert_eq!(at(&[]), None);
         assert_eq!(at(&[silent(1, noted)]), Some((103, sure)));
         assert_eq!(at(&[silent(1, noted), silent(2, later)]), Some((203, sure)));
@@ -310,8 +336,14 @@ mod tests {
             Some((220, unsure))
         );
         assert_eq!(
-            at(&[silent(1, SilentEnd::Refused(100 * SECOND))]),
-            Some((100, sure))
+            at(&[silent(
+                1,
+                SilentEnd::Asked {
+                    opened: 100 * SECOND,
+                    at: 110 * SECOND
+                }
+            )]),
+            Some((100, Some(113 * SECOND)))
         );
         assert_eq!(at(&[silent(1, SilentEnd::Now)]), None);
         assert_eq!(at(&[silent(1, noted), silent(2, SilentEnd::Now)]), None);

@@ -1,9 +1,12 @@
 //! Reconciles the findings of a scan with rows that were written since it began. Reads the facts
 //! about each difference, and stores the contents found.
 
+use std::cell::OnceCell;
+
 use super::after_call::{self, is_explained};
 use super::calls::{self, Writer, Writers};
 use super::decision::{Authors, Decision, PathFacts, Waiting, decide, is_rule_file};
+use super::interrupts;
 use super::visibility::Visibility;
 use super::write_txn::{ScanContext, WriteTxn};
 use crate::error::Result;
@@ -25,6 +28,8 @@ pub(super) struct Reconciliation<'a> {
     /// False if the root has no row, so that none is looked up.
     has_rows: bool,
     any_reserved: bool,
+    /// The command whose processes may have gone on, and until when, once it was asked for.
+    aftermath: OnceCell<Option<(Writer, i64)>>,
 }
 
 /// The scan whose findings are reconciled.
@@ -62,6 +67,7 @@ impl<'a> Reconciliation<'a> {
             )?,
             has_rows: !known.is_empty() || file_state::any(txn.conn, txn.here.root)?,
             any_reserved: reserved::any(txn.conn)?,
+            aftermath: OnceCell::new(),
             scanned_before: basis.scanned_before,
             txn,
             known,
@@ -144,11 +150,29 @@ impl<'a> Reconciliation<'a> {
             };
             if named.is_none() && !self.authors.writers.any() {
                 let stat = facts.stat.as_ref();
-                facts.hooked = after_call::hooked(self.txn, facts.row.as_ref(), facts.image, stat)?;
+                facts.hooked =
+                    match after_call::hooked(self.txn, facts.row.as_ref(), facts.image, stat)? {
+                        Some(by) => Some(by),
+                        None => self.in_aftermath(&facts)?,
+                    };
             }
             facts.waiting = self.waiting(&facts)?;
         }
         Ok(Some(facts))
+    }
+
+    /// Returns the command whose processes may have made a change after its report.
+    fn in_aftermath(&self, facts: &PathFacts) -> Result<Option<Writer>> {
+        if self.aftermath.get().is_none() {
+            let found = interrupts::aftermath(self.txn.conn, self.txn.here.root)?;
+            self.aftermath.set(found).ok();
+        }
+        let Some((by, until)) = self.aftermath.get().copied().flatten() else {
+            return Ok(None);
+        };
+        let stat = facts.stat.or_else(|| self.txn.root.stat_above(&facts.path));
+        let is_later = stat.is_none_or(|stat| stat.is_changed_since(until.saturating_mul(1000)));
+        Ok((!is_later).then_some(by))
     }
 
     /// Returns the row of a path. The first scan looks up no rows path by path.

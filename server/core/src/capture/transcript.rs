@@ -12,7 +12,10 @@ const ABORTED: &str = "turn_aborted";
 /// Text with which Claude Code tells its model that the user has refused a call.
 const REFUSED: &str = "The user doesn't want to proceed with this tool use";
 
-/// True if the user has refused a call, so that it never ran.
+/// Event with which Claude Code asks its user for permission.
+pub(super) const ASKS: &str = "PermissionRequest";
+
+/// True if the user has refused a call, or interrupted it while it ran.
 pub(super) fn is_refused(text: &str, native: &str) -> bool {
     !native.is_empty()
         && text.lines().any(|line| {
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_call_never_ran() {
+    fn a_refused_call_is_told_by_its_result() {
         let with = |content: &str, is_error: bool| {
             line(&format!(
                 r#""type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"c1","is_error":{is_error},"content":"{content}"}}]}}"#

@@ -62,8 +62,15 @@ pub(crate) struct CallsOver {
     pub calls: BTreeSet<CallId>,
     /// In microseconds since 1970.
     pub since: i64,
-    /// The session, if its agent may have worked longer than that: then such a change is uncertain.
-    pub uncertain: Option<SessionId>,
+    /// A session whose agent may have worked longer than that: then such a change is uncertain.
+    pub doubt: Option<Doubt>,
+}
+
+/// A session that may have changed files until a time, in microseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub session: SessionId,
+    pub until: i64,
 }
 
 impl ScanContext {

@@ -32,6 +32,7 @@ const EVENTS: &[&str] = &[
     "Stop",
     "StopFailure",
     "PreCompact",
+    "PermissionRequest",
     "PermissionDenied",
 ];
 
@@ -40,6 +41,7 @@ const TOOL_EVENTS: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
+    "PermissionRequest",
     "PermissionDenied",
 ];
 

@@ -328,6 +328,38 @@ pub(crate) fn writers_since(
     read_all(conn, "call", rows, read_writer)
 }
 
+/// A call that has ended, with the event that ended it and its time in microseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EndedCall {
+    pub writer: Writer,
+    pub seq: i64,
+    pub time: i64,
+}
+
+/// Returns the call that may write anything and ended last below this root, by a report or by an event of this name.
+pub(crate) fn last_ended(conn: &Connection, root: RootId, name: &str) -> Result<Option<EndedCall>> {
+    let read = |r: &Row<'_>| {
+        Ok(EndedCall {
+            writer: Writer {
+                call: r.get(0)?,
+                session: r.get(1)?,
+            },
+            seq: r.get(2)?,
+            time: r.get(3)?,
+        })
+    };
+    Ok(conn
+        .prepare_cached(
+            "SELECT c.id, c.session, c.closed_seq, c.closed
+             FROM call c INDEXED BY call_closed JOIN event e ON e.seq = c.closed_seq
+             WHERE c.closed_seq IS NOT NULL AND c.effect > 0 AND c.effect = 2 AND c.root = ?1
+               AND (c.outcome <> ?2 OR e.name = ?3)
+             ORDER BY c.closed_seq DESC LIMIT 1",
+        )?
+        .query_row(params![root, ToolOutcome::Presumed, name], read)
+        .optional()?)
+}
+
 /// True if a turn has calls.
 pub(crate) fn any_of_turn(conn: &Connection, session: SessionId, turn: TurnId) -> Result<bool> {
     Ok(conn

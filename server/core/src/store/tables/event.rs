@@ -48,6 +48,32 @@ pub(crate) fn newest_name(conn: &Connection, session: SessionId) -> Result<Optio
         .optional()?)
 }
 
+/// Returns the time of a session's newest event of a name, in microseconds since 1970.
+pub(crate) fn newest_time(
+    conn: &Connection,
+    session: SessionId,
+    name: &str,
+) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT time FROM event WHERE session = ?1 AND name = ?2 ORDER BY seq DESC LIMIT 1",
+        )?
+        .query_row(params![session, name], |r| r.get(0))
+        .optional()?)
+}
+
+/// True if a session has an event after another one, apart from events of a name.
+pub(crate) fn any_other_since(
+    conn: &Connection,
+    session: SessionId,
+    seq: i64,
+    name: &str,
+) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM event WHERE seq > ?2 AND session = ?1 AND name <> ?3")?
+        .exists(params![session, seq, name])?)
+}
+
 /// An event of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PastEvent {
