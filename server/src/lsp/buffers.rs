@@ -176,14 +176,15 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
             handle.act(create_store, save).await
         }
         _ => {
-            // it showed a restored text, and shows its file again
+            // it showed a restored text, and shows its file again; a restore whose text has not arrived is a later one
             let was_given = document.restored_base.is_some() || document.shows_file_again;
-            let shows_file_again = was_given && shown.is_some();
+            let waits = document.expected.iter().any(|edit| !edit.has_arrived);
+            let shows_file_again = was_given && shown.is_some() && !waits;
             let clean = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
                 engine.documents_mut().clean_buffer(
                     &lease,
                     &path,
-                    options.saved || shows_file_again,
+                    options.saved && !waits || shows_file_again,
                 )
             };
             handle.act(false, clean).await
