@@ -1227,3 +1227,130 @@ fn what_comes_back_is_its_authors_still() {
         rewind(2),
     ]);
 }
+
+/// L3: a directory that a move has left without a file is removed once, and not again.
+#[test]
+fn a_directory_without_a_file_is_removed_once() {
+    use super::ops::Decided;
+    holds(&[
+        Op::Shell {
+            who: B,
+            edits: vec![
+                Edit::Link {
+                    path: 240,
+                    target: 11,
+                },
+                Edit::Insert {
+                    file: 52,
+                    at: 130,
+                    lines: 1,
+                },
+            ],
+        },
+        shell(vec![
+            Edit::Insert {
+                file: 164,
+                at: 94,
+                lines: 2,
+            },
+            Edit::Insert {
+                file: 210,
+                at: 90,
+                lines: 1,
+            },
+            Edit::Rename { file: 227, to: 30 },
+        ]),
+        Op::Named {
+            who: A,
+            edit: Edit::Rules { rules: 186 },
+            told: true,
+        },
+        Op::Open {
+            who: B,
+            edit: Some(Edit::Insert {
+                file: 247,
+                at: 200,
+                lines: 1,
+            }),
+        },
+        Op::Shell {
+            who: B,
+            edits: vec![Edit::Link {
+                path: 134,
+                target: 102,
+            }],
+        },
+        shell(vec![
+            Edit::Delete {
+                file: 81,
+                at: 47,
+                lines: 1,
+            },
+            Edit::Chmod {
+                file: 222,
+                executable: false,
+            },
+            Edit::Insert {
+                file: 87,
+                at: 112,
+                lines: 2,
+            },
+        ]),
+        Op::Shell {
+            who: B,
+            edits: vec![
+                Edit::Insert {
+                    file: 56,
+                    at: 36,
+                    lines: 2,
+                },
+                Edit::Replace {
+                    file: 180,
+                    at: 220,
+                    lines: 1,
+                },
+            ],
+        },
+        Op::Held {
+            who: A,
+            edit: Edit::Rules { rules: 133 },
+            meanwhile: vec![],
+            decided: Decided::Change(Edit::Insert {
+                file: 54,
+                at: 221,
+                lines: 2,
+            }),
+        },
+        Op::User(vec![Edit::Remove { file: 165 }]),
+        Op::Held {
+            who: A,
+            edit: Edit::Replace {
+                file: 239,
+                at: 222,
+                lines: 1,
+            },
+            meanwhile: vec![],
+            decided: Decided::Change(Edit::Remove { file: 77 }),
+        },
+        Op::Undo { op: None },
+        Op::Shell {
+            who: B,
+            edits: vec![
+                Edit::Link {
+                    path: 94,
+                    target: 39,
+                },
+                Edit::Delete {
+                    file: 191,
+                    at: 176,
+                    lines: 1,
+                },
+            ],
+        },
+        Op::User(vec![Edit::Insert {
+            file: 194,
+            at: 224,
+            lines: 2,
+        }]),
+    ]);
+}

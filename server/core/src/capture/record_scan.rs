@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::history;
 use crate::model::{Coverage, CoverageItem, DirChange, Image, Kind, NodeId, Reason, RelPath};
 use crate::store::SealedPack;
-use crate::store::tables::file;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
+use crate::store::tables::{change, file};
 use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
@@ -161,7 +161,7 @@ impl WriteTxn<'_> {
             return Ok(Vec::new());
         };
         let mut failed = None;
-        let scanned = scanned.unwrap_or(0).saturating_mul(1000);
+        let scanned = scanned.unwrap_or(0);
         let was_there = |dir: &RelPath| {
             self.was_dir(dir, scanned).unwrap_or_else(|error| {
                 failed = Some(error);
@@ -173,18 +173,20 @@ impl WriteTxn<'_> {
         failed.map_or(Ok(changes), Err)
     }
 
-    /// True if a directory was there before the scan: a file is recorded in it, or it is older than the last scan, at
-    /// `scanned` in nanoseconds, and has lost its files.
+    /// True if a directory was there at the last scan, at `scanned` in microseconds since 1970: a file is recorded in it, or was
+    /// until some time after that.
     fn was_dir(&self, dir: &RelPath, scanned: i64) -> Result<bool> {
         let root = self.here.root;
         if file_state::count_below(self.conn, root, dir)? > 0 {
             return Ok(true);
         }
-        if self.root.stat(dir).is_some_and(|stat| stat.btime > scanned) {
-            return Ok(false);
+        let gone = file::gone(self.conn, root)?.into_iter();
+        for (_, file) in gone.filter(|(path, _)| path.within(dir.bytes())) {
+            if change::last_time(self.conn, file)?.is_some_and(|time| time > scanned) {
+                return Ok(true);
+            }
         }
-        let mut gone = file::gone(self.conn, root)?.into_iter();
-        Ok(gone.any(|(path, _)| path.within(dir.bytes())))
+        Ok(false)
     }
 
     /// Notes the ignored paths that a call removed or changed, and keeps those that are there for the next scan.

@@ -222,6 +222,15 @@ pub(crate) fn get(conn: &Connection, id: ChangeId) -> Result<Option<Change>> {
     CHANGE.first(conn, &sql, [id], read)
 }
 
+/// Returns the time of the last checkpoint that changed a file, in microseconds since 1970.
+pub(crate) fn last_time(conn: &Connection, file: FileId) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT MAX(n.time) FROM change c JOIN node n ON n.id = c.node WHERE c.file = ?1",
+        )?
+        .query_row([file], |r| r.get(0))?)
+}
+
 /// Returns the call that wrote a file last, if its session is certain. None: it was somebody else, or a restore.
 pub(crate) fn newest_author(conn: &Connection, file: FileId) -> Result<Option<Writer>> {
     let sql = "SELECT call, session, session_certainty, role FROM change WHERE file = ?1 ORDER BY id DESC LIMIT 1";
