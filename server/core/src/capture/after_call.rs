@@ -18,7 +18,7 @@ const FORMATS: i64 = 60_000_000;
 /// The same for a hook that may write any text, where the agent's settings have hooks of others at the end of a call.
 const WRITES: i64 = 10_000_000;
 /// Difference in microseconds between the clock of file times and that of events.
-const CLOCKS: i64 = 10_000;
+pub(super) const CLOCKS: i64 = 10_000;
 
 /// True if a session had an event so recently that hooks of its user may still change files.
 pub(crate) fn may_run_hooks(conn: &Connection, root: RootId) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! Records the result of a scan as nodes and changes, in one transaction: reconciles the findings
 //! with the record, decides on each, applies the decisions and updates the root.
 
+use super::after_call::CLOCKS;
 use super::calls::Observation;
 use super::decision::{Adopted, Decision, Postponed, Withdrawal};
 use super::reconcile::{Reconciliation, ScanBasis};
@@ -91,12 +92,9 @@ impl WriteTxn<'_> {
             scanned_before: before.scanned.is_some(),
         };
         let reconciliation = Reconciliation::new(self, &basis, &found, context)?;
-        let dir_changes = self.dir_changes(
-            noted_before.as_ref(),
-            &noted_dirs,
-            before.scanned,
-            reconciliation.visibility(),
-        )?;
+        let sight = reconciliation.visibility();
+        let changed = (noted_before.as_ref(), &noted_dirs);
+        coverage.directories = self.dir_changes(changed, before.scanned, sight)?;
         let decisions = reconciliation.decisions(found, observed_by)?;
         let mut to_record = self.apply(decisions, &mut excludes, observed_by)?;
         // adopted files and finished waits make no node
@@ -108,14 +106,15 @@ impl WriteTxn<'_> {
         let generation = scan::next_generation(self.conn, self.here.root)?;
         self.update_stats(&stat_updates, &known)?;
         coverage = with_gaps_of(coverage, context);
-        let of_root = coverage.clone();
+        let mut of_root = coverage.clone();
+        of_root.directories.clear();
         self.take_ignored(ignored_now, context, &mut coverage)?;
-        coverage.directories.clone_from(&dir_changes);
         let is_start = self.head()?.is_none();
         let node = if is_start {
-            Some(self.node(Kind::Manual, None, None, None, Some("start"), &coverage)?)
+            let label = Some("start");
+            Some(self.node(Kind::Manual, None, None, None, label, &coverage)?)
         } else {
-            let own = own_gaps(&before, coverage.clone());
+            let own = own_gaps(&before, coverage);
             self.record_with_gaps(&to_record.transitions, context, &own, generation)?
         };
         self.adopt_all(to_record.adopted, is_start, generation, observed_by)?;
@@ -124,16 +123,11 @@ impl WriteTxn<'_> {
             file_state::record_walk(self.conn, root, scan_generation, &unvisited, generation)?;
             self.dir_cache_bytes.replace(Some(dir_cache_bytes));
         }
-        coverage.directories.clear();
         if !partial && noted_before.as_ref() != Some(&noted_dirs) {
             scan::set_noted_dirs(self.conn, self.here.root, &noted_dirs)?;
         }
         crate::fault::point("found taken in");
-        let unfinished = if partial {
-            late_author(context)
-        } else {
-            UnfinishedScan::No
-        };
+        let unfinished = unfinished(partial, context);
         if has_adopted_or_saved || before.differs_from(unfinished, &of_root) {
             self.notify.set(true);
         }
@@ -152,8 +146,7 @@ impl WriteTxn<'_> {
     /// Returns the changes of directories since the last scan, at `scanned`. One that only came into sight is none.
     fn dir_changes(
         &self,
-        before: Option<&NotedDirs>,
-        now: &NotedDirs,
+        (before, now): (Option<&NotedDirs>, &NotedDirs),
         scanned: Option<i64>,
         visibility: &Visibility<'_>,
     ) -> Result<Vec<DirChange>> {
@@ -173,16 +166,22 @@ impl WriteTxn<'_> {
         failed.map_or(Ok(changes), Err)
     }
 
-    /// True if a directory was there at the last scan, at `scanned` in microseconds since 1970: a file is recorded in it, or was
-    /// until some time after that.
+    /// True if a directory was there at the last scan, at `scanned` in microseconds since 1970: nothing has happened to it since,
+    /// or a file is recorded in it, or was until then. A directory that was moved is old, and changed.
     fn was_dir(&self, dir: &RelPath, scanned: i64) -> Result<bool> {
         let root = self.here.root;
         if file_state::count_below(self.conn, root, dir)? > 0 {
             return Ok(true);
         }
+        let stat = self.root.stat(dir);
+        let before = scanned.saturating_sub(CLOCKS).saturating_mul(1000);
+        if stat.is_some_and(|stat| stat.ctime < before) {
+            return Ok(true);
+        }
+        let is_older = stat.is_some_and(|stat| stat.btime < before);
         let gone = file::gone(self.conn, root)?.into_iter();
         for (_, file) in gone.filter(|(path, _)| path.within(dir.bytes())) {
-            if change::last_time(self.conn, file)?.is_some_and(|time| time > scanned) {
+            if is_older || change::last_time(self.conn, file)?.is_some_and(|time| time > scanned) {
                 return Ok(true);
             }
         }
@@ -390,6 +389,15 @@ impl RootBefore {
         let reported_before = serde_json::from_str(&self.coverage).ok();
         unfinished != self.unfinished
             || !reported_before.is_some_and(|reported| same_gaps(&reported, coverage))
+    }
+}
+
+/// Returns the author of what a scan did not finish.
+fn unfinished(partial: bool, context: &ScanContext) -> UnfinishedScan {
+    if partial {
+        late_author(context)
+    } else {
+        UnfinishedScan::No
     }
 }
 
