@@ -4,6 +4,7 @@ import { claude, claudeIsThere } from './rig/claude.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 import { debuggerOf, json } from './rig/places.ts';
+import { DiffEditor } from './pages/diff-editor.ts';
 
 const TEXT = 'one\ntwo\nthree\n';
 
@@ -258,8 +259,10 @@ test.describe(() => {
     // show: beside the message, its comparison opens by itself
     await code.settings({ 'backstitch.pause.reveal': 'show' });
     const second = agent.held('Edit', input);
-    await window.diff.ready();
-    await window.diff.expectTexts(TEXT, 'one\n2\nthree\n');
+    // it opens beside the file, which keeps the focus
+    const beside = new DiffEditor(page, page.locator('body'));
+    await beside.ready();
+    await beside.expectTexts(TEXT, 'one\n2\nthree\n');
     await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
     world.run('skip');
     await second;

@@ -95,7 +95,7 @@ test('a cell of a notebook names the turn that changed it, and undoes it', async
   await items.click();
   await window.plan.ready();
   await window.plan.files.entry('n.ipynb').expectTexts('# %% [code]\nx = 1\n\n# %% [code]\ny = 20\n', '# %% [code]\nx = 1\n\n# %% [code]\ny = 2\n');
-  await window.plan.run('Rewind');
+  await window.plan.run('Revert');
   await expect.poll(() => world.read('n.ipynb')).toBe(text);
   await expect(items).toHaveCount(0);
 });

@@ -70,6 +70,8 @@ pub struct ServerState {
     pub control: super::control_state::ControlState,
     /// For each workspace, the errors in its settings files, and its lenses.
     checked_settings: DashMap<PathBuf, (Vec<String>, Lenses)>,
+    /// Lets decisions go on in the order in which they came, whichever check ends first.
+    in_order: tokio::sync::Mutex<()>,
     /// True if the client has sent its settings.
     settings_received: AtomicBool,
     /// Number of times that the client was asked for its settings.
@@ -211,6 +213,7 @@ impl ServerState {
             applying: AtomicUsize::new(0),
             exited: AtomicBool::new(false),
             unrecorded: DashSet::new(),
+            in_order: tokio::sync::Mutex::default(),
             ignored: DashSet::new(),
             store_events,
             document_sender,

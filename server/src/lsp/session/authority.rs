@@ -4,15 +4,11 @@ use std::sync::Arc;
 
 use backstitch_core::Workspace;
 use backstitch_protocol::{Effect, FailureKind};
-use tokio::sync::Mutex;
 
 use super::ServerState;
 use crate::control::guard::{self, Face, RefusedDecision};
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::refusal;
-
-/// Lets requests go on in the order in which they came, whichever check ends first.
-static IN_ORDER: Mutex<()> = Mutex::const_new(());
 
 impl ServerState {
     /// Fails for a command or a request that decides, if this server runs inside an agent.
@@ -20,7 +16,7 @@ impl ServerState {
         if effect != Effect::Decides {
             return Ok(());
         }
-        let _turn = IN_ORDER.lock().await;
+        let _turn = self.in_order.lock().await;
         match self.refused(name).await? {
             None => Ok(()),
             Some(refusal) => {
