@@ -11,10 +11,24 @@ use crate::support::{World, finish};
 
 /// Appends a line to a transcript, as Claude Code notes an interrupt now.
 fn note_interrupt(world: &World, transcript: &Path) {
+    let text = json!({"type": "text", "text": "[Request interrupted by user for tool use]"});
+    note(world, transcript, &text);
+}
+
+/// The same before it, for the call that runs, or that the user was asked for.
+fn note_refusal(world: &World, transcript: &Path, call: &str) {
+    let result = json!({
+        "type": "tool_result", "is_error": true, "tool_use_id": call,
+        "content": "The user doesn't want to proceed with this tool use. The tool use was rejected",
+    });
+    note(world, transcript, &result);
+    note_interrupt(world, transcript);
+}
+
+fn note(world: &World, transcript: &Path, part: &Value) {
     let time = world.sh("date -u +%Y-%m-%dT%H:%M:%S.%3NZ").stdout;
     let row = json!({
-        "type": "user", "timestamp": time.trim(),
-        "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user for tool use]"}]},
+        "type": "user", "timestamp": time.trim(), "message": {"role": "user", "content": [part]},
     });
     let before = fs::read_to_string(transcript).unwrap_or_default();
     fs::write(transcript, format!("{before}{row}\n")).expect("a transcript");
@@ -67,6 +81,37 @@ fn a_noted_interrupt_ends_the_call() {
     world.ok(["rewind", "--yes"]);
     assert!(!world.exists("x.txt"));
     assert_eq!(world.read("mine.txt"), "mine\n");
+}
+
+/// Claude Code notes a call that its user refused as one that they interrupted. A call that nobody was asked for ran; while the user
+/// was asked, their own edits are no certain work of the agent, and stay.
+#[test]
+fn a_refused_call_takes_no_edit_of_the_user() {
+    for is_asked in [false, true] {
+        let world = two_files(SEVEN_LINES);
+        let before = world.tree();
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("go");
+        let call = agent.pre_bash("echo x > x.txt");
+        if is_asked {
+            let asked = json!({"tool_name": "Bash", "tool_input": call.input});
+            agent.event("PermissionRequest", asked);
+            world.write("x.txt", "mine\n");
+        } else {
+            agent.execute(&call);
+        }
+        note_refusal(&world, &agent.transcript(), &call.id);
+        let rewound = world.run(["rewind", "t1", "--yes"]);
+        assert_eq!(world.json(["status"])["open_calls"], 0, "{rewound}");
+        if is_asked {
+            assert!(rewound.stdout.contains("uncertain"), "{rewound}");
+            assert_eq!(world.read("x.txt"), "mine\n", "{rewound}");
+        } else {
+            assert_eq!(rewound.code, 0, "{rewound}");
+            assert!(world.tree() == before, "{rewound}");
+        }
+    }
 }
 
 /// A formatter in the agent's own hooks, before or after ours, or at the end of the turn: the change is the call's.

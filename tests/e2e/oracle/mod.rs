@@ -23,6 +23,7 @@ mod apart;
 mod blame;
 mod branches;
 mod collected;
+mod dirs;
 mod disk;
 mod elsewhere;
 mod events;

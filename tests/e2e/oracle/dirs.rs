@@ -1,0 +1,122 @@
+//! Directories: a lone agent makes, removes, moves and changes them in its commands, with their files and without. A rewind to
+//! before a turn gives the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
+
+use crate::support::World;
+use crate::support::rng::{Rng, cases};
+use crate::support::tree::{Tree, difference};
+
+const DIRS: [&str; 7] = ["p", "p/q", "p/q/r", "s", "s/t", "d", "d/x"];
+/// A bare repository, whose name says nothing.
+const STORE: &str = "depot";
+
+fn command(rng: &mut Rng) -> String {
+    let dir = *rng.pick(&DIRS);
+    match rng.below(8) {
+        0 | 1 => format!("mkdir -p {dir}"),
+        2 => format!("rmdir {dir} 2>/dev/null; true"),
+        3 => format!(
+            "test ! -d {dir} || chmod {} {dir}",
+            rng.pick(&["700", "750", "755"])
+        ),
+        4 => format!("test ! -d {dir} || echo {} > {dir}/f.txt", rng.below(100)),
+        5 => format!("rm -f {dir}/f.txt"),
+        6 => {
+            let to = *rng.pick(&DIRS);
+            format!("test -e {to} || mv {dir} {to} 2>/dev/null; true")
+        }
+        _ => format!("rm -rf {dir}; echo {} >> {STORE}/description", rng.below(9)),
+    }
+}
+
+/// The tree without the repository, and the repository.
+fn parts(world: &World) -> (Tree, Tree) {
+    let (of_store, rest) = world
+        .tree()
+        .into_iter()
+        .partition(|(path, _)| path.starts_with(STORE));
+    (rest, of_store)
+}
+
+struct Played {
+    world: World,
+    /// The tree before each turn.
+    before: Vec<Tree>,
+    done: String,
+}
+
+impl Played {
+    fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let world = World::committed(&[("a.txt", "a\n"), ("d/e.txt", "e\n"), ("s/u.txt", "u\n")]);
+        world.git_ok(["init", "-q", "--bare", STORE]);
+        let mut agent = world.agent();
+        agent.session_start();
+        let (mut before, mut done) = (Vec::new(), String::new());
+        for turn in 1..=1 + rng.below(4) {
+            before.push(parts(&world).0);
+            agent.prompt(&format!("turn {turn}"));
+            for _ in 0..=rng.below(3) {
+                let many: Vec<String> = (0..=rng.below(3)).map(|_| command(&mut rng)).collect();
+                let command = many.join("; ");
+                done += &format!("  turn {turn}: {command}\n");
+                agent.bash(&command);
+            }
+            agent.stop();
+        }
+        Self {
+            world,
+            before,
+            done,
+        }
+    }
+
+    fn check(&self, exact: bool) -> Result<(), String> {
+        let world = &self.world;
+        let after = parts(world);
+        for (at, before) in self.before.iter().enumerate() {
+            let turn = format!("t{}", at + 1);
+            let mut args = vec!["rewind", &turn, "--yes"];
+            args.extend(exact.then_some("--exact"));
+            let same = |wanted: &Tree, what: &str| {
+                let (now, store) = parts(world);
+                if store != after.1 {
+                    return Err(format!("{what}: the repository was touched"));
+                }
+                if now == *wanted {
+                    return Ok(());
+                }
+                Err(format!("{what}: {}", difference(wanted, &now)))
+            };
+            let rewound = world.run(&args);
+            if rewound.code != 0 {
+                return Err(format!("{turn}: {rewound}"));
+            }
+            same(before, &format!("{turn}: {rewound}"))?;
+            let again = world.run(&args);
+            if !again.stdout.contains("Nothing to do") {
+                return Err(format!("{turn} again: {again}"));
+            }
+            if !rewound.stdout.contains("Nothing to do") {
+                let undone = world.run(["undo", "--yes"]);
+                same(&after.0, &format!("undo of {turn}: {undone}"))?;
+            }
+        }
+        let verified = world.run(["verify"]);
+        if verified.code == 0 {
+            Ok(())
+        } else {
+            Err(verified.to_string())
+        }
+    }
+}
+
+/// U-18, U-20, S3-033: the tree before a turn comes back with its directories, and goes again.
+#[test]
+fn directories_are_those_of_the_moment() {
+    for seed in 0..cases("BACKSTITCH_DIR_CASES", 24, 400) {
+        let played = Played::new(seed);
+        if let Err(why) = played.check(seed % 2 == 1) {
+            panic!("seed {seed}: {why}\n{}", played.done);
+        }
+    }
+}
