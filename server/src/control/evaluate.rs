@@ -56,6 +56,8 @@ struct EvaluationJob {
     cwd: PathBuf,
     /// In milliseconds.
     time: u64,
+    /// Time at which it began, in microseconds since 1970: a slow start of the child counts.
+    began: i64,
 }
 
 /// The child's answer.
@@ -299,6 +301,7 @@ fn job(
         shell: Config::of(workspace).shell(),
         cwd,
         time: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        began: backstitch_core::control::now(),
     }
 }
 
@@ -393,6 +396,15 @@ impl EvaluationJob {
         Duration::from_millis(self.time)
     }
 
+    /// Returns the time for which a command may run, so that its output is there before the parent gives up.
+    fn command_time(&self) -> Duration {
+        let spent = backstitch_core::control::now().saturating_sub(self.began);
+        let spent = Duration::from_micros(u64::try_from(spent).unwrap_or(0));
+        let time = self.time();
+        time.saturating_sub(MARGIN.min(time / 4))
+            .saturating_sub(spent)
+    }
+
     fn jq(&self, expression: &str, document: &Value) -> Evaluated {
         let limit = Rlimit {
             current: Some(MEMORY),
@@ -428,8 +440,7 @@ impl EvaluationJob {
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let time = self.time();
-        let limit = time.saturating_sub(MARGIN.min(time / 4));
-        let ran = run_in_shell(&self.shell, command, &self.cwd, limit);
+        let ran = run_in_shell(&self.shell, command, &self.cwd, self.command_time());
         let (printed, status) = match ran {
             Ok(ran) => ran,
             Err(error) => {
