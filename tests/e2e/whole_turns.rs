@@ -105,7 +105,7 @@ fn a_refused_call_takes_no_edit_of_the_user() {
         let rewound = world.run(["rewind", "t1", "--yes"]);
         assert_eq!(world.json(["status"])["open_calls"], 0, "{rewound}");
         if is_asked {
-            assert!(rewound.stdout.contains("uncertain"), "{rewound}");
+            assert!(rewound.stderr.contains("uncertain"), "{rewound}");
             assert_eq!(world.read("x.txt"), "mine\n", "{rewound}");
         } else {
             assert_eq!(rewound.code, 0, "{rewound}");

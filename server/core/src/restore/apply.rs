@@ -321,7 +321,7 @@ impl Restore<&mut Engine> {
                 continue;
             }
             let made_dirs = match (before.is_absent(), after.is_absent()) {
-                (true, _) => self.engine.root.missing_parents(&path),
+                (true, _) => self.dirs_to_make_with(plan, &path),
                 (_, true) => self.dirs_made_with(plan, &path)?,
                 _ => 0,
             };
@@ -572,6 +572,18 @@ impl Restore<&mut Engine> {
 }
 
 impl<E: Deref<Target = Engine>> Restore<E> {
+    /// Number of directories that come with a file at this path, and not by themselves.
+    fn dirs_to_make_with(&self, plan: &Plan, path: &RelPath) -> u32 {
+        let comes_alone = |dir: &RelPath| {
+            let mut all = plan.directories.iter();
+            all.any(|change| change.path == *dir && change.after.is_some())
+        };
+        let above = std::iter::successors(path.parent(), RelPath::parent);
+        let with_file = above.take_while(|dir| !comes_alone(dir)).count();
+        let missing = self.engine.root.missing_parents(path);
+        missing.min(u32::try_from(with_file).unwrap_or(u32::MAX))
+    }
+
     /// Number of directories that were created with the file that now leaves this path.
     fn dirs_made_with(&self, plan: &Plan, path: &RelPath) -> Result<u32> {
         let Some(part) = plan

@@ -321,6 +321,11 @@ fn relist(
     for (name, _) in &listed.entries {
         missing.remove(name.as_slice());
     }
+    // it may be another directory of the same name, or have lost its last file: directories without a file are noted
+    let is_dir = |kind: &FileType| *kind == FileType::Directory;
+    if listed.entries.iter().all(|(_, kind)| is_dir(kind)) {
+        changed.trees.extend(RelPath::new(dir.path));
+    }
     let above = |name: &[u8]| match dir.path {
         b"" => name.to_vec(),
         above => [above, b"/", name].concat(),
