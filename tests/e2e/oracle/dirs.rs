@@ -1,11 +1,11 @@
-//! Directories: a lone agent makes, removes, moves and changes them in its commands, with their files and without. A rewind to
-//! before a turn gives the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
+//! Directories without files: a lone agent makes, removes, moves and changes them in its commands. A rewind to before a turn gives
+//! the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
 
 use crate::support::World;
 use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
 
-const DIRS: [&str; 7] = ["p", "p/q", "p/q/r", "s", "s/t", "d", "d/x"];
+const DIRS: [&str; 7] = ["p", "p/q", "p/q/r", "s/t", "s/t/u", "d/x", "v"];
 /// A bare repository, whose name says nothing.
 const STORE: &str = "depot";
 
@@ -18,8 +18,8 @@ fn command(rng: &mut Rng) -> String {
             "test ! -d {dir} || chmod {} {dir}",
             rng.pick(&["700", "750", "755"])
         ),
-        4 => format!("test ! -d {dir} || echo {} > {dir}/f.txt", rng.below(100)),
-        5 => format!("rm -f {dir}/f.txt"),
+        4 => format!("echo {} >> a.txt", rng.below(100)),
+        5 => format!("echo {} > d/e.txt", rng.below(100)),
         6 => {
             let to = *rng.pick(&DIRS);
             format!("test -e {to} || mv {dir} {to} 2>/dev/null; true")

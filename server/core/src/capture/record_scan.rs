@@ -156,7 +156,7 @@ impl WriteTxn<'_> {
         let mut failed = None;
         let scanned = scanned.unwrap_or(0);
         let was_there = |dir: &RelPath| {
-            self.was_dir(dir, scanned).unwrap_or_else(|error| {
+            self.was_dir(before, dir, scanned).unwrap_or_else(|error| {
                 failed = Some(error);
                 true
             })
@@ -167,16 +167,17 @@ impl WriteTxn<'_> {
     }
 
     /// True if a directory was there at the last scan, at `scanned` in microseconds since 1970: nothing has happened to it since,
-    /// or a file is recorded in it, or was until then. A directory that was moved is old, and changed.
-    fn was_dir(&self, dir: &RelPath, scanned: i64) -> Result<bool> {
+    /// or a file is recorded in it, or was until then. A directory that was moved is old, and changed; those in it are as old as it.
+    fn was_dir(&self, noted: &NotedDirs, dir: &RelPath, scanned: i64) -> Result<bool> {
         let root = self.here.root;
-        if file_state::count_below(self.conn, root, dir)? > 0 {
+        if noted.mode(dir).is_some() || file_state::count_below(self.conn, root, dir)? > 0 {
             return Ok(true);
         }
         let stat = self.root.stat(dir);
         let before = scanned.saturating_sub(CLOCKS).saturating_mul(1000);
         if stat.is_some_and(|stat| stat.ctime < before) {
-            return Ok(true);
+            let above = dir.parent();
+            return above.map_or(Ok(true), |above| self.was_dir(noted, &above, scanned));
         }
         let is_older = stat.is_some_and(|stat| stat.btime < before);
         let gone = file::gone(self.conn, root)?.into_iter();

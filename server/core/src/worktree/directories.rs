@@ -35,7 +35,7 @@ impl NotedDirs {
         self.dirs.iter().map(|(path, mode)| (path, *mode))
     }
 
-    fn mode(&self, dir: &RelPath) -> Option<u32> {
+    pub(crate) fn mode(&self, dir: &RelPath) -> Option<u32> {
         let at = self.dirs.binary_search_by(|(path, _)| path.cmp(dir)).ok()?;
         Some(self.dirs[at].1)
     }
