@@ -242,7 +242,7 @@ mod tests {
                 assert!(event.cwd.is_some(), "{}", path.display());
                 let is_hooked = agent.events().contains(&event.name.as_str());
                 let is_known = !matches!(event.kind, EventKind::Other);
-                // what is only noted
+                // these events are only noted
                 let is_noted = ["SubagentStart", "PermissionRequest"].contains(&&*event.name);
                 assert!(is_known || is_noted || !is_hooked, "{}", path.display());
                 let (EventKind::Before(call) | EventKind::After { call, .. }) = &event.kind else {

@@ -1,6 +1,8 @@
 //! Directories without files: a lone agent makes, removes, moves and changes them in its commands. A rewind to before a turn gives
 //! the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
 
+use std::fmt::Write as _;
+
 use crate::support::World;
 use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
@@ -58,7 +60,7 @@ impl Played {
             for _ in 0..=rng.below(3) {
                 let many: Vec<String> = (0..=rng.below(3)).map(|_| command(&mut rng)).collect();
                 let command = many.join("; ");
-                done += &format!("  turn {turn}: {command}\n");
+                writeln!(done, "  turn {turn}: {command}").expect("written");
                 agent.bash(&command);
             }
             agent.stop();
