@@ -133,6 +133,7 @@ const SAVED: RecordOptions = RecordOptions {
 /// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
 /// has a marker, so that the first prompt's checkpoint includes it.
 async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) {
+    let seen = backstitch_core::control::now();
     let Some(document) = server.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
@@ -169,7 +170,7 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                     // the editor changed the text while it wrote the file
                     engine
                         .documents_mut()
-                        .clean_buffer(&lease, &open.path, true)?;
+                        .clean_buffer(&lease, &open.path, true, seen)?;
                 }
                 engine.documents_mut().put_buffer(&lease, &open).map(|_| ())
             };
@@ -185,6 +186,7 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                     &lease,
                     &path,
                     options.saved && !waits || shows_file_again,
+                    seen,
                 )
             };
             handle.act(false, clean).await

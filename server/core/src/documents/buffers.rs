@@ -66,10 +66,16 @@ impl EditorDocuments<&mut Engine> {
         Ok(true)
     }
 
-    /// Records that a document now matches its file. This ends a wait for a save in two cases: the
-    /// editor has saved (`saved`), or the user removed the restored text that the document had
-    /// shown.
-    pub fn clean_buffer(&mut self, lease: &EditorLease, path: &RelPath, saved: bool) -> Result<()> {
+    /// Records that a document matched its file at the time `seen`, in microseconds since 1970. This ends a wait for a save in two
+    /// cases: the editor has saved (`saved`), or the user removed the restored text that the document had shown. A wait that
+    /// began later is for another text.
+    pub fn clean_buffer(
+        &mut self,
+        lease: &EditorLease,
+        path: &RelPath,
+        saved: bool,
+        seen: i64,
+    ) -> Result<()> {
         let held = buffer::time_of(&self.engine.store.conn, lease.root, lease.info.id, path)?;
         if held.is_some() {
             self.drop_buffer(lease, path)?;
@@ -82,7 +88,8 @@ impl EditorDocuments<&mut Engine> {
         if pending.pid != own && editors.iter().any(|editor| editor.pid == pending.pid) {
             return Ok(());
         }
-        if saved || held.is_some_and(|time| time > pending.time) {
+        let is_later = pending.time > seen;
+        if saved && !is_later || held.is_some_and(|time| time > pending.time) {
             self.forget_pending(path)?;
         }
         Ok(())
