@@ -262,7 +262,10 @@ test.describe(() => {
     // it opens beside the file, which keeps the focus
     const beside = new DiffEditor(page, page.locator('body'));
     await beside.ready();
-    await beside.expectTexts(TEXT, 'one\n2\nthree\n');
+    // half a window shows it inline
+    await expect(beside.removedInline).toHaveText(['two']);
+    const there = beside.root.locator('.editor.modified .view-lines:not(.line-delete) .view-line');
+    await expect(there.filter({ hasText: 'three' })).toHaveCount(1);
     await expect(notifications.toast('claude-code wants to run Edit a.txt')).toBeVisible();
     world.run('skip');
     await second;
