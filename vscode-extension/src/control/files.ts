@@ -80,9 +80,11 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
       const place = placeOf(document.uri);
       const call = this.calls.get(key);
       if (place === undefined || call === undefined) continue;
-      await this.take(call, place, document.getText());
-      // the same text: the editor is clean again
-      if (!(await document.save())) throw new vscode.CancellationError();
+      await this.predict(call, place, document.getText());
+      // the same text, and no newer file until it is saved: the editor is clean again
+      const isSaved = await document.save();
+      this.renew(call);
+      if (!isSaved) throw new vscode.CancellationError();
     }
     const call = this.calls.get(key);
     if (call === undefined) return undefined;
@@ -157,14 +159,14 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
   async writeFile(uri: vscode.Uri, content: Uint8Array): Promise<void> {
     const { call, place } = this.at(uri);
     try {
-      await this.take(call, place, new TextDecoder().decode(content));
+      if (await this.predict(call, place, new TextDecoder().decode(content))) this.renew(call);
     } catch (error) {
       throw vscode.FileSystemError.NoPermissions(message(error));
     }
   }
 
-  /** Has the server predict the call with this text. Fails if the agent cannot take it. */
-  private async take(call: Call, place: HeldPlace, text: string): Promise<void> {
+  /** Has the server predict the call with this text. Returns false if it has it. Fails if the agent cannot take it. */
+  private async predict(call: Call, place: HeldPlace, text: string): Promise<boolean> {
     const say = vscode.l10n.t;
     if (this.isReadonly(call, place)) {
       throw new Error(
@@ -177,7 +179,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
       throw new Error(say("A call can be changed once you trust the workspace"));
     }
     // the same text, saved once more
-    if (call.isChanged && text === new TextDecoder().decode(this.read(call, place))) return;
+    if (call.isChanged && text === new TextDecoder().decode(this.read(call, place))) return false;
     if (place.kind === "input") checkJson(text);
     const about = { pause: call.pause.id, workspace: call.root };
     const predicted =
@@ -187,6 +189,11 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     if (predicted.problem !== null) throw new Error(predicted.problem);
     call.shown = predicted;
     call.isChanged = true;
+    return true;
+  }
+
+  /** Tells all views that the call was changed. */
+  private renew(call: Call): void {
     call.edition++;
     this.fire(keyOf(call.pause.id, call.root));
     this.predictions.fire();
