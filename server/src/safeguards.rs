@@ -282,3 +282,24 @@ pub fn turned_away(all: &[TurnedAway]) -> Option<String> {
 fn shown(path: &Path) -> String {
     render::clean(&path.display().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_that_were_turned_away_are_named_with_their_place_and_the_reason() {
+        let one = TurnedAway {
+            agent: "codex".into(),
+            session: "s".into(),
+            cwd: "/h".into(),
+            reason: "no".into(),
+            prompt: None,
+            prompt_id: None,
+        };
+        assert_eq!(turned_away(&[]), None);
+        let said = turned_away(&[one.clone(), one]).unwrap();
+        assert!(said.contains("2 sessions were not recorded"), "{said}");
+        assert!(said.contains("it began in /h, and no"), "{said}");
+    }
+}
