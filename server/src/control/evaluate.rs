@@ -10,7 +10,9 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, EvalAnswer, EvalRequest, Pause, PauseId, descendants};
+use backstitch_core::control::{
+    Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId, descendants,
+};
 use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -31,8 +33,12 @@ const FACE: &str = "a REPL";
 const MEMORY: u64 = 2 << 30;
 /// Memory that each process of a command may write to, in bytes.
 const COMMAND_MEMORY: u64 = 4 << 30;
-/// Time before the end of an evaluation at which a command is stopped, so that its output is kept.
-const MARGIN: Duration = Duration::from_millis(300);
+/// Time after the end of a command in which the child still answers with the output. It is shorter than the time that the
+/// waiting side waits longer.
+const GRACE: Duration = Duration::from_secs(3);
+const _: () = assert!(GRACE.as_millis() < LONGER.as_millis());
+/// Starts a command for the shell.
+const SHELL: char = '!';
 /// Bytes of the output of a command that are kept.
 const MAX_PRINTED: usize = 1 << 20;
 /// Number of checkpoints that an expression sees.
@@ -56,8 +62,6 @@ struct EvaluationJob {
     cwd: PathBuf,
     /// In milliseconds.
     time: u64,
-    /// Time at which it began, in microseconds since 1970: a slow start of the child counts.
-    began: i64,
 }
 
 /// The child's answer.
@@ -98,12 +102,14 @@ impl Evaluation {
     ) -> Option<Self> {
         let time = Duration::from_millis(u64::try_from(request.timeout).unwrap_or(0));
         let job = job(workspace, pause, &request, time);
+        // the child itself stops a command, and says its output
+        let grace = job.command().map_or(Duration::ZERO, |_| GRACE);
         match spawn(&job) {
             Ok((child, answer)) => Some(Self {
                 request,
                 child,
                 answer,
-                until: Instant::now() + time,
+                until: Instant::now() + time + grace,
                 is_answered: false,
             }),
             Err(error) => {
@@ -301,7 +307,6 @@ fn job(
         shell: Config::of(workspace).shell(),
         cwd,
         time: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
-        began: backstitch_core::control::now(),
     }
 }
 
@@ -376,11 +381,17 @@ pub fn child() -> ExitCode {
 }
 
 impl EvaluationJob {
+    /// Returns the shell command that was typed. None: it is an expression, or a word of the REPL's own.
+    fn command(&self) -> Option<&str> {
+        let command = self.expression.trim().strip_prefix(SHELL)?;
+        Some(command.trim())
+    }
+
     fn run(&self) -> Evaluated {
-        let typed = self.expression.trim();
-        if let Some(command) = typed.strip_prefix('!') {
-            return self.command(command.trim());
+        if let Some(command) = self.command() {
+            return self.run_command(command);
         }
+        let typed = self.expression.trim();
         if let Some(rest) = typed.strip_prefix(':') {
             let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             return self.own(word, rest.trim());
@@ -394,15 +405,6 @@ impl EvaluationJob {
 
     fn time(&self) -> Duration {
         Duration::from_millis(self.time)
-    }
-
-    /// Returns the time for which a command may run, so that its output is there before the parent gives up.
-    fn command_time(&self) -> Duration {
-        let spent = backstitch_core::control::now().saturating_sub(self.began);
-        let spent = Duration::from_micros(u64::try_from(spent).unwrap_or(0));
-        let time = self.time();
-        time.saturating_sub(MARGIN.min(time / 4))
-            .saturating_sub(spent)
     }
 
     fn jq(&self, expression: &str, document: &Value) -> Evaluated {
@@ -424,7 +426,7 @@ impl EvaluationJob {
         }
     }
 
-    fn command(&self, command: &str) -> Evaluated {
+    fn run_command(&self, command: &str) -> Evaluated {
         if command.is_empty() {
             return Evaluated {
                 error: Some("write a command after the `!`".to_owned()),
@@ -440,7 +442,7 @@ impl EvaluationJob {
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let time = self.time();
-        let ran = run_in_shell(&self.shell, command, &self.cwd, self.command_time());
+        let ran = run_in_shell(&self.shell, command, &self.cwd, time);
         let (printed, status) = match ran {
             Ok(ran) => ran,
             Err(error) => {

@@ -112,7 +112,8 @@ impl Played {
     }
 }
 
-/// U-18, U-20, S3-033: the tree before a turn comes back with its directories, and goes again.
+/// S3-033 code rewind undoes all tracked edits from the turn on, U-18 repeating a rewind does no harm, U-20 restoring is all or
+/// nothing, survives a crash and can be undone: the tree before a turn comes back with its directories, and goes again.
 #[test]
 fn directories_are_those_of_the_moment() {
     for seed in 0..cases("BACKSTITCH_DIR_CASES", 24, 400) {
