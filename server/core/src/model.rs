@@ -446,6 +446,33 @@ pub struct Coverage {
     /// Directories that were made, removed or got other permission bits, as far as files do not tell it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<DirChange>,
+    /// Changes of the list of directories that files alone do not tell. A directory without bits is not in the list, since
+    /// files tell of it, or since it is not there. None: there is none, or an older version kept `directories` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noted: Option<Vec<DirChange>>,
+}
+
+impl Coverage {
+    /// Returns the changes of the list of directories that files alone do not tell. Older versions kept only those that were
+    /// made, removed or changed.
+    #[must_use]
+    pub fn noted_changes(&self) -> &[DirChange] {
+        self.noted.as_deref().unwrap_or(&self.directories)
+    }
+
+    /// Notes the changes of that list.
+    pub(crate) fn set_noted(&mut self, changes: Vec<DirChange>) {
+        let is_told = !changes.is_empty() || !self.directories.is_empty();
+        self.noted = is_told.then_some(changes);
+    }
+
+    /// Leaves out the changes of all other directories.
+    pub(crate) fn retain_dirs(&mut self, is_kept: impl Fn(&RelPath) -> bool) {
+        self.directories.retain(|change| is_kept(&change.path));
+        let mut noted = self.noted.take().unwrap_or_default();
+        noted.retain(|change| is_kept(&change.path));
+        self.set_noted(noted);
+    }
 }
 
 /// Change of a directory: its permission bits before and after. None: it is not there.

@@ -1,4 +1,4 @@
-//! Directories without files: a lone agent makes, removes, moves and changes them in its commands. A rewind to before a turn gives
+//! Directories, with files and without: a lone agent makes, removes, moves and changes them in its commands. A rewind to before a turn gives
 //! the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
 
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use crate::support::World;
 use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
 
-const DIRS: [&str; 7] = ["p", "p/q", "p/q/r", "s/t", "s/t/u", "d/x", "v"];
+const DIRS: [&str; 9] = ["p", "p/q", "p/q/r", "s", "s/t", "s/t/u", "d", "d/x", "v"];
 /// A bare repository, whose name says nothing.
 const STORE: &str = "depot";
 
 fn command(rng: &mut Rng) -> String {
     let dir = *rng.pick(&DIRS);
-    match rng.below(8) {
+    match rng.below(10) {
         0 | 1 => format!("mkdir -p {dir}"),
         2 => format!("rmdir {dir} 2>/dev/null; true"),
         3 => format!(
@@ -21,11 +21,13 @@ fn command(rng: &mut Rng) -> String {
             rng.pick(&["700", "750", "755"])
         ),
         4 => format!("echo {} >> a.txt", rng.below(100)),
-        5 => format!("echo {} > d/e.txt", rng.below(100)),
+        5 => format!("echo {} > d/e.txt 2>/dev/null; true", rng.below(100)),
         6 => {
             let to = *rng.pick(&DIRS);
             format!("test -e {to} || mv {dir} {to} 2>/dev/null; true")
         }
+        7 => format!("test ! -d {dir} || echo {} > {dir}/f.txt", rng.below(100)),
+        8 => format!("rm -f {dir}/f.txt"),
         _ => format!("rm -rf {dir}; echo {} >> {STORE}/description", rng.below(9)),
     }
 }

@@ -16,7 +16,7 @@ use crate::model::{Coverage, CoverageItem, DirChange, Image, Kind, NodeId, Reaso
 use crate::store::SealedPack;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
 use crate::store::tables::{change, file};
-use crate::worktree::directories::NotedDirs;
+use crate::worktree::directories::{NotedDirs, joined};
 use crate::worktree::disk::{NO_STAT, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::{Excludes, is_editor_file};
@@ -80,11 +80,7 @@ impl WriteTxn<'_> {
         // another process may have recorded them since this scan began
         let noted_before = noted_before.and(scan::noted_dirs(self.conn, self.here.root)?);
         // a path read by name is not in the dir cache of the last full walk
-        let observed_by = if targeted {
-            Observed::ByName
-        } else {
-            Observed::ByWalk
-        };
+        let observed_by = Observed::by(targeted);
         let basis = ScanBasis {
             known: &known,
             excludes: &excludes,
@@ -95,6 +91,7 @@ impl WriteTxn<'_> {
         let sight = reconciliation.visibility();
         let changed = (noted_before.as_ref(), &noted_dirs);
         coverage.directories = self.dir_changes(changed, before.scanned, sight)?;
+        coverage.set_noted(list_changes(changed, sight));
         let decisions = reconciliation.decisions(found, observed_by)?;
         let mut to_record = self.apply(decisions, &mut excludes, observed_by)?;
         // adopted files and finished waits make no node
@@ -107,8 +104,9 @@ impl WriteTxn<'_> {
         self.update_stats(&stat_updates, &known)?;
         coverage = with_gaps_of(coverage, context);
         let mut of_root = coverage.clone();
-        of_root.directories.clear();
+        of_root.retain_dirs(|_| false);
         self.take_ignored(ignored_now, context, &mut coverage)?;
+        let pending = coverage.noted.clone().unwrap_or_default();
         let is_start = self.head()?.is_none();
         let node = if is_start {
             let label = Some("start");
@@ -123,8 +121,9 @@ impl WriteTxn<'_> {
             file_state::record_walk(self.conn, root, scan_generation, &unvisited, generation)?;
             self.dir_cache_bytes.replace(Some(dir_cache_bytes));
         }
-        if !partial && noted_before.as_ref() != Some(&noted_dirs) {
-            scan::set_noted_dirs(self.conn, self.here.root, &noted_dirs)?;
+        if !partial {
+            let pending = node.map_or(pending, |_| Vec::new());
+            self.keep_noted(noted_before.as_ref(), noted_dirs, pending)?;
         }
         crate::fault::point("found taken in");
         let unfinished = unfinished(partial, context);
@@ -141,6 +140,20 @@ impl WriteTxn<'_> {
             index,
         })?;
         Ok(node)
+    }
+
+    /// Keeps the list of noted directories, with its changes that are in no checkpoint.
+    fn keep_noted(
+        &self,
+        before: Option<&NotedDirs>,
+        mut now: NotedDirs,
+        pending: Vec<DirChange>,
+    ) -> Result<()> {
+        now.pending = pending;
+        if before == Some(&now) {
+            return Ok(());
+        }
+        scan::set_noted_dirs(self.conn, self.here.root, &now)
     }
 
     /// Returns the changes of directories since the last scan, at `scanned`. One that only came into sight is none.
@@ -437,6 +450,19 @@ fn late_author(context: &ScanContext) -> UnfinishedScan {
         }
         Observation::Between | Observation::Late(None) => UnfinishedScan::ByAnyone,
     }
+}
+
+/// Returns the changes of the list of noted directories since the last checkpoint. One that only came into sight is none.
+fn list_changes(
+    (before, now): (Option<&NotedDirs>, &NotedDirs),
+    visibility: &Visibility<'_>,
+) -> Vec<DirChange> {
+    let Some(before) = before else {
+        return Vec::new();
+    };
+    let mut found = before.differences_to(now);
+    found.retain(|c| c.before.is_some() || !visibility.dir_was_out_of_sight(&c.path));
+    joined(before.pending.iter().cloned().chain(found))
 }
 
 /// True if both leave out the same paths. The count of new files is ignored, since it differs from

@@ -8,7 +8,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::Ancestry;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
-use crate::restore::directories::dirs_between;
+use crate::restore::directories::noted_at;
 use crate::restore::{Gap, GapKind, gap_of};
 use crate::store::tables::file;
 use crate::store::tables::root::scan;
@@ -116,14 +116,12 @@ impl<E: Deref<Target = Engine>> Forks<E> {
     fn write_dirs(&self, node: NodeId, target: &Root) -> Result<()> {
         let conn = &self.engine.store.conn;
         let noted = scan::noted_dirs::<NotedDirs>(conn, self.engine.here.root)?;
-        let (Some(mut noted), Some(head)) = (noted, self.engine.history().head()?) else {
+        let (Some(noted), Some(head)) = (noted, self.engine.history().head()?) else {
             return Ok(());
         };
-        let changes = dirs_between(&Ancestry::new(conn), head, node)?;
-        noted.apply(&changes, |_| true);
-        for (dir, mode) in noted.iter() {
+        for (dir, mode) in noted_at(&Ancestry::new(conn), (&noted, head), node)? {
             // a file may be there, or where a directory above it is needed
-            target.make_dir(dir, mode).ok();
+            target.make_dir(&dir, mode).ok();
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind, RestoreLimits, branches};
 use crate::model::{Image, NodeId, OpId, RelPath};
+use crate::store::tables::node;
 use crate::store::tables::operation::OpPhase;
 use crate::store::tables::root::scan;
 use crate::store::{self, Durable};
@@ -322,7 +323,7 @@ impl Restore<&mut Engine> {
             }
             let made_dirs = match (before.is_absent(), after.is_absent()) {
                 (true, _) => self.dirs_to_make_with(plan, &path),
-                (_, true) => self.dirs_made_with(plan, &path)?,
+                (_, true) if !plan.tells_directories => self.dirs_made_with(plan, &path)?,
                 _ => 0,
             };
             lines.push(JournalEntry {
@@ -425,6 +426,7 @@ impl Restore<&mut Engine> {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Vec<Gap>> {
         let lines = journal::lines(&self.engine.store.conn, op)?;
+        // without a directory that they need, files fail themselves
         self.make_dirs(op, true)?;
         let exchanged = self.exchange_all(op, &lines, recovering, progress)?;
         if let Some(failure) = exchanged.failure {
@@ -438,9 +440,10 @@ impl Restore<&mut Engine> {
             };
             self.engine.root.sync_parents(&line.path, made);
         }
-        self.make_dirs(op, false)?;
+        let mut lost = exchanged.lost;
+        lost.extend(self.make_dirs(op, false)?);
         crate::fault::point("exchanged");
-        Ok(exchanged.lost)
+        Ok(lost)
     }
 
     /// Rolls a failed restore back. Returns the error for the user.
@@ -561,9 +564,16 @@ impl Restore<&mut Engine> {
             .join("; ");
         let noted = self.finish_dirs(op, &lines)?;
         let root = self.engine.here.root;
+        let operation = history::operation(&self.engine.store.conn, op)?;
+        let is_restore = operation.to_branch.is_none() && operation.kind != OpKind::Save;
         self.engine.store.write(Durable::Process, |conn| {
-            if let Some(noted) = &noted {
+            if let Some((noted, list)) = &noted {
                 scan::set_noted_dirs(conn, root, noted)?;
+                if let Some(node) = operation.node.filter(|_| is_restore) {
+                    let mut coverage = history::node(conn, node)?.coverage;
+                    coverage.set_noted(list.clone());
+                    node::set_coverage(conn, node, &coverage)?;
+                }
             }
             journal::set_outcome(conn, op, state, &detail)
         })?;

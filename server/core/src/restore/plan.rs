@@ -154,6 +154,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 undecided: BTreeSet::new(),
                 late: Vec::new(),
                 directories: Vec::new(),
+                tells_directories: false,
             },
             leaves_files: false,
             matched_hunks: BTreeSet::new(),

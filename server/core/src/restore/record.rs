@@ -73,7 +73,7 @@ impl Restore<&mut Engine> {
             label: Some(&label),
             git: &git,
             coverage: &Coverage {
-                directories: operation::directories(&self.engine.store.conn, op)?,
+                directories: self.told_dirs(op)?,
                 ..Coverage::default()
             },
         };

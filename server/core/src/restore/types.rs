@@ -213,6 +213,8 @@ pub struct Plan {
     pub(crate) documents: Vec<PlannedDocument>,
     /// Directories that it makes, removes, and gives other permission bits.
     pub directories: Vec<DirChange>,
+    /// True if the directories of the plan are all that go, not those that were made with a file.
+    pub tells_directories: bool,
     /// The choice for conflicts that it was built with.
     pub(crate) on_conflict: OnConflict,
     /// Edits that go once the conflicts in their files are decided.

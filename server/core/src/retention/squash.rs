@@ -59,12 +59,14 @@ const MAX_ITEMS: usize = 500;
 fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage)> {
     let mut out = Squashed::default();
     let (mut coverage, mut known, mut more) = (Coverage::default(), HashSet::new(), 0_usize);
+    let mut noted = Vec::new();
     let mut turns = BTreeSet::new();
     let mut agents = BTreeSet::new();
     for id in &range.nodes {
         let node = history::node(conn, *id)?;
         coverage.captured += node.coverage.captured;
         coverage.ignored = node.coverage.ignored;
+        noted.extend_from_slice(node.coverage.noted_changes());
         coverage.directories.extend(node.coverage.directories);
         for item in node.coverage.items {
             if !known.insert((item.path.clone(), item.reason, item.detail.clone())) {
@@ -92,6 +94,7 @@ fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage
         }
     }
     coverage.directories = directories::joined(std::mem::take(&mut coverage.directories));
+    coverage.set_noted(directories::joined(noted));
     out.turns += turns.len() as u64;
     out.agents = agents.into_iter().collect();
     if more > 0 {

@@ -1,6 +1,6 @@
 //! Directories that files alone do not tell: those without a file, and those with other permission bits than usual. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub(crate) struct NotedDirs {
     /// True if there were more than can be noted.
     #[serde(default)]
     is_too_long: bool,
+    /// Changes of the list since the last checkpoint, none of which deserved one of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<DirChange>,
 }
 
 impl NotedDirs {
@@ -28,6 +31,7 @@ impl NotedDirs {
             usual,
             dirs: dirs.into_iter().filter(|_| fits).collect(),
             is_too_long: !fits,
+            pending: Vec::new(),
         }
     }
 
@@ -38,6 +42,21 @@ impl NotedDirs {
     pub(crate) fn mode(&self, dir: &RelPath) -> Option<u32> {
         let at = self.dirs.binary_search_by(|(path, _)| path.cmp(dir)).ok()?;
         Some(self.dirs[at].1)
+    }
+
+    /// Returns the difference of two lists. None: not in the list.
+    pub(crate) fn differences_to(&self, now: &Self) -> Vec<DirChange> {
+        if self.is_too_long || now.is_too_long {
+            return Vec::new();
+        }
+        let paths: BTreeSet<&RelPath> = self.dirs.iter().chain(&now.dirs).map(|(p, _)| p).collect();
+        let change = |path: &RelPath| DirChange {
+            path: path.clone(),
+            before: self.mode(path),
+            after: now.mode(path),
+        };
+        let changes = paths.into_iter().map(change);
+        changes.filter(|c| c.before != c.after).collect()
     }
 
     /// Returns the changes from these directories to others. `was_there`: a directory that is not noted was there before.
@@ -91,20 +110,9 @@ impl NotedDirs {
         }
     }
 
-    /// Carries these changes out. `is_bare`: a directory has no file.
-    pub(crate) fn apply(&mut self, changes: &[DirChange], is_bare: impl Fn(&RelPath) -> bool) {
-        let mut dirs: BTreeMap<RelPath, u32> = std::mem::take(&mut self.dirs).into_iter().collect();
-        for change in changes {
-            match change.after {
-                Some(mode) if mode != self.usual || is_bare(&change.path) => {
-                    dirs.insert(change.path.clone(), mode);
-                }
-                _ => {
-                    dirs.remove(&change.path);
-                }
-            }
-        }
-        self.dirs = dirs.into_iter().collect();
+    /// True if the list is whole: no directory is left out.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_too_long
     }
 }
 
@@ -170,19 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn changes_carried_out_give_the_other_directories() {
-        let (before, now) = (
-            noted(&[("logs", 0o755)]),
-            noted(&[("a", 0o755), ("keep", 0o700)]),
+    fn differences_name_what_came_into_the_list_and_left_it() {
+        let before = noted(&[("gone", 0o755), ("odd", 0o700), ("same", 0o755)]);
+        let now = noted(&[("new", 0o755), ("odd", 0o750), ("same", 0o755)]);
+        assert_eq!(
+            before.differences_to(&now),
+            [
+                change("gone", Some(0o755), None),
+                change("new", None, Some(0o755)),
+                change("odd", Some(0o700), Some(0o750)),
+            ]
         );
-        let changes = before.changes_to(&now, |dir| dir.display() == "keep", |_| None);
-        let is_bare = |dir: &RelPath| ["a", "logs"].contains(&dir.display().as_str());
-        let mut there = before.clone();
-        there.apply(&changes, is_bare);
-        assert_eq!(there, now);
-        let back: Vec<DirChange> = changes.iter().map(DirChange::reversed).collect();
-        there.apply(&back, is_bare);
-        assert_eq!(there, before);
+        let many = (0..=MAX_NOTED).map(|n| (path(&format!("d{n}")), 0o755));
+        assert_eq!(before.differences_to(&NotedDirs::new(0o755, many)), []);
     }
 
     #[test]

@@ -156,6 +156,12 @@ pub(crate) enum Observed {
     ByName,
 }
 
+impl Observed {
+    pub(crate) fn by(is_named: bool) -> Self {
+        if is_named { Self::ByName } else { Self::ByWalk }
+    }
+}
+
 pub(crate) fn put(
     conn: &Connection,
     root: RootId,

@@ -57,6 +57,12 @@ pub(crate) fn insert(
     Ok(NodeId(conn.last_insert_rowid()))
 }
 
+pub(crate) fn set_coverage(conn: &Connection, id: NodeId, coverage: &Coverage) -> Result<()> {
+    let sql = "UPDATE node SET coverage = ?2 WHERE id = ?1";
+    execute(conn, sql, params![id, coverage_column(coverage)?])?;
+    Ok(())
+}
+
 /// The default is stored as NULL.
 fn coverage_column(coverage: &Coverage) -> Result<Option<String>> {
     let is_incomplete = *coverage != Coverage::default();
