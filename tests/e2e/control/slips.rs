@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{HeldHook, Watcher, after, before, began, decision, edit};
-use crate::support::World;
 use crate::support::agent::Agent;
+use crate::support::{World, finish};
 
 const FILE: &str = "a.txt";
 
@@ -502,6 +502,42 @@ fn a_call_that_may_run_is_not_reported() {
     world.hook(&ended).expect_code(0);
     let all = world.json(["pauses", "--all"]);
     assert_eq!(all["pauses"][0]["state"], "slipped", "{all:#}");
+}
+
+/// A call that its agent was told to try again, and that ran all the same, is told, in another workspace as well.
+#[test]
+fn a_parked_call_that_runs_all_the_same_is_told() {
+    for is_elsewhere in [false, true] {
+        let world = World::committed(&[(FILE, "one\n")]);
+        let agent = began(&world);
+        let (place, named) = if is_elsewhere {
+            (world.root.with_file_name("other-workspace"), "b.txt")
+        } else {
+            (world.root.clone(), FILE)
+        };
+        std::fs::create_dir_all(place.join(".git")).expect("made");
+        std::fs::write(place.join(named), "one\n").expect("written");
+        let there = |args: &[&str]| {
+            let mut command = world.backstitch();
+            command.current_dir(&place).args(args);
+            finish(&mut command, b"").expect_code(0).stdout
+        };
+        world.configure("[pause]\ntimeout = 1\n");
+        there(&["checkpoint", "-m", "x"]);
+        there(&["breakpoint", "add", "path", named]);
+        let path = place.join(named);
+        let input = json!({"file_path": path, "content": "two\n"});
+        let answer = HeldHook::start(&world, &before(&agent, "c1", "Write", &input), 600).answer();
+        assert_eq!(decision(&answer), Some("deny"));
+        assert!(there(&["pauses", "--all"]).contains("told to try again"));
+        std::fs::write(&path, "two\n").expect("written");
+        let done = after(&agent, "c1", "Write", &input, &json!({"ok": true}));
+        world.hook(&done).expect_code(0);
+        assert!(
+            there(&["pauses", "--all"]).contains("ran unasked"),
+            "{place:?}"
+        );
+    }
 }
 
 /// An unseen edit is reported, and a breakpoint at its path still holds its agent after it: it is on disk already.

@@ -453,7 +453,7 @@ pub(crate) fn parked(conn: &Connection, call: &HeldCall) -> Result<Option<Pause>
     .transpose()
 }
 
-/// Returns the pauses of a call that was never answered: its end is reported all the same.
+/// Returns the pauses of a call that was never let go: its end is reported all the same. A retry of a parked call is another.
 pub(crate) fn unanswered(
     conn: &Connection,
     (agent, session): (&str, &str),
@@ -461,7 +461,7 @@ pub(crate) fn unanswered(
 ) -> Result<Vec<PauseId>> {
     let mut select = conn.prepare_cached(
         "SELECT id FROM pause WHERE agent = ?1 AND session = ?2 AND call = ?3 AND moment = 'before'
-           AND state IN ('held','decided','lost','ended')",
+           AND (state IN ('held','decided','lost','ended') OR state = 'parked' AND decision IS NULL)",
     )?;
     let rows = select.query([agent, session, call])?;
     let ids: Vec<i64> = read_all(conn, "pause", rows, |r| r.get(0))?;
