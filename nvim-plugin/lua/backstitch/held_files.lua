@@ -123,6 +123,14 @@ function M.wipe(files, force)
   return next(files.buffers) == nil
 end
 
+--- True if the user may change a text.
+---@param files backstitch.HeldFiles
+---@param key string
+---@return boolean
+local function is_editable(files, key)
+  return not vim.startswith(key, 'now/') and vim.list_contains(files.details.pause.can, 'change')
+end
+
 --- Shows the input and the texts that run, after they were changed. Text that the user has not written stays.
 ---@param files backstitch.HeldFiles
 ---@param details backstitch.PauseDetails
@@ -138,6 +146,10 @@ function M.refresh(files, details)
     local text = now[key]
     if text and vim.api.nvim_buf_is_valid(buf) and not vim.bo[buf].modified and text_of(buf) ~= text then
       set_text(buf, text)
+    end
+    if vim.api.nvim_buf_is_valid(buf) then
+      -- it may have been decided, and is held again
+      vim.bo[buf].modifiable = is_editable(files, key)
     end
   end
 end
@@ -192,11 +204,22 @@ local function buffer(files, kind, path, text, on_write, map)
   if known and vim.api.nvim_buf_is_valid(known) then
     return known
   end
+  local name = name_of(files.pause, kind, path)
+  for _, each in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(each) == name then
+      -- text that was not written when the call was decided
+      files.buffers[key] = each
+      if not vim.bo[each].modified then
+        set_text(each, text)
+      end
+      vim.bo[each].modifiable = is_editable(files, key)
+      return each
+    end
+  end
   local buf = vim.api.nvim_create_buf(false, false)
-  vim.api.nvim_buf_set_name(buf, name_of(files.pause, kind, path))
+  vim.api.nvim_buf_set_name(buf, name)
   vim.bo[buf].swapfile = false
   vim.bo[buf].bufhidden = 'hide'
-  local is_editable = kind ~= 'now' and vim.list_contains(files.details.pause.can, 'change')
   if kind == 'now' then
     vim.bo[buf].buftype = 'nofile'
   else
@@ -204,7 +227,7 @@ local function buffer(files, kind, path, text, on_write, map)
     vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = on_write })
   end
   set_text(buf, text)
-  vim.bo[buf].modifiable = is_editable
+  vim.bo[buf].modifiable = is_editable(files, key)
   -- a program of the file's type is not to start in it, and no modeline counts
   vim.bo[buf].modeline = false
   local filetype = kind == 'input' and 'json' or vim.filetype.match({ filename = path, buf = buf })

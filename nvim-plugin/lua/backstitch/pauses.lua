@@ -344,11 +344,12 @@ end
 ---@param client vim.lsp.Client
 ---@param pause backstitch.Pause
 ---@param path? string
-function show(client, pause, path)
+---@param only_held? boolean Nothing is shown of a call that was decided since its row was read.
+function show(client, pause, path, only_held)
   ---@type backstitch.PauseDetails
   local details = server.request(client, 'backstitch/pause', about(pause))
   local list = list_window()
-  if not view or not list then
+  if not view or not list or only_held and details.pause.state ~= 'held' then
     return
   end
   local before = view.shown or view.last
@@ -360,7 +361,11 @@ function show(client, pause, path)
       })
     end
     view.shown, view.last = files.new(pause.id, details), nil
-    if before then
+    if before and before.pause == pause.id then
+      -- its buffers have the names already
+      view.shown = before
+      files.refresh(before, details)
+    elseif before then
       -- the same windows
       view.shown.left, view.shown.right = before.left, before.right
     end
@@ -390,7 +395,7 @@ function show_next(client)
   end
   if next_one then
     task.run(function()
-      show(client, assert(next_one))
+      show(client, assert(next_one), nil, true)
     end)
   end
 end
