@@ -188,17 +188,14 @@ export class Held implements vscode.Disposable {
   private keep(pauses: Pause[], stops: { root: string; breakpoints: Breakpoint[] }[]): void {
     this.known = pauses;
     this.stops = stops;
+    void vscode.commands.executeCommand("setContext", "backstitch.held", this.held().length > 0);
     clearTimeout(this.poll);
     if (pauses.some(({ state }) => state === "parked")) {
       this.poll = setTimeout(() => {
         this.scheduleRead();
       }, PARKED);
     }
-    // the keys work before a row is seen
-    const set = vscode.commands.executeCommand("setContext", "backstitch.held", this.held().length > 0);
-    void set.then(() => {
-      this.changed.fire();
-    });
+    this.changed.fire();
   }
 
   dispose(): void {
