@@ -17,7 +17,10 @@ fn owners_attributes_and_directories_survive_a_restore_that_is_cut_off() {
     let world = World::new();
     world.write("a.txt", "one\n");
     world.write("keep/k.txt", "k\n");
-    fs::create_dir(world.path("logs")).expect("a directory");
+    world.write("gone/g.txt", "g\n");
+    for dir in ["logs", "half", "swap"] {
+        fs::create_dir(world.path(dir)).expect("a directory");
+    }
     if is_superuser(&world) {
         std::os::unix::fs::chown(world.path("a.txt"), Some(1000), Some(1001)).expect("chown");
     } else {
@@ -25,10 +28,13 @@ fn owners_attributes_and_directories_survive_a_restore_that_is_cut_off() {
     }
     set_attribute(&world, "a.txt", "user.note", b"mine");
     world.ok(["init"]);
+    // a repository of any name stays as it is
+    world.git_ok(["init", "-q", "--bare", "depot"]);
     let before = state(&world);
     let mut agent = world.agent();
     agent.prompt("change it");
-    agent.bash("echo two > a.txt; mkdir -p a/b; rmdir logs; chmod 700 keep");
+    agent.bash("echo two > a.txt; mkdir -p a/b n/m; rmdir logs; chmod 700 keep; echo 1 > half/f; echo 1 > n/m/f; rm -r gone");
+    agent.bash("rm n/m/f; rmdir swap; echo 1 > swap");
     agent.stop();
     let after = state(&world);
     assert_eq!(before.1, after.1);

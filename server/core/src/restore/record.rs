@@ -65,6 +65,12 @@ impl Restore<&mut Engine> {
             .collect();
         let restored = RestoredFiles::of(&lines, &files);
         let label = format!("{} {}", operation.kind.name(), operation.target);
+        let mut coverage = Coverage {
+            directories: self.told_dirs(op)?,
+            ..Coverage::default()
+        };
+        // the changes of the list are known once the directories are removed
+        coverage.set_noted(Vec::new());
         let new = NewNode {
             kind: Kind::Rewind,
             session: None,
@@ -72,10 +78,7 @@ impl Restore<&mut Engine> {
             call: None,
             label: Some(&label),
             git: &git,
-            coverage: &Coverage {
-                directories: self.told_dirs(op)?,
-                ..Coverage::default()
-            },
+            coverage: &coverage,
         };
         let node = self.engine.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
