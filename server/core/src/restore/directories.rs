@@ -593,7 +593,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
         let mut touched: BTreeSet<RelPath> = changes.into_iter().map(|c| c.path).collect();
         for path in lines.iter().map(|line| &line.path) {
             // a file may have taken the place of a directory
-            touched.insert(path.clone());
+            touched.extend(noted.mode(path).map(|_| path.clone()));
             let mut at = path.parent();
             while let Some(dir) = at {
                 at = dir.parent();
