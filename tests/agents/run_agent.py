@@ -396,6 +396,7 @@ def type_escape(r, agent, binary, env, prompt, log):
     # the command needs no permission
     terminal = Terminal([binary, *agent.terminal(r), "--allowedTools", "Bash"], env, r.workspace, log)
     terminal.until(lambda: bool(terminal.seen), 60, silence=1.5)
+    terminal.until_taken()
     terminal.type(prompt)
     terminal.until(lambda: True, 1)
     terminal.type("\r")
@@ -458,6 +459,21 @@ class Terminal:
                 return True
         return done()
 
+    def until_taken(self, limit=60):
+        """Types a letter until it is shown, and erases it: a program that starts loses keys that come too early."""
+        end = time.time() + limit
+        while time.time() < end:
+            before = len(self.seen)
+            self.type("Z")
+            if self.until(lambda: b"Z" in self.seen[before:], 2):
+                break
+        else:
+            raise TimeoutError("no key is taken")
+        # letters that were taken late are erased, too
+        self.until(lambda: True, 2)
+        self.type("\x7f" * (1 + int(limit)))
+        self.until(lambda: True, 2)
+
     def type(self, text):
         for key in text:
             os.write(self.fd, key.encode())
@@ -469,7 +485,7 @@ def type_turns(agent, binary, r, env, prompts, log, between):
     options, ready = agent.typed(r)
     terminal = Terminal([binary, *options], env, r.workspace, log)
     terminal.until(lambda: ready.encode() in terminal.seen, 60)
-    terminal.type(" \x7f")         # the first key may be lost
+    terminal.until_taken()
     turns = []
 
     def is_over(number):
