@@ -32,6 +32,7 @@ mod kill;
 mod large_files;
 mod last_turn;
 mod lens_truth;
+mod linked_worktrees;
 mod lsp;
 mod mcp;
 mod messages;

@@ -14,6 +14,7 @@ mod interrupts;
 mod named_ignored;
 pub(crate) mod named_paths;
 pub(crate) mod named_record;
+mod named_worktrees;
 pub(crate) mod observe;
 mod reconcile;
 mod record_nodes;
@@ -330,7 +331,8 @@ impl Capture<&mut Engine> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         let ignored = self.read_named_ignored(e, call)?;
-        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
+        let worktrees = self.read_named_worktrees(e, call, deadline)?;
+        self.notifying_txn(BEFORE, (scanned, worktrees), |txn, (scanned, worktrees)| {
             let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
             let idle_until = match opening {
                 CallStart::Told => None,
@@ -344,6 +346,7 @@ impl Capture<&mut Engine> {
             };
             let node = txn.record_scan(scanned, &context)?;
             named_ignored::record(txn, &ignored)?;
+            named_worktrees::record(txn, worktrees)?;
             open()?;
             Ok(Recorded { node, pending })
         })
@@ -377,6 +380,9 @@ impl Capture<&mut Engine> {
             }),
             Effect::Names(paths) => self.after_naming(e, call, paths, report, failed),
             Effect::Any { background } => {
+                if !*background {
+                    self.forget_worktrees(e, call)?;
+                }
                 let scanned = self.scan(deadline)?;
                 let pending = scanned.findings.partial;
                 self.notifying_txn(AFTER, scanned, |txn, scanned| {

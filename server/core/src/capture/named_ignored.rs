@@ -9,7 +9,7 @@ use super::Capture;
 use super::event::{AgentEvent, ToolCall};
 use super::named_record::update_record;
 use super::write_txn::WriteTxn;
-use crate::control::{CommandPlace, named_files};
+use crate::control::{CommandPlace, NamedFiles, named_files};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
@@ -79,6 +79,25 @@ pub(super) fn record(txn: &WriteTxn<'_>, entries: &[(RelPath, DiskEntry)]) -> Re
 
 /// Returns the paths in the root that the texts of an input name: each as a path, and as a command.
 fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
+    let mut found = Vec::new();
+    for (text, named) in named_in(call, root, cwd) {
+        let whole = inside(root, &cwd.unwrap_or(root).join(text));
+        let named = named.paths.into_iter().filter_map(RelPath::new);
+        for path in whole.into_iter().chain(named) {
+            if !found.contains(&path) && found.len() < MAX_NAMES {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the texts of an input, each with the files that it names as a command.
+pub(super) fn named_in(
+    call: &ToolCall,
+    root: &Path,
+    cwd: Option<&Path>,
+) -> Vec<(String, NamedFiles)> {
     if call.input.is_empty() || call.input.len() > MAX_INPUT {
         return Vec::new();
     }
@@ -93,22 +112,16 @@ fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
         variable: &|name| std::env::var(name).ok(),
         is_dir: &|path| Path::new(path).is_dir(),
     };
-    let mut texts = vec![&input];
+    let mut values = vec![input];
     let mut found = Vec::new();
-    while let Some(value) = texts.pop() {
+    while let Some(value) = values.pop() {
         match value {
             Value::String(text) => {
-                let whole = inside(root, &cwd.join(text));
-                let named = named_files(text, place).paths;
-                let named = named.into_iter().filter_map(RelPath::new);
-                for path in whole.into_iter().chain(named) {
-                    if !found.contains(&path) && found.len() < MAX_NAMES {
-                        found.push(path);
-                    }
-                }
+                let named = named_files(&text, place);
+                found.push((text, named));
             }
-            Value::Array(all) => texts.extend(all),
-            Value::Object(fields) => texts.extend(fields.values()),
+            Value::Array(all) => values.extend(all),
+            Value::Object(fields) => values.extend(fields.into_iter().map(|(_, value)| value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }

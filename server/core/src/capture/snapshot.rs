@@ -161,7 +161,7 @@ fn run_scan(
 
 /// Stores large contents before the transaction that records them, since they are not held in
 /// memory. Those that exceed the deadline are left to the next scan.
-fn keep_ahead(
+pub(super) fn keep_ahead(
     store: &Store,
     root: &Root,
     known: &FileStates,

@@ -21,6 +21,7 @@ use crate::model::{
 };
 use crate::store::tables::{file, root};
 use crate::worktree::file_state;
+use crate::worktree::linked_worktrees::LinkedWorktrees;
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::recorded_vcs::RecordedVcs;
 
@@ -322,7 +323,8 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Leaves out the files of version control, which an older version recorded as files of the project.
+    /// Leaves out the files of version control, which an older version recorded as files of the project, and those that lie in a
+    /// linked worktree by now.
     fn leave_version_control(&mut self) -> Result<()> {
         let states = |part: &FilePlan| {
             let states = [&part.before, &part.after].into_iter().flatten();
@@ -334,7 +336,12 @@ impl PlanBuilder<'_> {
         let all = all.chain(plan.conflicts.iter().map(|conflict| conflict.path.clone()));
         let all: BTreeSet<RelPath> = all.collect();
         let dirs = RecordedVcs::new(&self.engine.store.conn, &self.engine.root, self.engine.here);
-        let dirs = dirs.dirs_of(&all)?;
+        let mut dirs = dirs.dirs_of(&all)?;
+        let mut worktrees = LinkedWorktrees::new(&self.engine.root, Vec::new());
+        let of_worktrees = |path: RelPath| Some((path.clone(), worktrees.above(&path)?));
+        let of_worktrees: BTreeMap<_, _> = all.into_iter().filter_map(of_worktrees).collect();
+        let owners: BTreeSet<RelPath> = of_worktrees.values().cloned().collect();
+        dirs.extend(of_worktrees);
         if dirs.is_empty() {
             return Ok(());
         }
@@ -354,7 +361,12 @@ impl PlanBuilder<'_> {
         }
         for (dir, count) in counts {
             let files = if count == 1 { "file" } else { "files" };
-            let detail = format!("{count} recorded {files} of version control stay as they are");
+            let of = if owners.contains(dir) {
+                "a linked worktree, a workspace of its own,"
+            } else {
+                "version control"
+            };
+            let detail = format!("{count} recorded {files} of {of} stay as they are");
             self.skip(dir.clone(), GapKind::VersionControl, &detail);
         }
         Ok(())

@@ -512,7 +512,7 @@ pub enum GapKind {
     Attributes,
     /// A directory is not as it was.
     Directory,
-    /// A directory of version control. An older version recorded it, or the work changed it.
+    /// A directory of version control, which an older version recorded or the work changed; or a linked worktree.
     VersionControl,
     /// An ignored path, which was not recorded.
     Ignored,

@@ -210,6 +210,16 @@ pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<
     mark_unverified(conn, root, path)
 }
 
+/// Forgets the files in a directory that were adopted and have no change: no one knows that they were ever there.
+pub(crate) fn forget_adopted(conn: &Connection, root: RootId, dir: &RelPath) -> Result<()> {
+    let (from, to) = range_below(dir.bytes());
+    conn.prepare_cached(
+        "DELETE FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3 AND file IS NULL",
+    )?
+    .execute(params![root, from, to])?;
+    Ok(())
+}
+
 /// Removes all rows of a root.
 pub(crate) fn remove_all(conn: &Connection, root: RootId) -> Result<()> {
     conn.execute("DELETE FROM file_state WHERE root = ?1", [root])?;
@@ -339,9 +349,14 @@ pub(crate) fn some(conn: &Connection, root: RootId, touched: &ChangedPaths) -> R
     Ok(rows)
 }
 
+/// Returns the bounds of the paths in a directory, at any depth; both are outside.
+fn range_below(dir: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    ([dir, b"/"].concat(), [dir, b"0"].concat())
+}
+
 /// Counts the known paths in a directory, at any depth.
 pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Result<usize> {
-    let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
+    let (from, to) = range_below(dir.bytes());
     Ok(conn
         .prepare_cached(
             "SELECT COUNT(*) FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3",
@@ -351,7 +366,7 @@ pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Res
 
 /// Returns the rows in a directory, at any depth.
 fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
-    let (from, to) = ([dir, b"/"].concat(), [dir, b"0"].concat());
+    let (from, to) = range_below(dir);
     let sql =
         format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3");
     let mut select = conn.prepare_cached(&sql)?;
@@ -361,7 +376,7 @@ fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
 
 /// True if any known path is in this directory.
 pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) -> Result<bool> {
-    let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
+    let (from, to) = range_below(dir.bytes());
     Ok(conn
         .prepare_cached(
             "SELECT 1 FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3 LIMIT 1",

@@ -31,6 +31,7 @@ use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::git_index::ATTRIBUTES;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 use crate::worktree::ignored_paths::{IgnoredNow, IgnoredPath, MAX_IN_DIR};
+use crate::worktree::linked_worktrees::LinkedWorktrees;
 use crate::worktree::pending_saves::Pending;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
@@ -153,7 +154,7 @@ pub(crate) fn scan(
 
 /// Returns the directories with which a walk begins.
 fn dirs_to_walk(against: &Baseline<'_>, path_rules: &mut PathRules<'_>) -> Vec<WalkDir> {
-    let mut worktrees = Worktrees::new(path_rules.root, Vec::new());
+    let mut worktrees = LinkedWorktrees::new(path_rules.root, Vec::new());
     let Some(touched) = against.only else {
         return vec![WalkDir {
             path: Vec::new(),
@@ -211,40 +212,6 @@ fn is_worktree(full: &Path, path: &[u8], listed: &DirListing) -> bool {
     let is_git_file =
         |(name, kind): &(Vec<u8>, FileType)| name == b".git" && *kind != FileType::Directory;
     !path.is_empty() && listed.entries.iter().any(is_git_file) && is_linked_worktree(full)
-}
-
-/// Linked worktrees of git inside the root, for paths that are reached without a walk. Each is a workspace of its own.
-struct Worktrees<'a> {
-    root: &'a Root,
-    /// The answer for each directory: true if it is in a worktree, or is one.
-    known: FxHashMap<Vec<u8>, bool>,
-}
-
-impl<'a> Worktrees<'a> {
-    fn new(root: &'a Root, found: Vec<RelPath>) -> Self {
-        let found = found.into_iter().map(|dir| (dir.bytes().to_vec(), true));
-        Self {
-            root,
-            known: found.collect(),
-        }
-    }
-
-    /// True if a path is below a worktree.
-    fn have(&mut self, path: &RelPath) -> bool {
-        let above = path.bytes().iter().rposition(|b| *b == b'/');
-        above.is_some_and(|at| self.is_in_one(&path.bytes()[..at]))
-    }
-
-    fn is_in_one(&mut self, dir: &[u8]) -> bool {
-        if let Some(known) = self.known.get(dir) {
-            return *known;
-        }
-        let above = dir.iter().rposition(|b| *b == b'/');
-        let is_in = above.is_some_and(|at| self.is_in_one(&dir[..at]))
-            || is_linked_worktree(&self.root.path.join(bytes_path(dir)));
-        self.known.insert(dir.to_vec(), is_in);
-        is_in
-    }
 }
 
 /// Ignore rules of paths that are reached without a walk.
@@ -407,7 +374,8 @@ impl<'a> Scan<'a> {
             return;
         }
         let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
-        let mut worktrees = Worktrees::new(self.root, std::mem::take(&mut self.gather().worktrees));
+        let mut worktrees =
+            LinkedWorktrees::new(self.root, std::mem::take(&mut self.gather().worktrees));
         let unvisited = self.known.keys().filter(|path| !visited.contains(path));
         let unvisited: Vec<&RelPath> = unvisited.collect();
         let vcs_dirs = self.vcs_dirs(&unvisited);
@@ -470,7 +438,7 @@ impl<'a> Scan<'a> {
 
     /// Examines the named paths that are not known and not in a directory that was walked.
     fn examine_named(&self, touched: &ChangedPaths, path_rules: &mut PathRules<'_>) {
-        let mut worktrees = Worktrees::new(self.root, Vec::new());
+        let mut worktrees = LinkedWorktrees::new(self.root, Vec::new());
         for path in &touched.paths {
             if worktrees.have(path) {
                 continue;

@@ -1,0 +1,107 @@
+//! Linked worktrees of git inside a workspace. Each is a workspace of its own, and still the work in it is not lost when a command
+//! removes it.
+
+use crate::support::World;
+use crate::support::scenarios::{SEVEN_LINES, two_files};
+
+const TREE: &str = ".trees/idea";
+
+/// A workspace with a worktree in it that has work in it which git does not have.
+fn with_worktree(ignored: bool) -> World {
+    prepare(two_files(SEVEN_LINES), ignored)
+}
+
+fn prepare(world: World, ignored: bool) -> World {
+    if ignored {
+        world.write(".gitignore", ".trees/\n");
+    }
+    world.git_ok(["worktree", "add", "-q", "-b", "idea", TREE]);
+    world.write(&file("own.txt"), "committed on its branch\n");
+    world.git_ok(["-C", TREE, "add", "own.txt"]);
+    world.git_ok(["-C", TREE, "commit", "-q", "-m", "own", "own.txt"]);
+    world.write(&file("a.txt"), "not committed\n");
+    world.write(&file("new/deep.txt"), "not tracked\n");
+    world
+}
+
+fn file(name: &str) -> String {
+    format!("{TREE}/{name}")
+}
+
+/// A rewind brings back all files of a worktree that a command has removed, however it names it.
+#[test]
+fn a_removed_worktree_comes_back() {
+    let commands = [
+        "git worktree remove --force .trees/idea",
+        "cd .trees && git worktree remove -f idea",
+        "rm -rf .trees/idea",
+        "rm -rf .trees",
+        "rm -rf .trees/*",
+        "rm -rf \"$PWD/.trees/idea\" && git worktree prune",
+        "find .trees -mindepth 1 -delete",
+        "mv .trees/idea ../elsewhere",
+    ];
+    for (number, command) in commands.into_iter().enumerate() {
+        let world = two_files(SEVEN_LINES);
+        let world = match number % 4 {
+            0 | 1 => world,
+            _ => world.with("BACKSTITCH_GIT_BACKED_ALWAYS", "1"),
+        };
+        let world = prepare(world, number % 2 == 0);
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("clean up");
+        agent.bash(command);
+        agent.stop();
+        assert!(!world.exists(&file("a.txt")), "{command}");
+        // git need not have its commits any more
+        world.sh("git worktree prune; git branch -qD idea; git reflog expire --expire=now --all; git gc -q --prune=now");
+        let rewound = world.ok(["rewind", "t1", "--yes"]);
+        let is_back = |name: &str, text: &str| {
+            assert!(world.exists(&file(name)), "{command}: {rewound}");
+            assert_eq!(world.read(&file(name)), text, "{command}: {rewound}");
+        };
+        is_back("a.txt", "not committed\n");
+        is_back("new/deep.txt", "not tracked\n");
+        is_back("b.txt", "other\n");
+        is_back("own.txt", "committed on its branch\n");
+        assert!(!world.exists(&file(".git")), "{command}");
+    }
+}
+
+/// A command that names a worktree and leaves it where it is changes nothing of this workspace.
+#[test]
+fn a_worktree_that_stays_is_no_change() {
+    let world = with_worktree(false);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("work there");
+    agent.bash("echo more >> .trees/idea/a.txt; touch .trees/idea; git -C .trees/idea add .");
+    agent.stop();
+    assert_eq!(world.since_start(), ["t1: work there"]);
+    let status = world.json(["status"]);
+    world.ok(["rewind", "t1", "--yes"]);
+    assert_eq!(
+        world.read(&file("a.txt")),
+        "not committed\nmore\n",
+        "{status:#}"
+    );
+}
+
+/// A worktree that was removed and made again is no place for a restore.
+#[test]
+fn a_restore_leaves_a_present_worktree() {
+    let world = with_worktree(false);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("again");
+    agent.bash("git worktree remove --force .trees/idea");
+    agent.bash("git worktree add -q .trees/idea idea; echo third > c.txt");
+    agent.stop();
+    let before = world.read(&file("a.txt"));
+    let rewound = world.ok(["rewind", "t1", "--yes"]);
+    assert_eq!(world.read(&file("a.txt")), before, "{rewound}");
+    assert!(!world.exists(&file("new/deep.txt")), "{rewound}");
+    assert!(!world.exists("c.txt"), "{rewound}");
+    assert!(rewound.stdout.contains("a linked worktree"), "{rewound}");
+}
