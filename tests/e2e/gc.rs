@@ -237,7 +237,6 @@ fn gc_runs_automatically_when_something_is_old() {
     assert!(rows(&world).len() < before);
 }
 
-/// One reading of the clock ages nothing. A clock that is ahead, or was behind, or goes back and forth costs no
 /// Output of a `gc`, once the one that a stop has started in the background has ended.
 fn alone(world: &World, command: &[&str]) -> String {
     loop {
@@ -248,6 +247,7 @@ fn alone(world: &World, command: &[&str]) -> String {
     }
 }
 
+/// One reading of the clock ages nothing. A clock that is ahead, or was behind, or goes back and forth costs no
 /// history: neither in the background nor by hand, where the gap is told and `--trust-clock` decides.
 #[test]
 fn a_wrong_clock_costs_no_history() {

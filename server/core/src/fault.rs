@@ -41,3 +41,20 @@ pub(crate) fn always_git_backed() -> bool {
 pub(crate) fn always_git_backed() -> bool {
     false
 }
+
+/// With `BACKSTITCH_CLOCK_ERROR=FILE` in a debug build, the clock is wrong by the number of seconds in that file. In microseconds.
+#[cfg(debug_assertions)]
+pub(crate) fn clock_error() -> i64 {
+    static FILE: std::sync::OnceLock<Option<std::path::PathBuf>> = std::sync::OnceLock::new();
+    let file = FILE.get_or_init(|| std::env::var_os("BACKSTITCH_CLOCK_ERROR").map(Into::into));
+    let text = file
+        .as_ref()
+        .and_then(|file| std::fs::read_to_string(file).ok());
+    let seconds = text.and_then(|text| text.trim().parse::<i64>().ok());
+    seconds.map_or(0, |seconds| seconds * 1_000_000)
+}
+
+#[cfg(not(debug_assertions))]
+pub(crate) fn clock_error() -> i64 {
+    0
+}

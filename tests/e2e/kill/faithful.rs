@@ -1,9 +1,10 @@
 //! An interrupted restore of what files alone do not tell: owners, extended attributes, empty directories and modes of
-//! directories are as before it or as after it.
+//! directories are as before it or as after it, whatever the clock says meanwhile.
 
 use std::fs;
 
 use crate::faithful::{Facts, facts, is_superuser, set_attribute};
+use crate::oracle::dirs::CLOCK_ERRORS;
 use crate::support::tree::{Tree, assert_same};
 use crate::support::{World, finish};
 
@@ -14,7 +15,7 @@ fn state(world: &World) -> (Tree, Facts) {
 /// U-20 restoring is all or nothing, survives a crash and can be undone: killed at any point, and recovered by the next command.
 #[test]
 fn owners_attributes_and_directories_survive_a_restore_that_is_cut_off() {
-    let world = World::new();
+    let world = World::new().with_clock();
     world.write("a.txt", "one\n");
     world.write("keep/k.txt", "k\n");
     world.write("gone/g.txt", "g\n");
@@ -43,12 +44,14 @@ fn owners_attributes_and_directories_survive_a_restore_that_is_cut_off() {
         (&["rewind", "t1"][..], "undo", &after, &before),
         (&["undo"], "redo", &before, &after),
     ] {
-        for fault in 1.. {
+        for (fault, error) in (1..).zip(CLOCK_ERRORS.into_iter().cycle()) {
+            world.set_clock_error(error);
             let mut command = world.backstitch();
             command
                 .args(args)
                 .env("BACKSTITCH_FAULT", fault.to_string());
             let is_done = finish(&mut command, b"").code == 0;
+            world.set_clock_error(-error);
             world.ok(["verify"]);
             world.json(["diff"]);
             let now = state(&world);

@@ -1,8 +1,10 @@
 //! Directories, with files and without: a lone agent makes, removes, moves and changes them in its commands. A rewind to before a turn gives
-//! the whole tree of that moment, again and there and back, and a repository under any name stays as it is.
+//! the whole tree of that moment, again and there and back; a repository under any name stays as it is, and so do owners. The clock
+//! may be wrong, and times of files may be old.
 
 use std::fmt::Write as _;
 
+use crate::faithful::{Facts, facts, is_superuser, set_attribute};
 use crate::support::World;
 use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
@@ -10,10 +12,12 @@ use crate::support::tree::{Tree, difference};
 const DIRS: [&str; 9] = ["p", "p/q", "p/q/r", "s", "s/t", "s/t/u", "d", "d/x", "v"];
 /// A bare repository, whose name says nothing.
 const STORE: &str = "depot";
+/// Errors of the clock, in seconds.
+pub const CLOCK_ERRORS: [i64; 8] = [0, 0, 1, -1, 3600, -3600, 800 * 86_400, -800 * 86_400];
 
 fn command(rng: &mut Rng) -> String {
     let dir = *rng.pick(&DIRS);
-    match rng.below(10) {
+    match rng.below(13) {
         0 | 1 => format!("mkdir -p {dir}"),
         2 => format!("rmdir {dir} 2>/dev/null; true"),
         3 => format!(
@@ -28,6 +32,13 @@ fn command(rng: &mut Rng) -> String {
         }
         7 => format!("test ! -d {dir} || echo {} > {dir}/f.txt", rng.below(100)),
         8 => format!("rm -f {dir}/f.txt"),
+        9 => format!("chmod {} a.txt", rng.pick(&["600", "644", "755"])),
+        10 => format!("touch -d {} a.txt", rng.pick(&["2001-02-03", "2040-01-01"])),
+        // only the superuser may
+        11 => format!(
+            "chown {} a.txt 2>/dev/null; true",
+            rng.pick(&["1000:1001", "1002"])
+        ),
         _ => format!("rm -rf {dir}; echo {} >> {STORE}/description", rng.below(9)),
     }
 }
@@ -46,17 +57,29 @@ struct Played {
     /// The tree before each turn.
     before: Vec<Tree>,
     done: String,
+    /// Other errors of the clock while the history is restored.
+    clock: Rng,
+}
+
+fn set_clock(world: &World, rng: &mut Rng) {
+    world.set_clock_error(*rng.pick(&CLOCK_ERRORS));
 }
 
 impl Played {
     fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let world = World::committed(&[("a.txt", "a\n"), ("d/e.txt", "e\n"), ("s/u.txt", "u\n")]);
+        let world = world.with_clock();
+        if is_superuser(&world) {
+            std::os::unix::fs::chown(world.path("a.txt"), Some(1000), Some(1001)).expect("chown");
+        }
+        set_attribute(&world, "a.txt", "user.note", b"mine");
         world.git_ok(["init", "-q", "--bare", STORE]);
         let mut agent = world.agent();
         agent.session_start();
         let (mut before, mut done) = (Vec::new(), String::new());
         for turn in 1..=1 + rng.below(4) {
+            set_clock(&world, &mut rng);
             before.push(parts(&world).0);
             agent.prompt(&format!("turn {turn}"));
             for _ in 0..=rng.below(3) {
@@ -71,12 +94,14 @@ impl Played {
             world,
             before,
             done,
+            clock: rng,
         }
     }
 
-    fn check(&self, exact: bool) -> Result<(), String> {
+    fn check(&mut self, exact: bool) -> Result<(), String> {
         let world = &self.world;
         let after = parts(world);
+        let owned: Facts = facts(world, "a.txt");
         for (at, before) in self.before.iter().enumerate() {
             let turn = format!("t{}", at + 1);
             let mut args = vec!["rewind", &turn, "--yes"];
@@ -86,11 +111,17 @@ impl Played {
                 if store != after.1 {
                     return Err(format!("{what}: the repository was touched"));
                 }
+                let (is, was) = (facts(world, "a.txt"), &owned);
+                // the mode is the tree's
+                if (is.0, is.1, &is.3) != (was.0, was.1, &was.3) {
+                    return Err(format!("{what}: a.txt was {was:?} and is {is:?}"));
+                }
                 if now == *wanted {
                     return Ok(());
                 }
                 Err(format!("{what}: {}", difference(wanted, &now)))
             };
+            set_clock(world, &mut self.clock);
             let rewound = world.run(&args);
             if rewound.code != 0 {
                 return Err(format!("{turn}: {rewound}"));
@@ -119,7 +150,7 @@ impl Played {
 #[test]
 fn directories_are_those_of_the_moment() {
     for seed in 0..cases("BACKSTITCH_DIR_CASES", 24, 400) {
-        let played = Played::new(seed);
+        let mut played = Played::new(seed);
         if let Err(why) = played.check(seed % 2 == 1) {
             panic!("seed {seed}: {why}\n{}", played.done);
         }

@@ -23,7 +23,7 @@ mod apart;
 mod blame;
 mod branches;
 mod collected;
-mod dirs;
+pub mod dirs;
 mod disk;
 mod elsewhere;
 mod events;

@@ -107,6 +107,21 @@ impl World {
         }
     }
 
+    /// The same with a clock that may be wrong.
+    pub fn with_clock(self) -> Self {
+        let file = self.clock_file();
+        self.with("BACKSTITCH_CLOCK_ERROR", &file.to_string_lossy())
+    }
+
+    /// Sets the error of the clock in seconds, for all that starts or runs.
+    pub fn set_clock_error(&self, seconds: i64) {
+        std::fs::write(self.clock_file(), seconds.to_string()).expect("written");
+    }
+
+    fn clock_file(&self) -> PathBuf {
+        self.root.with_extension("clock")
+    }
+
     /// The same with this variable in the environment of every command.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.more.push((name, value.into()));

@@ -1,7 +1,6 @@
 //! Records the result of a scan as nodes and changes, in one transaction: reconciles the findings
 //! with the record, decides on each, applies the decisions and updates the root.
 
-use super::after_call::CLOCKS;
 use super::calls::Observation;
 use super::decision::{Adopted, Decision, Postponed, Withdrawal};
 use super::reconcile::{Reconciliation, ScanBasis};
@@ -90,7 +89,7 @@ impl WriteTxn<'_> {
         let reconciliation = Reconciliation::new(self, &basis, &found, context)?;
         let sight = reconciliation.visibility();
         let changed = (noted_before.as_ref(), &noted_dirs);
-        coverage.directories = self.dir_changes(changed, before.scanned, sight)?;
+        coverage.directories = self.dir_changes(changed, sight)?;
         coverage.set_noted(list_changes(changed, sight));
         let decisions = reconciliation.decisions(found, observed_by)?;
         let mut to_record = self.apply(decisions, &mut excludes, observed_by)?;
@@ -150,26 +149,25 @@ impl WriteTxn<'_> {
         pending: Vec<DirChange>,
     ) -> Result<()> {
         now.pending = pending;
+        now.head = self.head()?;
         if before == Some(&now) {
             return Ok(());
         }
         scan::set_noted_dirs(self.conn, self.here.root, &now)
     }
 
-    /// Returns the changes of directories since the last scan, at `scanned`. One that only came into sight is none.
+    /// Returns the changes of directories since the last scan. One that only came into sight is none.
     fn dir_changes(
         &self,
         (before, now): (Option<&NotedDirs>, &NotedDirs),
-        scanned: Option<i64>,
         visibility: &Visibility<'_>,
     ) -> Result<Vec<DirChange>> {
-        let Some(before) = before.filter(|before| *before != now) else {
+        let Some(before) = before else {
             return Ok(Vec::new());
         };
         let mut failed = None;
-        let scanned = scanned.unwrap_or(0);
         let was_there = |dir: &RelPath| {
-            self.was_dir(before, dir, scanned).unwrap_or_else(|error| {
+            self.was_dir(before, dir).unwrap_or_else(|error| {
                 failed = Some(error);
                 true
             })
@@ -179,23 +177,16 @@ impl WriteTxn<'_> {
         failed.map_or(Ok(changes), Err)
     }
 
-    /// True if a directory was there at the last scan, at `scanned` in microseconds since 1970: nothing has happened to it since,
-    /// or a file is recorded in it, or was until then. A directory that was moved is old, and changed; those in it are as old as it.
-    fn was_dir(&self, noted: &NotedDirs, dir: &RelPath, scanned: i64) -> Result<bool> {
+    /// True if a directory was there at the last scan: it was noted, a file is recorded in it, or was until then. No time is
+    /// compared, since clocks may be wrong.
+    fn was_dir(&self, noted: &NotedDirs, dir: &RelPath) -> Result<bool> {
         let root = self.here.root;
         if noted.mode(dir).is_some() || file_state::count_below(self.conn, root, dir)? > 0 {
             return Ok(true);
         }
-        let stat = self.root.stat(dir);
-        let before = scanned.saturating_sub(CLOCKS).saturating_mul(1000);
-        if stat.is_some_and(|stat| stat.ctime < before) {
-            let above = dir.parent();
-            return above.map_or(Ok(true), |above| self.was_dir(noted, &above, scanned));
-        }
-        let is_older = stat.is_some_and(|stat| stat.btime < before);
         let gone = file::gone(self.conn, root)?.into_iter();
         for (_, file) in gone.filter(|(path, _)| path.within(dir.bytes())) {
-            if is_older || change::last_time(self.conn, file)?.is_some_and(|time| time > scanned) {
+            if change::newest_node(self.conn, file)? > noted.head {
                 return Ok(true);
             }
         }

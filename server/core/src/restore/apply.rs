@@ -14,7 +14,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind, RestoreLimits, branches};
-use crate::model::{Image, NodeId, OpId, RelPath};
+use crate::model::{Here, Image, NodeId, OpId, RelPath};
 use crate::store::tables::node;
 use crate::store::tables::operation::OpPhase;
 use crate::store::tables::root::scan;
@@ -562,12 +562,13 @@ impl Restore<&mut Engine> {
             .chain(saved.iter().map(saved_as))
             .collect::<Vec<_>>()
             .join("; ");
-        let noted = self.finish_dirs(op, &lines)?;
-        let root = self.engine.here.root;
+        let mut noted = self.finish_dirs(op, &lines)?;
+        let Here { root, branch } = self.engine.here;
         let operation = history::operation(&self.engine.store.conn, op)?;
         let is_restore = operation.to_branch.is_none() && operation.kind != OpKind::Save;
         self.engine.store.write(Durable::Process, |conn| {
-            if let Some((noted, list)) = &noted {
+            if let Some((noted, list)) = &mut noted {
+                noted.head = history::head(conn, branch)?;
                 scan::set_noted_dirs(conn, root, noted)?;
                 if let Some(node) = operation.node.filter(|_| is_restore) {
                     let mut coverage = history::node(conn, node)?.coverage;

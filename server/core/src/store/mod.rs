@@ -467,9 +467,10 @@ pub(crate) fn sync_dir(dir: &Path) {
 
 /// Returns microseconds since 1970.
 pub fn now() -> i64 {
-    std::time::SystemTime::now()
+    let time = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX))
+        .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX));
+    time + crate::fault::clock_error()
 }
 
 pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {

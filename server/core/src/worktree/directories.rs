@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{DirChange, RelPath};
+use crate::model::{DirChange, NodeId, RelPath};
 
 /// Maximum number of noted directories. A tree with more has its modes from elsewhere, and none is noted.
 const MAX_NOTED: usize = 2000;
@@ -21,6 +21,9 @@ pub(crate) struct NotedDirs {
     /// Changes of the list since the last checkpoint, none of which deserved one of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<DirChange>,
+    /// The head when the list was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<NodeId>,
 }
 
 impl NotedDirs {
@@ -32,6 +35,7 @@ impl NotedDirs {
             dirs: dirs.into_iter().filter(|_| fits).collect(),
             is_too_long: !fits,
             pending: Vec::new(),
+            head: None,
         }
     }
 

@@ -222,12 +222,10 @@ pub(crate) fn get(conn: &Connection, id: ChangeId) -> Result<Option<Change>> {
     CHANGE.first(conn, &sql, [id], read)
 }
 
-/// Returns the time of the last checkpoint that changed a file, in microseconds since 1970.
-pub(crate) fn last_time(conn: &Connection, file: FileId) -> Result<Option<i64>> {
+/// Returns the newest node that changed a file.
+pub(crate) fn newest_node(conn: &Connection, file: FileId) -> Result<Option<NodeId>> {
     Ok(conn
-        .prepare_cached(
-            "SELECT MAX(n.time) FROM change c JOIN node n ON n.id = c.node WHERE c.file = ?1",
-        )?
+        .prepare_cached("SELECT MAX(node) FROM change WHERE file = ?1")?
         .query_row([file], |r| r.get(0))?)
 }
 
