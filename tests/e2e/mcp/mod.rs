@@ -7,6 +7,7 @@ mod official;
 mod opencode;
 mod proposals;
 mod resources;
+mod structured;
 mod tools;
 mod versions;
 
