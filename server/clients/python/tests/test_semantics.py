@@ -118,6 +118,41 @@ class Semantics(unittest.TestCase):
                     self.assertEqual(self.bare(shown), self.bare(expected))
         self.assertEqual(count, 3000)
 
+    def test_private_names(self):
+        values = {}
+        exec(
+            "import sys\n"
+            "class Outer:\n"
+            "    def __init__(self, __a=1): self.__x, self.__y__ = 7, 8; self.frame = sys._getframe()\n"
+            "    def nested(self): return [self for _ in '1' if [sys._getframe()]][0] and (lambda: sys._getframe())()\n"
+            "    @classmethod\n"
+            "    def made(cls): cls.__kind = 'k'; return sys._getframe()\n"
+            "class _Odd(Outer):\n"
+            "    def __init__(self): super().__init__(); self.__x = 9; self.own = sys._getframe()\n"
+            "def plain(self): return sys._getframe()\n",
+            values,
+        )
+        outer, odd = values["Outer"](), values["_Odd"]()
+        for frame, source, expected in (
+            (outer.frame, "self.__x", "7"),
+            (outer.frame, "self.__y__", "8"),
+            (outer.frame, "__a", "1"),
+            (outer.frame, "self.__x = 3; print(self._Outer__x)", "3\n"),
+            (outer.frame, "[each.__x for each in [self]]", "[3]"),
+            (outer.frame, "class P:\n    __q = 3\nprint(P._P__q)", "3\n"),
+            (outer.frame, "def f(__b=2): return __b\nprint(f(_Outer__b=4))", "4\n"),
+            (odd.own, "self.__x, self._Odd__x, self._Outer__x", "(9, 9, 7)"),
+            (values["Outer"].made(), "cls.__kind", "'k'"),
+            (values["plain"](outer), "self._Outer__x", "3"),
+            (values["plain"](outer), "hasattr(self, '__x')", "False"),
+        ):
+            answer, out, _ = printed(lambda: evaluate(source, Namespace(), frame, {}))
+            with self.subTest(source=source):
+                self.assertEqual(answer.result or out, expected, answer.error)
+        if sys.version_info >= (3, 11):
+            answer, _, _ = printed(lambda: evaluate("self.__x", Namespace(), outer.nested(), {"self": outer}))
+            self.assertEqual(answer.result, "3", answer.error)
+
     @staticmethod
     def bare(shown):
         """Without addresses of objects, which differ."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import codeop
 import contextvars
 import dis
@@ -10,7 +11,7 @@ import traceback
 import types
 from typing import Any, Dict, Optional, Set
 
-from . import _streams, _values
+from . import _private, _streams, _values
 
 FILE = "<repl>"
 #: Characters of a line of source that a frame has.
@@ -62,7 +63,7 @@ def evaluate(source: str, names: Namespace, frame: types.FrameType, extra: Dict[
     """Evaluates an expression, or executes statements. `extra`: names beside those of the frame, such as arguments."""
     answer = Answer()
     try:
-        code, is_expression = _compile(source)
+        code, is_expression = _compile(source, _private.class_of(frame))
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError) as error:
         answer.error = "".join(traceback.format_exception_only(type(error), error)).rstrip("\n")
         return answer
@@ -83,13 +84,20 @@ def evaluate(source: str, names: Namespace, frame: types.FrameType, extra: Dict[
     return answer
 
 
-def _compile(source: str) -> Any:
+def _compile(source: str, owner: Optional[str] = None) -> Any:
+    """Compiles an input as code of the class `owner`, or of none."""
     if codeop.compile_command(source, FILE, "exec") is None:
         raise SyntaxError("incomplete input", (FILE, max(source.count("\n") + 1, 1), 1, None))
     try:
-        return compile(source.strip(" \t\n"), FILE, "eval"), True
+        return compile(_tree(source.strip(" \t\n"), "eval", owner), FILE, "eval"), True
     except SyntaxError:
-        return compile(source + "\n", FILE, "exec"), False
+        return compile(_tree(source + "\n", "exec", owner), FILE, "exec"), False
+
+
+def _tree(source: str, mode: str, owner: Optional[str]) -> Any:
+    if owner is None or "__" not in source:
+        return source
+    return _private.Mangled(owner).visit(ast.parse(source, FILE, mode))
 
 
 def _trace(error: BaseException) -> str:
