@@ -1,8 +1,11 @@
 //! Linked worktrees of git inside a workspace. Each is a workspace of its own, and still the work in it is not lost when a command
 //! removes it.
 
+use serde_json::{Value, json};
+
 use crate::support::World;
 use crate::support::scenarios::{SEVEN_LINES, two_files};
+use crate::whole_turns::in_dir;
 
 const TREE: &str = ".trees/idea";
 
@@ -104,4 +107,69 @@ fn a_restore_leaves_a_present_worktree() {
     assert!(!world.exists(&file("new/deep.txt")), "{rewound}");
     assert!(!world.exists("c.txt"), "{rewound}");
     assert!(rewound.stdout.contains("a linked worktree"), "{rewound}");
+}
+
+/// A command that works in a worktree from outside is a step there: a rewind there undoes it, and one of the outer workspace undoes
+/// the rest.
+#[test]
+fn work_in_a_worktree_is_recorded_there() {
+    let commands = [
+        "cd .trees/idea && echo agent >> a.txt; echo agent > ../../c.txt",
+        "echo agent > c.txt; sh -c 'cd .trees/idea/new && echo agent >> ../a.txt'",
+        "echo agent > c.txt; sed -i '$a agent' .trees/idea/a.txt",
+        "echo agent > c.txt; (cd \"$PWD\"/.trees; for i in idea; do echo agent >> $i/a.txt; done)",
+        "echo agent > c.txt; make -C .trees/idea -f /dev/null 2>&1; echo agent | tee -a .trees/idea/a.txt",
+    ];
+    for command in commands {
+        let world = with_worktree(false);
+        let tree = world.path(TREE);
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("work there");
+        agent.bash(command);
+        agent.stop();
+        assert_eq!(
+            world.read(&file("a.txt")),
+            "not committed\nagent\n",
+            "{command}"
+        );
+        let log = world.ok(in_dir(&tree, &["log"])).stdout;
+        assert!(log.contains("work there"), "{command}: {log}");
+        let rewound = world.ok(in_dir(&tree, &["rewind", "t1", "--yes"]));
+        assert_eq!(
+            world.read(&file("a.txt")),
+            "not committed\n",
+            "{command}: {rewound}"
+        );
+        assert!(world.exists("c.txt"), "{command}");
+        world.ok(["rewind", "t1", "--yes"]);
+        assert!(!world.exists("c.txt"), "{command}");
+    }
+}
+
+/// The same at the root of a bare repository's worktrees.
+#[test]
+fn work_beside_a_bare_repository_is_recorded() {
+    let world = two_files(SEVEN_LINES);
+    let made = "git clone -q --bare . lay/.bare && echo 'gitdir: ./.bare' > lay/.git && git -C lay worktree add -q one main";
+    world.sh(made).expect_code(0);
+    let (lay, tree) = (world.path("lay"), world.path("lay/one"));
+    let agent = world.agent();
+    let in_lay = |fields: Value| {
+        let mut fields = fields;
+        fields["cwd"] = json!(lay);
+        fields
+    };
+    agent.event("SessionStart", in_lay(json!({"source": "startup"})));
+    agent.event("UserPromptSubmit", in_lay(json!({"prompt": "work there"})));
+    let command = "cd one && echo agent >> a.txt";
+    let call = in_lay(json!({
+        "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "c1",
+    }));
+    agent.event("PreToolUse", call.clone());
+    world.sh(&format!("cd lay && {command}")).expect_code(0);
+    agent.event("PostToolUse", call);
+    agent.event("Stop", in_lay(json!({})));
+    let rewound = world.ok(in_dir(&tree, &["rewind", "t1", "--yes"]));
+    assert_eq!(world.read("lay/one/a.txt"), SEVEN_LINES, "{rewound}");
 }

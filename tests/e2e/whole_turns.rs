@@ -281,7 +281,7 @@ fn other_project(world: &World, name: &str) -> PathBuf {
     other
 }
 
-fn in_dir<'a>(dir: &'a Path, args: &[&'a str]) -> Vec<&'a str> {
+pub fn in_dir<'a>(dir: &'a Path, args: &[&'a str]) -> Vec<&'a str> {
     let mut all = vec!["--workspace", dir.to_str().expect("UTF-8")];
     all.extend(args);
     all

@@ -174,10 +174,16 @@ impl EventPlace<'_> {
         if let Some(problem) = settings_warning(&engine.config().problems()) {
             warning.get_or_insert(problem);
         }
+        let worktrees = engine.capture().worktrees_at_work(event);
         let recorded = engine
             .capture_mut()
             .record(event)
             .map_err(|e| e.to_string())?;
+        for dir in worktrees {
+            if let Err(error) = self.record_in_worktree(workspace, &dir, event) {
+                warning.get_or_insert(format!("{}: {error}", dir.display()));
+            }
+        }
         if recorded.pending {
             self.in_background(workspace, &["scan"])
                 .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
@@ -191,6 +197,31 @@ impl EventPlace<'_> {
             warning.get_or_insert(format!("old checkpoints could not be squashed: {error}"));
         }
         Ok(engine)
+    }
+
+    /// Records a command also in a linked worktree below the workspace that it works in.
+    fn record_in_worktree(
+        &self,
+        workspace: &Workspace,
+        dir: &Path,
+        event: &AgentEvent,
+    ) -> Result<(), String> {
+        let there = self.find(None, dir)?;
+        if there.root == workspace.root {
+            return Ok(());
+        }
+        carry_turn(event, workspace, &there);
+        let event = AgentEvent {
+            cwd: Some(dir.to_path_buf()),
+            ..event.clone()
+        };
+        let mut engine = Engine::open_with(&there, OpenOptions::HOOK).map_err(|e| e.to_string())?;
+        let recorded = engine.capture_mut().record(&event);
+        if recorded.map_err(|e| e.to_string())?.pending {
+            let scan = self.in_background(&there, &["scan"]);
+            scan.map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
+        }
+        Ok(())
     }
 
     /// Runs a backstitch command on the workspace, detached from the agent.

@@ -1,23 +1,26 @@
-//! Linked worktrees of git that a command may remove. Each is a workspace of its own, and goes with all that is in it: its files
-//! are recorded here before the command runs, as its removal is the work of a call here.
+//! Linked worktrees of git that a command names. Each is a workspace of its own: a command that works in one is a call there, too.
+//! One that may remove it takes all that is in it along: its files are recorded here before the command runs.
 
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::Capture;
 use super::calls::Attribution;
-use super::event::{AgentEvent, ToolCall};
+use super::event::{AgentEvent, Effect, EventKind, ToolCall};
 use super::named_ignored::named_in;
 use super::named_record::{adopt, update_record};
 use super::snapshot::keep_ahead;
 use super::write_txn::{AFTER, WriteTxn};
+use crate::control::NamedFiles;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
-use crate::places::is_linked_worktree;
 use crate::worktree::clean_index::CleanIndex;
 use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state::{self, FileStates};
-use crate::worktree::linked_worktrees;
+use crate::worktree::linked_worktrees::{self, LinkedWorktrees};
 use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::{Baseline, Findings, scan};
 
@@ -30,6 +33,15 @@ pub(super) struct WorktreeFiles {
     findings: Findings,
 }
 
+/// The part that a worktree has in a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// The command works in it.
+    Place,
+    /// The command may remove it.
+    Object,
+}
+
 impl Capture<&mut Engine> {
     /// Reads the worktrees that a command may remove, as far as the time of a hook lets it.
     pub(super) fn read_named_worktrees(
@@ -38,13 +50,13 @@ impl Capture<&mut Engine> {
         call: &ToolCall,
         deadline: Option<Instant>,
     ) -> Result<Vec<WorktreeFiles>> {
-        let named = self.named_worktrees(e, call).into_iter();
+        let named = self.removable_worktrees(e, call).into_iter();
         named.map(|dir| self.read_worktree(dir, deadline)).collect()
     }
 
     /// Forgets the files of the worktrees that a command has left in place: they belong to workspaces of their own.
     pub(super) fn forget_worktrees(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<()> {
-        let named = self.named_worktrees(e, call);
+        let named = self.removable_worktrees(e, call);
         if named.is_empty() {
             return Ok(());
         }
@@ -53,36 +65,6 @@ impl Capture<&mut Engine> {
             let mut all = named.iter();
             all.try_for_each(|dir| file_state::forget_adopted(conn, root, dir))
         })
-    }
-
-    /// Returns the worktrees in the root that a command names, or that are below a directory that it names, for more than to
-    /// read from them.
-    fn named_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> Vec<RelPath> {
-        let root = &self.engine.root;
-        let known = linked_worktrees::of_repository(root);
-        let mut found = Vec::new();
-        for (_, named) in named_in(call, &root.path, e.cwd.as_deref()) {
-            let written = |path: &&String| !path.ends_with("/.") && !named.only_read.contains(path);
-            let names = named.paths.iter().filter(written).map(String::as_str);
-            // a shell expands a wildcard to names in the directory before it
-            let patterns = named.patterns.iter().filter(written);
-            let above = patterns.map(|pattern| {
-                let literal = pattern.split(['*', '?', '[', '{']).next();
-                let dir = literal.and_then(|text| text.rsplit_once('/'));
-                dir.map_or(".", |(dir, _)| dir)
-            });
-            let searched = named.searched.iter().map(|search| search.dir.as_str());
-            for dir in names.chain(above).chain(searched) {
-                let dir = dir.trim_end_matches('/');
-                let is_below = |path: &&RelPath| dir == "." || path.within(dir.as_bytes());
-                found.extend(known.iter().filter(is_below).cloned());
-                let own = RelPath::new(dir.as_bytes());
-                found.extend(own.filter(|dir| is_linked_worktree(&root.path.join(dir.to_path()))));
-            }
-        }
-        found.sort();
-        found.dedup();
-        found
     }
 
     fn read_worktree(&self, dir: RelPath, deadline: Option<Instant>) -> Result<WorktreeFiles> {
@@ -114,6 +96,78 @@ impl Capture<&mut Engine> {
         }
         Ok(WorktreeFiles { dir, findings })
     }
+}
+
+impl<E: Deref<Target = Engine>> Capture<E> {
+    /// Returns the worktrees in the root that a command works in, or may change as a whole. Absolute.
+    pub fn worktrees_at_work(&self, e: &AgentEvent) -> Vec<PathBuf> {
+        let (EventKind::Before(call)
+        | EventKind::Announced { call, .. }
+        | EventKind::Starts(call)
+        | EventKind::After { call, .. }) = &e.kind
+        else {
+            return Vec::new();
+        };
+        if !matches!(call.effect, Effect::Any { .. }) {
+            return Vec::new();
+        }
+        let named = self.named_worktrees(e, call).into_iter();
+        named
+            .map(|(dir, _)| self.engine.root.path.join(dir.to_path()))
+            .collect()
+    }
+
+    fn removable_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> Vec<RelPath> {
+        let named = self.named_worktrees(e, call).into_iter();
+        named
+            .filter(|(_, part)| *part == Part::Object)
+            .map(|(dir, _)| dir)
+            .collect()
+    }
+
+    /// Returns the worktrees in the root that a command names for more than to read from them.
+    fn named_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> BTreeMap<RelPath, Part> {
+        let root = &self.engine.root;
+        let known = linked_worktrees::of_repository(root);
+        let mut on_disk = LinkedWorktrees::new(root, Vec::new());
+        let mut found = BTreeMap::new();
+        let mut note = |dir: RelPath, part: Part| {
+            let noted = found.entry(dir).or_insert(part);
+            *noted = part.max(*noted);
+        };
+        for (_, named) in named_in(call, &root.path, e.cwd.as_deref()) {
+            for (name, enters) in places(&named) {
+                if let Some(holder) = RelPath::new(name).and_then(|dir| on_disk.holding(&dir)) {
+                    let is_whole = holder.bytes() == name.as_bytes() && !enters;
+                    note(holder, if is_whole { Part::Object } else { Part::Place });
+                }
+                let is_below = |path: &&RelPath| name == "." || path.within(name.as_bytes());
+                for dir in known.iter().filter(is_below).filter(|_| !enters) {
+                    note(dir.clone(), Part::Object);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns the places that a command changes or goes into, each with true if it goes into it.
+fn places(named: &NamedFiles) -> impl Iterator<Item = (&str, bool)> {
+    let changes = |path: &&String| path.ends_with("/.") || !named.only_read.contains(path);
+    let names = named.paths.iter().filter(changes);
+    let names = names.map(|path| match path.strip_suffix("/.") {
+        Some(dir) => (dir, true),
+        None => (path.trim_end_matches('/'), false),
+    });
+    // a shell expands a wildcard to names in the directory before it
+    let patterns = named.patterns.iter().filter(changes).map(|pattern| {
+        let literal = pattern.split(['*', '?', '[', '{']).next();
+        let dir = literal.and_then(|text| text.rsplit_once('/'));
+        (dir.map_or(".", |(dir, _)| dir), false)
+    });
+    let searched = named.searched.iter();
+    let searched = searched.map(|search| (search.dir.as_str(), false));
+    names.chain(patterns).chain(searched)
 }
 
 /// Records the files that `read_named_worktrees` has read.

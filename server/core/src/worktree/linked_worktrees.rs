@@ -37,7 +37,11 @@ impl<'a> LinkedWorktrees<'a> {
         self.at(&path.bytes()[..above])
     }
 
-    /// Returns the outermost worktree that a directory is in, or is.
+    /// Returns the outermost worktree that a path is in, or is.
+    pub(crate) fn holding(&mut self, path: &RelPath) -> Option<RelPath> {
+        self.at(path.bytes())
+    }
+
     fn at(&mut self, dir: &[u8]) -> Option<RelPath> {
         if let Some(known) = self.known.get(dir) {
             return known.clone();
