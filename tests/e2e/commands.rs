@@ -489,7 +489,13 @@ fn completions_work_in_three_shells() {
 fn the_demo_runs() {
     let world = World::new();
     let before = world.tree();
-    let text = world.ok(["demo"]).stdout;
+    let demo = world.ok(["demo"]);
+    // nothing that it shows is a fault of the demo
+    assert!(
+        !demo.stdout.contains("note:") && demo.stderr.is_empty(),
+        "{demo}"
+    );
+    let text = demo.stdout;
     for part in [
         "fork t2 idea2",
         "idea2 (current)  forked from main",

@@ -85,7 +85,10 @@ impl Scratch {
     pub fn allow_control(&self) -> Result<()> {
         let dir = self.root.join("config/backstitch");
         fs::create_dir_all(&dir)?;
-        fs::write(dir.join("config.toml"), "[agents]\nallowControl = true\n")?;
+        // the store of the hooks is that of the commands
+        let store = toml_edit::Value::from(self.store().display().to_string());
+        let settings = format!("[agents]\nallowControl = true\n\n[store]\ndir = {store}\n");
+        fs::write(dir.join("config.toml"), settings)?;
         Ok(())
     }
 
