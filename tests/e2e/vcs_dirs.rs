@@ -299,3 +299,49 @@ fn recorded_files_of_a_git_directory_are_not_restored() {
         assert_eq!(world.read("a.txt"), "2\n");
     }
 }
+
+/// Objects of git that lie apart from their repository are git's, and a repository whose HEAD is gone is still one.
+#[test]
+fn objects_apart_from_their_repository_stay() {
+    for (made, command) in [
+        (
+            "git init -q && mv .git/objects objs && ln -s ../objs .git/objects",
+            "echo 2 >> a.txt; git add a.txt; GIT commit -qm c",
+        ),
+        (
+            "git init -q && mkdir -p store && echo $PWD/store > .git/objects/info/alternates",
+            "echo 2 >> a.txt; git add a.txt; GIT_OBJECT_DIRECTORY=$PWD/store GIT commit -qam c",
+        ),
+        (
+            "git init -q && git init -q --bare meta",
+            "echo 2 >> a.txt; git add a.txt; GIT push -q meta HEAD:refs/heads/main; GIT commit -qam c; rm meta/HEAD; echo 1 > meta/description",
+        ),
+        (
+            "git init -q && mkdir half",
+            "echo 2 >> a.txt; GIT commit -qam c; mkdir -p half/objects half/refs; echo 1 > half/config; echo 1 > half/objects/note",
+        ),
+    ] {
+        let world = World::new();
+        let made = format!("{made} && echo 1 > a.txt && git add a.txt && GIT commit -qm s");
+        world.sh(&in_git(&made)).expect_code(0);
+        let mut agent = world.agent();
+        agent.prompt("commit it");
+        agent.bash(&in_git(command));
+        agent.bash(&in_git("git gc -q; git repack -qad; true"));
+        agent.stop();
+        let log = world.json(["log", "--all"])["checkpoints"].to_string();
+        assert!(log.contains("a.txt"), "{log}");
+        for dir in ["objs/pack", "store/", "meta/", "half/"] {
+            let is_recorded = log.contains(&format!("\"path\":\"{dir}"));
+            assert!(!is_recorded, "{command}: {log}");
+        }
+        let rewound = world.ok(["rewind", "t1", "--yes"]);
+        assert_eq!(world.read("a.txt"), "1\n", "{command}: {rewound}");
+        let checked = world.sh("git fsck --full 2>&1");
+        assert_eq!(checked.code, 0, "{command}: {checked}");
+        for dir in ["meta", "half"] {
+            let is_left = !command.contains(dir) || world.exists(&format!("{dir}/objects"));
+            assert!(is_left, "{command}: {rewound}");
+        }
+    }
+}

@@ -57,6 +57,46 @@ pub(crate) fn is_vcs_entry(name: &[u8], kind: FileType) -> bool {
     is_named(name, is_dir)
 }
 
+/// True for the name that git gives to a file of objects in a directory of that name. Objects may lie apart from their
+/// repository, as alternates and by `GIT_OBJECT_DIRECTORY`.
+pub(crate) fn is_git_object(dir: &[u8], name: &[u8]) -> bool {
+    const OF_PACKS: [&[u8]; 8] = [
+        b"pack",
+        b"idx",
+        b"rev",
+        b"bitmap",
+        b"keep",
+        b"mtimes",
+        b"promisor",
+        b"midx",
+    ];
+    let is_hex = |text: &[u8], lengths: [usize; 2]| {
+        let digits = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        lengths.contains(&text.len()) && text.iter().all(digits)
+    };
+    if dir == b"info" && name == b"commit-graph" || dir == b"commit-graphs" {
+        return true;
+    }
+    if dir == b"pack" {
+        if name.starts_with(b"multi-pack-index") || name.starts_with(b"tmp_pack_") {
+            return true;
+        }
+        let hash = name.strip_prefix(b"pack-");
+        let mut parts = hash.unwrap_or_default().splitn(2, |b| *b == b'.');
+        let (hash, extension) = (parts.next().unwrap_or_default(), parts.next());
+        return is_hex(hash, [40, 64]) && extension.is_some_and(|all| OF_PACKS.contains(&all));
+    }
+    is_hex(dir, [2, 2]) && is_hex(name, [38, 62])
+}
+
+/// Returns the directory of the objects of which this path is one, or the part of it that is below a root of objects.
+pub(crate) fn object_store(path: &[u8]) -> Option<&[u8]> {
+    let end = path.iter().rposition(|b| *b == b'/')?;
+    let above = path[..end].iter().rposition(|b| *b == b'/');
+    let dir = &path[above.map_or(0, |at| at + 1)..end];
+    is_git_object(dir, &path[end + 1..]).then(|| &path[..above.unwrap_or(end)])
+}
+
 /// True if a name marks the top of a project. Every project has one, so that no coverage names it.
 pub(crate) fn is_top(name: &[u8]) -> bool {
     TOPS.contains(&name)
@@ -67,7 +107,9 @@ pub(crate) fn is_top(name: &[u8]) -> bool {
 pub(crate) fn is_in_named(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/');
     let last = parts.next_back().unwrap_or_default();
-    parts.any(|part| is_named(part, Some(true))) || is_named(last, Some(false))
+    parts.any(|part| is_named(part, Some(true)))
+        || is_named(last, Some(false))
+        || object_store(path).is_some()
 }
 
 /// `is_dir` tells if the name is a directory's; None: unknown.
@@ -119,13 +161,19 @@ pub(crate) fn is_git_dir(entries: &[(Vec<u8>, FileType)]) -> bool {
 /// True if a directory is one of git's, whose entries `may_be_dir` tells: None if there is none of that name.
 fn is_git_dir_with(may_be_dir: impl Fn(&[u8]) -> Option<bool>) -> bool {
     let is_dir = |name: &[u8]| may_be_dir(name) == Some(true);
-    // the first question is the cheap one: hardly any directory has a HEAD
-    may_be_dir(b"HEAD").is_some()
-        && (is_dir(b"objects") && (is_dir(b"refs") || may_be_dir(b"packed-refs").is_some())
-            || may_be_dir(b"commondir") == Some(false))
+    // the first questions are the cheap ones: hardly any directory has a HEAD, or objects
+    if may_be_dir(b"HEAD").is_some() {
+        is_dir(b"objects") && (is_dir(b"refs") || may_be_dir(b"packed-refs").is_some())
+            || may_be_dir(b"commondir") == Some(false)
+    } else {
+        // damaged, or not made yet
+        is_dir(b"objects")
+            && is_dir(b"refs")
+            && (may_be_dir(b"config") == Some(false) || is_dir(b"hooks"))
+    }
 }
 
-/// True if the directory of this descriptor is one of git's. Costs one `stat` in any other directory.
+/// True if the directory of this descriptor is one of git's. Costs two `stat` in any other directory.
 pub(crate) fn is_git_dir_at(dir: impl AsFd) -> bool {
     let dir = dir.as_fd();
     is_git_dir_with(|name| {
@@ -193,7 +241,7 @@ pub(crate) fn is_git_entry(name: &[u8]) -> bool {
 }
 
 /// Returns the directory of version control that a path, relative to the root of this descriptor, lies in, or is: by its
-/// names, and by what is on disk on the way to it. Costs one `stat` for each directory on the way.
+/// names, and by what is on disk on the way to it. Costs two `stat` for each directory on the way.
 pub(crate) fn dir_of(root: impl AsFd, path: &[u8]) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // the directories are asked for from the top down, each below the one before
@@ -244,6 +292,7 @@ fn named_dir_of(path: &[u8]) -> Option<&[u8]> {
     let parts = slashes.chain([path.len()]).map(|end| &path[..end]);
     { parts }
         .find(|part| is_vcs_name(part.rsplit(|b| *b == b'/').next().unwrap_or(part)))
+        .or(object_store(path))
         .or(Some(path))
 }
 
@@ -316,6 +365,8 @@ mod tests {
             ("HEAD refs/ src/", false),
             ("HEAD objects refs", false),
             ("objects/ refs/", false),
+            ("config objects/ refs/", true),
+            ("config/ objects/ refs/ src/", false),
             ("head objects/ refs/", false),
         ] {
             assert_eq!(is_git_dir(&listing(entries)), expected, "{entries}");
@@ -338,6 +389,9 @@ mod tests {
             ".fslckout",
             "_FOSSIL_",
             "nested/.git_disabled/HEAD",
+            "objs/e6/9de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            "e6/9de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            "o/pack/pack-0123456789abcdef0123456789abcdef01234567.idx",
         ] {
             assert!(is_in_named(path.as_bytes()), "{path}");
             assert!(named_dir_of(path.as_bytes()).is_some(), "{path}");
@@ -350,10 +404,15 @@ mod tests {
             ".gitignore",
             ".github/x",
             "a.git",
+            "cache/e6/9de29bb2d1d6434b8b29ae775ad8c2e48c53910",
+            "cache/e6/9de29bb2d1d6434b8b29ae775ad8c2e48c5391.txt",
+            "o/pack/pack-1.idx",
         ] {
             assert!(!is_in_named(path.as_bytes()), "{path}");
         }
         assert_eq!(named_dir_of(b"a/.svn/b/c"), Some(&b"a/.svn"[..]));
+        let object = b"a/objs/e6/9de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+        assert_eq!(named_dir_of(object), Some(&b"a/objs"[..]));
     }
 
     #[test]

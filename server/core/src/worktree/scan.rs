@@ -611,6 +611,10 @@ impl<'a> Scan<'a> {
                 }
                 continue;
             }
+            if let Some(store) = vcs::object_store(&path) {
+                self.note_vcs(store);
+                continue;
+            }
             if is_dir && self.others.iter().any(|other| other.bytes() == path) {
                 continue;
             }
@@ -661,8 +665,9 @@ impl<'a> Scan<'a> {
     /// Notes a directory of version control, which is not scanned.
     fn note_vcs(&self, dir: &[u8]) {
         let mut all = self.gather();
-        all.out.coverage.note(dir, Reason::VersionControl, "");
-        all.vcs_dirs.extend(RelPath::new(dir));
+        if RelPath::new(dir).is_some_and(|path| all.vcs_dirs.insert(path)) {
+            all.out.coverage.note(dir, Reason::VersionControl, "");
+        }
     }
 
     /// Examines one path that is on disk or in the known tree. Returns the stat that proves the path unchanged once
