@@ -248,7 +248,7 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
         (None, true) if !plan.conflicts.is_empty() => {
             "Nothing to do: the current lines of what conflicts are kept.".to_owned()
         }
-        (None, true) => "Nothing to do: the files already have that state.".to_owned(),
+        (None, true) => "Nothing to do: the recorded files already have that state.".to_owned(),
         (why, false) => {
             let why = why.iter().map(|why| render::clean(why));
             let all: Vec<String> = why.chain(sentences).collect();

@@ -10,9 +10,10 @@ use backstitch_core::{Engine, OpenOptions, Workspace, user_config};
 use serde_json::{Value, json};
 
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
-use crate::agents::{self, Agent, installed};
+use crate::agents::{self, Agent, Hooks, installed};
 use crate::control::words;
 use crate::host::turned_away::TurnedAway;
+use crate::host::used_stores::{self, EarlierStore};
 use crate::render;
 
 /// Time for which a change of settings and an attempt are told, in microseconds.
@@ -24,8 +25,12 @@ pub enum WeaknessKind {
     HooksOff,
     /// The hooks that setup wrote are not in their file.
     HooksGone,
+    /// Some events of an agent have no hook, or one for some calls alone.
+    HooksMissing,
     /// A project's file sets a variable of ours for an agent's hooks, which do not heed it.
     VariableOfProject,
+    /// Hooks use another store than before.
+    StoreChanged,
     AgentsDecide,
     /// Settings changed while an agent's call ran.
     SettingsChanged,
@@ -43,7 +48,9 @@ impl WeaknessKind {
         match self {
             Self::HooksOff => "hooks_off",
             Self::HooksGone => "hooks_gone",
+            Self::HooksMissing => "hooks_missing",
             Self::VariableOfProject => "variable_of_project",
+            Self::StoreChanged => "store_changed",
             Self::AgentsDecide => "agents_decide",
             Self::SettingsChanged => "settings_changed",
             Self::Attempt => "attempt",
@@ -91,6 +98,7 @@ pub fn of(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
             fix: "take that line out if you did not write it".to_owned(),
         });
     }
+    all.extend(earlier_stores(workspace, config));
     all.extend(changed_settings(workspace));
     all.extend(attempts(workspace));
     all.sort_by_key(|one| one.kind);
@@ -125,7 +133,43 @@ pub fn of_agent(agent: &dyn Agent, project: Option<&Path>) -> Vec<Weakness> {
             });
         }
     }
+    all.extend(missing_hooks(agent, project));
     all
+}
+
+/// Events of an agent that no settings file has a hook of ours for, where others have one.
+fn missing_hooks(agent: &dyn Agent, project: Option<&Path>) -> Option<Weakness> {
+    let name = agent.name();
+    let mut files = agent.settings(None);
+    files.extend(project.map_or_else(Vec::new, |root| agent.settings(Some(root))));
+    let examined = files.into_iter().filter_map(|file| {
+        let hooks = agent.examine(&file).ok()?;
+        (!hooks.entries.is_empty()).then_some((file, hooks))
+    });
+    let examined: Vec<(PathBuf, Hooks)> = examined.collect();
+    let (file, _) = examined.first()?;
+    // the doctor says what an older version has left out
+    let is_old = examined.iter().any(|(_, hooks)| hooks.outdated);
+    let covered = |event: &&&str| examined.iter().any(|(_, hooks)| hooks.cover(event));
+    let missing = agent.events().iter().filter(|event| !covered(event));
+    let missing: Vec<&str> = missing.filter(|_| !is_old).copied().collect();
+    let mut matchers = examined.iter().flat_map(|(_, hooks)| &hooks.entries);
+    let matcher = matchers.find_map(|entry| entry.only_for.as_deref());
+    let events = missing.join(", ");
+    let said = match matcher {
+        Some(matcher) => format!(
+            "the matcher `{}` in {} has hooks for {events} run for some calls alone",
+            render::clean(matcher),
+            shown(file)
+        ),
+        None => format!("{} has no hook for {events}", shown(file)),
+    };
+    (!missing.is_empty()).then(|| Weakness {
+        kind: WeaknessKind::HooksMissing,
+        agent: Some(name),
+        said: format!("{said}: what {name} does is recorded and held in part"),
+        fix: format!("`backstitch setup {name}` adds the missing hooks"),
+    })
 }
 
 fn weakness(found: FoundSwitch) -> Option<Weakness> {
@@ -192,6 +236,26 @@ fn guarded_files(root: &Path) -> Vec<PathBuf> {
     files.sort();
     files.dedup();
     files
+}
+
+/// Stores that a setting has hidden lately, or with armed breakpoints.
+pub fn earlier_stores(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
+    let all = used_stores::earlier(workspace).into_iter();
+    let is_told =
+        |one: &EarlierStore| one.is_armed() || one.until.is_none_or(|until| until > now() - TOLD);
+    all.filter(is_told)
+        .map(|one| other_store(config, &one))
+        .collect()
+}
+
+fn other_store(config: &Config, before: &EarlierStore) -> Weakness {
+    let (said, fix) = used_stores::words(config, before);
+    Weakness {
+        kind: WeaknessKind::StoreChanged,
+        agent: None,
+        said,
+        fix,
+    }
 }
 
 /// Settings whose last change falls into a call of an agent.

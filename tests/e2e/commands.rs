@@ -124,7 +124,7 @@ fn cat_prints_a_file_at_a_checkpoint() {
     says(
         &world.run(["cat", "t1", "c.txt"]),
         3,
-        &["c.txt does not exist at t1", "backstitch log --path c.txt"],
+        &["c.txt is not recorded at t1", "backstitch log --path c.txt"],
     );
     says(&world.run(["cat", "t77", "a.txt"]), 3, &["t77"]);
     says(&world.run(["cat", "t1", "."]), 2, &["directory"]);

@@ -473,3 +473,36 @@ fn turns_whose_conflicts_are_open_are_not_kept() {
     assert_ne!(output.code, 0, "{output}");
     assert!(!output.stdout.contains("t3"), "{output}");
 }
+
+/// A file that is restored at another path does not take its owner and attributes along: the plan says so.
+#[test]
+fn what_a_move_leaves_behind_is_told() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let has_attributes = set_attribute(&world, "a.txt", "user.note", b"mine");
+    let is_root = is_superuser(&world);
+    if is_root {
+        std::os::unix::fs::chown(world.path("a.txt"), Some(1000), Some(1001)).expect("chown");
+    }
+    if !has_attributes && !is_root {
+        eprintln!("nothing to leave behind here");
+        return;
+    }
+    let mut agent = world.agent();
+    agent.prompt("move it");
+    agent.bash("mv a.txt b.txt");
+    agent.stop();
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let told = plan["gaps"].to_string();
+    assert!(told.contains("it does not take along"), "{plan:#}");
+    assert_eq!(told.contains("user.note"), has_attributes, "{plan:#}");
+    assert_eq!(told.contains("1000:1001"), is_root, "{plan:#}");
+    // a file of the user's own has nothing to lose
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let mut agent = world.agent();
+    agent.prompt("move it");
+    agent.bash("mv a.txt b.txt");
+    agent.stop();
+    assert!(gaps(&world.json(["rewind", "t1", "--dry-run"])).is_empty());
+}

@@ -72,6 +72,28 @@ fn a_removed_worktree_comes_back() {
     }
 }
 
+/// The same for a worktree of another repository, whose directory above is removed.
+#[test]
+fn a_removed_worktree_of_another_repository_comes_back() {
+    for command in ["rm -rf vendor", "rm -rf vendor/*", "git clean -ffdqx"] {
+        let world = two_files(SEVEN_LINES);
+        let made = "git clone -q . \"$HOME/other\" && git -C \"$HOME/other\" worktree add -q -b w \"$PWD/vendor/o\"";
+        world.sh(made).expect_code(0);
+        world.write("vendor/o/a.txt", "not committed\n");
+        world.write("vendor/readme.txt", "vendor\n");
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("clean up");
+        agent.bash(command);
+        agent.stop();
+        assert!(!world.exists("vendor/o/a.txt"), "{command}");
+        let rewound = world.ok(["rewind", "t1", "--yes"]);
+        assert!(world.exists("vendor/o/a.txt"), "{command}: {rewound}");
+        assert_eq!(world.read("vendor/o/a.txt"), "not committed\n");
+        assert_eq!(world.read("vendor/readme.txt"), "vendor\n");
+    }
+}
+
 /// A command that names a worktree and leaves it where it is changes nothing of this workspace.
 #[test]
 fn a_worktree_that_stays_is_no_change() {

@@ -249,3 +249,83 @@ fn settings_that_an_agent_changes_are_told() {
         );
     }
 }
+
+/// A setting that leads hooks to another store hides the history and the breakpoints: the hook says so at once, and everything that
+/// lists them.
+#[test]
+fn another_store_is_told() {
+    let world = world();
+    world.ok(["breakpoint", "add", "path", FILE, "--action", "deny"]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    let config = world.config.join("backstitch/config.toml");
+    let dir = config.parent().expect("a directory").display().to_string();
+    let call = json!({"tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "x"}});
+    agent.event("PreToolUse", call.clone());
+    std::fs::create_dir_all(&dir).expect("made");
+    std::fs::write(&config, "[store]\ndir = \"~/other\"\n").expect("written");
+    let what = "config.toml:2 leads to another store (`store.dir`): the history and the armed breakpoints in";
+    let mut post = world.backstitch();
+    post.args(["hook", "claude-code"]);
+    let payload = agent.payload("PostToolUse", call).to_string();
+    let post = finish(&mut post, payload.as_bytes());
+    assert!(post.stderr.contains(what), "{post}");
+    agent.stop();
+    for command in [
+        &["status"][..],
+        &["doctor"],
+        &["breakpoint", "list"],
+        &["log"],
+    ] {
+        let said = said(&world, command);
+        assert!(said.contains(what), "{command:?}: {said}");
+    }
+    // the history comes back with the line gone
+    std::fs::remove_file(&config).expect("removed");
+    assert!(!said(&world, &["status"]).contains("config.toml:2"));
+    assert!(world.ok(["breakpoint", "list"]).stdout.contains(FILE));
+}
+
+/// Recording that is off, or on in part, is not called on: by a setting, by an event without a hook, by a matcher.
+#[test]
+fn recording_in_part_is_told() {
+    let world = world();
+    world.ok(["setup", "claude-code", "--scope", "user"]);
+    let on = |world: &World| said(world, &["setup", "--status"]).contains("recording is on\n");
+    assert!(on(&world), "{}", said(&world, &["setup", "--status"]));
+    world.write(".backstitch.toml", "checkpoints.automatic = false\n");
+    let status = said(&world, &["setup", "--status"]);
+    assert!(
+        status.contains("claude-code: recording is off; ") && status.contains(".backstitch.toml:1"),
+        "{status}"
+    );
+    assert!(!said(&world, &["doctor"]).contains("fires and is recorded"));
+    world.remove(".backstitch.toml");
+    let file = world.home.join(".claude/settings.json");
+    let text = std::fs::read_to_string(&file).expect("settings");
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    for event in ["PreToolUse", "PostToolUse"] {
+        let mut without = whole.clone();
+        without["hooks"]
+            .as_object_mut()
+            .expect("hooks")
+            .remove(event);
+        let mut narrowed = whole.clone();
+        narrowed["hooks"][event][0]["matcher"] = json!("Nope");
+        for (settings, what) in [
+            (without, format!("has no hook for {event}")),
+            (
+                narrowed,
+                format!("has hooks for {event} run for some calls alone"),
+            ),
+        ] {
+            std::fs::write(&file, settings.to_string()).expect("written");
+            assert!(!on(&world), "{event}");
+            told(&world, &what);
+            assert!(!said(&world, &["doctor"]).contains("fires and is recorded"));
+        }
+    }
+    std::fs::write(&file, text).expect("written");
+    assert!(on(&world));
+}

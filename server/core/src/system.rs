@@ -139,27 +139,12 @@ pub fn copy_attributes_of(path: &Path, to: &File) -> Vec<String> {
 /// the reasons.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 pub(crate) fn copy_attributes(from: &File, to: &File) -> Vec<String> {
-    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, flistxattr_query, fsetxattr};
+    use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
     let mut lost = Vec::new();
-    // most files have none
-    let names = match flistxattr_query(from) {
-        Ok(size) if size > 0 => size + 256,
-        _ => return lost,
-    };
-    let mut names = vec![0; names.min(MAX_ATTRIBUTE_BYTES)];
-    let Ok(size) = flistxattr(from, &mut names[..]) else {
-        return lost;
-    };
-    for name in names[..size].split(|byte| *byte == 0) {
-        let Ok(name) = std::str::from_utf8(name) else {
-            continue;
-        };
-        if name.is_empty() || OF_CONTENT.contains(&name) {
-            continue;
-        }
+    for name in all_attributes(from) {
         let mut value = vec![0; MAX_ATTRIBUTE_BYTES];
-        let copied = fgetxattr(from, name, &mut value[..])
-            .and_then(|size| fsetxattr(to, name, &value[..size], XattrFlags::empty()));
+        let copied = fgetxattr(from, name.as_str(), &mut value[..])
+            .and_then(|size| fsetxattr(to, name.as_str(), &value[..size], XattrFlags::empty()));
         match copied {
             // removed meanwhile, or one that the system sets by itself
             Ok(()) | Err(Errno::NODATA) => {}
@@ -171,6 +156,40 @@ pub(crate) fn copy_attributes(from: &File, to: &File) -> Vec<String> {
         }
     }
     lost
+}
+
+/// Returns the names of the extended attributes of a file, without those of its content.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn all_attributes(file: &File) -> Vec<String> {
+    use rustix::fs::{flistxattr, flistxattr_query};
+    // most files have none
+    let size = match flistxattr_query(file) {
+        Ok(size) if size > 0 => size + 256,
+        _ => return Vec::new(),
+    };
+    let mut names = vec![0; size.min(MAX_ATTRIBUTE_BYTES)];
+    let Ok(size) = flistxattr(file, &mut names[..]) else {
+        return Vec::new();
+    };
+    let names = names[..size].split(|byte| *byte == 0);
+    let names = names.filter_map(|name| std::str::from_utf8(name).ok());
+    names
+        .filter(|name| !name.is_empty() && !OF_CONTENT.contains(name))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn all_attributes(_: &File) -> Vec<String> {
+    Vec::new()
+}
+
+/// Returns the names of the extended attributes that people or programs have given a file.
+pub(crate) fn attribute_names(file: &File) -> Vec<String> {
+    let mut names = all_attributes(file);
+    // the system sets these by itself
+    names.retain(|name| !name.starts_with("security."));
+    names
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -312,6 +312,8 @@ pub struct HookEntry {
     pub text: String,
     /// The program that it runs, if the text is exactly one that setup writes for any program.
     pub program: Option<PathBuf>,
+    /// The matcher that has the agent run it for some calls alone.
+    pub only_for: Option<String>,
 }
 
 /// Hooks of ours in a settings file.
@@ -336,6 +338,12 @@ impl Hooks {
             }
         }
         commands
+    }
+
+    /// True if a hook is run each time that this event happens.
+    pub fn cover(&self, event: &str) -> bool {
+        let mut all = self.entries.iter();
+        all.any(|entry| entry.event == event && entry.only_for.is_none())
     }
 
     /// Returns the different texts of hooks that are not as setup writes them.

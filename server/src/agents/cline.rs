@@ -305,6 +305,7 @@ impl Agent for Cline {
                 command: command.to_owned(),
                 text: line.unwrap_or_default().to_owned(),
                 program: hook_table::written_program(command, NAME).filter(|_| !is_other),
+                only_for: None,
             });
         }
         Ok(hooks)

@@ -72,6 +72,7 @@ impl FlatHooks {
                         command: command.to_owned(),
                         text: text.to_owned(),
                         program: hook_table::written_program(text, self.agent),
+                        only_for: hook_table::limiting_matcher(entry).map(str::to_owned),
                     });
                     blocks_if_killed |= *entry == self.entry(event, command, true)
                         && *entry != self.entry(event, command, false);

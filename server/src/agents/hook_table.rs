@@ -140,13 +140,18 @@ impl HookTable {
         let hooks = settings.get("hooks").and_then(Value::as_object);
         for (event, groups) in hooks.into_iter().flatten() {
             let groups = groups.as_array().map_or(&[][..], Vec::as_slice);
-            for entry in groups.iter().flat_map(entries).filter(|e| self.is_ours(e)) {
+            let all = groups.iter().flat_map(|group| {
+                let only_for = limiting_matcher(group);
+                entries(group).iter().map(move |entry| (entry, only_for))
+            });
+            for (entry, only_for) in all.filter(|(entry, _)| self.is_ours(entry)) {
                 if let Some(command) = entry.get("command").and_then(Value::as_str) {
                     found.push(HookEntry {
                         event: event.clone(),
                         command: bare(command).to_owned(),
                         text: command.to_owned(),
                         program: written_program(command, self.agent),
+                        only_for: only_for.map(str::to_owned),
                     });
                 }
             }
@@ -256,6 +261,12 @@ impl HookTable {
     pub fn is_our_command(&self, command: &str) -> bool {
         runs_us(command, self.agent)
     }
+}
+
+/// Returns the matcher of a hook, or a group of hooks, that lets it run for some calls alone.
+pub fn limiting_matcher(group: &Value) -> Option<&str> {
+    let matcher = group.get("matcher")?.as_str()?;
+    (!["", "*", ".*"].contains(&matcher)).then_some(matcher)
 }
 
 /// Beginnings of the names of events at the end of a call, in the settings of all agents.

@@ -254,6 +254,7 @@ impl Agent for OpenCode {
             command: command.clone(),
             text: command.clone(),
             program: program.clone(),
+            only_for: None,
         };
         Ok(Hooks {
             outdated,

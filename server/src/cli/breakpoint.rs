@@ -21,6 +21,7 @@ use super::out;
 use crate::control::condition::{Condition, LogText};
 use crate::control::{lookup, moves, view, words};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
+use crate::safeguards;
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     match command {
@@ -426,6 +427,9 @@ fn list(context: &ControlContext) -> CliResult<()> {
         };
         let all: Vec<_> = all.iter().zip(&regions).map(shape).collect();
         return out::answer(json!({ "seq": seq.unwrap_or(0), "breakpoints": all }));
+    }
+    for one in safeguards::earlier_stores(&context.workspace, &Config::of(&context.workspace)) {
+        context.out.note("note", &one.line());
     }
     if all.is_empty() {
         return context

@@ -8,7 +8,7 @@ use anstyle::Style;
 use backstitch_core::model::{
     BranchId, Coverage, CoverageItem, Kind, NodeId, Reason, Role, Squashed, TurnId,
 };
-use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
+use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter, Workspace};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,6 +27,7 @@ use crate::render::{
 use crate::restore_words;
 use crate::safeguards;
 use crate::to_protocol;
+use backstitch_core::config::Config;
 
 /// Default number of checkpoints: one or two screens.
 const LIMIT: usize = 40;
@@ -57,14 +58,22 @@ pub fn note_turned_away(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     if out.json {
         return Ok(());
     }
-    let root = context::find(global)?.root;
-    if let Some(said) = safeguards::turned_away(&TurnedAway::recent(&root)) {
+    let workspace = context::find(global)?;
+    note_earlier_stores(&workspace, out);
+    if let Some(said) = safeguards::turned_away(&TurnedAway::recent(&workspace.root)) {
         out.note(
             "note",
             &format!("{said}; {}", safeguards::NEXT_STEP_OF_TURNED_AWAY),
         );
     }
     Ok(())
+}
+
+/// Tells of stores that a setting has hidden: the timeline is short without them.
+fn note_earlier_stores(workspace: &Workspace, out: &Out) {
+    for one in safeguards::earlier_stores(workspace, &Config::of(workspace)) {
+        out.note("note", &one.line());
+    }
 }
 
 /// Prints the timeline of a workspace without a store.
@@ -84,6 +93,7 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
     if context.out.json {
         return json(&context.engine, &LogFilter { limit, ..filter });
     }
+    note_earlier_stores(&context.workspace, context.out);
     let mut entries = context.engine.history().log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
     entries.truncate(limit.unwrap_or(usize::MAX));

@@ -230,7 +230,7 @@ pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<
         ))
         .hint("files that were ignored or never scanned have no earlier states")),
         FileAt::Absent => Err(CliError::not_found(format!(
-            "{} does not exist at {rev}",
+            "{} is not recorded at {rev}",
             path.display()
         ))
         .hint(format!(

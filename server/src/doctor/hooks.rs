@@ -10,13 +10,13 @@ use serde_json::Value;
 use super::{CheckState, Finding, shown};
 use crate::agents::{self, Agent, Hooks, UNTRUSTED, program};
 use crate::render;
-use crate::safeguards;
+use crate::safeguards::{self, WeaknessKind};
 
 /// Maximum time for an agent's `--version` or a hook.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Checks each agent that is found on this machine, or has hooks of ours.
-pub(super) fn examine(root: &Path) -> Vec<Finding> {
+pub(super) fn examine(root: &Path, records: bool) -> Vec<Finding> {
     let present = |agent: &&dyn Agent| {
         let has_hooks = |path: &PathBuf| {
             let hooks = agent.examine(path);
@@ -27,7 +27,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
     let mut all: Vec<Finding> = agents::AGENTS
         .iter()
         .filter(|agent| present(agent))
-        .flat_map(|agent| examine_agent(*agent, root))
+        .flat_map(|agent| examine_agent(*agent, root, records))
         .collect();
     if let (true, Some(first)) = (all.is_empty(), agents::AGENTS.first()) {
         let said = "no agent was found on this machine";
@@ -53,13 +53,16 @@ fn settings(agent: &dyn Agent, root: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
+fn examine_agent(agent: &dyn Agent, root: &Path, records: bool) -> Vec<Finding> {
     let name = agent.name();
     let mut all = Vec::new();
     all.extend(version(agent));
     let mut is_installed = false;
     let weak = safeguards::of_agent(agent, Some(root));
-    let is_off = weak.iter().any(|one| one.kind.is_off());
+    let is_off = !records
+        || weak
+            .iter()
+            .any(|one| one.kind.is_off() || one.kind == WeaknessKind::HooksMissing);
     for path in &settings(agent, root) {
         let hooks = match agent.examine(path) {
             Ok(hooks) => hooks,
@@ -74,7 +77,6 @@ fn examine_agent(agent: &dyn Agent, root: &Path) -> Vec<Finding> {
             }
         };
         if !hooks.entries.is_empty() {
-            all.extend(missing(agent, path, &hooks));
             all.extend(without_limit(agent, path, &hooks));
             if hooks.outdated {
                 all.push(outdated(agent, path, scope(agent, path, root)));
@@ -347,25 +349,6 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
         ));
     }
     Some(Finding::good(name, format!("version {number}")))
-}
-
-/// Reports events without a Backstitch hook.
-fn missing(agent: &dyn Agent, path: &Path, hooks: &Hooks) -> Option<Finding> {
-    let missing: Vec<&str> = agent
-        .events()
-        .iter()
-        .filter(|event| hooks.entries.iter().all(|entry| entry.event != **event))
-        .copied()
-        .collect();
-    let name = agent.name();
-    (!missing.is_empty()).then(|| {
-        Finding::new(
-            name,
-            CheckState::Wrong,
-            format!("{} has no hook for {}", shown(path), missing.join(", ")),
-            format!("`backstitch setup {name}` adds the missing hooks"),
-        )
-    })
 }
 
 /// Reports hooks that can hold a call for a short time only, since an older version wrote them.

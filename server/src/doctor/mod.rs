@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::control::shown;
 use crate::host::turned_away::TurnedAway;
 use crate::render;
-use crate::safeguards::{self, Weakness};
+use crate::safeguards::{self, Weakness, WeaknessKind};
 
 /// Result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,13 +70,16 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     all.extend(control(workspace));
     all.extend(settings(workspace, config));
     all.extend(safeguards::of(workspace, config).into_iter().map(weakness));
-    all.extend(hooks::examine(&workspace.root));
+    all.extend(hooks::examine(
+        &workspace.root,
+        config.records_automatically(),
+    ));
     all.extend(turned_away(&workspace.root));
     all
 }
 
 fn weakness(one: Weakness) -> Finding {
-    let state = if one.kind.is_off() {
+    let state = if one.kind.is_off() || one.kind == WeaknessKind::HooksMissing {
         CheckState::Wrong
     } else {
         CheckState::Warning

@@ -12,6 +12,7 @@ use backstitch_core::{Engine, Locate, OpenOptions, Workspace, is_linked_worktree
 
 use super::binding::Binding;
 use super::turned_away::TurnedAway;
+use super::used_stores;
 use crate::render;
 
 /// Workspace and store, as far as the command line names them.
@@ -173,6 +174,12 @@ impl EventPlace<'_> {
             Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
         if let Some(problem) = settings_warning(&engine.config().problems()) {
             warning.get_or_insert(problem);
+        }
+        if self.store_dir.is_none()
+            && let Some(before) = used_stores::note(workspace)
+        {
+            let (said, fix) = used_stores::words(&engine.config(), &before);
+            warning.get_or_insert(format!("{said}; {fix}"));
         }
         let worktrees = engine.capture().worktrees_at_work(event);
         let recorded = engine

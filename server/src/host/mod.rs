@@ -8,4 +8,5 @@ mod messages;
 pub mod progress;
 pub mod store_watcher;
 pub mod turned_away;
+pub mod used_stores;
 pub mod workspace;

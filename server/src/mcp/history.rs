@@ -419,7 +419,7 @@ pub fn content_at(
     match file {
         FileAt::Content(content) => Ok((node, content)),
         FileAt::Absent => Err(
-            ToolError::not_found(format!("{path} does not exist at {rev}"))
+            ToolError::not_found(format!("{path} is not recorded at {rev}"))
                 .hint(format!("`log` with path {path} shows when it changed")),
         ),
         FileAt::Unknown => Err(ToolError::not_found(format!(

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backstitch_core::config::Config;
 use serde_json::{Value, json};
 
 use crate::agents::{self, UNTRUSTED};
@@ -9,7 +10,7 @@ use crate::cli::args::{self, GlobalArgs, SetupScope};
 use crate::cli::context;
 use crate::cli::error::{CliError, CliResult};
 use crate::cli::out::{self, Out};
-use crate::render::{self, BOLD, DIM, GREEN, RED};
+use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 use crate::safeguards::Weakness;
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 
@@ -211,6 +212,13 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     if !options.agents.is_empty() {
         all.retain(|recording| options.agents.iter().any(|name| name == recording.agent));
     }
+    if let Ok(workspace) = context::find(global)
+        && let Some(place) = Config::of(&workspace).turned_off_at()
+    {
+        for one in &mut all {
+            one.turn_off(&place);
+        }
+    }
     let root = project.or_else(|| context::current_dir().ok());
     if let Some(root) = root {
         for one in &mut all {
@@ -228,7 +236,9 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     let paint = out.paint;
     for recording in &all {
         let name = paint.on(BOLD, recording.agent);
-        let (word, style) = if recording.on {
+        let (word, style) = if recording.on && recording.missing_hooks().is_some() {
+            ("on in part", YELLOW)
+        } else if recording.on {
             ("on", GREEN)
         } else {
             ("off", RED)

@@ -64,6 +64,19 @@ pub enum Repair {
 }
 
 impl AgentRecording {
+    /// The weakness by which it is recorded in part.
+    pub fn missing_hooks(&self) -> Option<&Weakness> {
+        let mut all = self.weak.iter();
+        all.find(|one| one.kind == WeaknessKind::HooksMissing)
+    }
+
+    /// Takes a setting into account that turns recording off. `place`: its file and line.
+    pub fn turn_off(&mut self, place: &str) {
+        self.on = false;
+        self.reason = Some(format!("{place}: `checkpoints.automatic` is false"));
+        self.fix = Some("take that line out to have it recorded".to_owned());
+    }
+
     /// Takes into account if the agent runs the hooks at all, where it asks its user for trust. Starts a program of the agent.
     pub fn ask_for_trust(&mut self, dir: &Path) {
         let agent = agents::agent(self.agent).filter(|_| self.on);
@@ -180,6 +193,9 @@ fn recording(agent: &dyn Agent, project: Option<&Path>) -> AgentRecording {
             agent.name()
         ));
         recording.of_project = place.of_project;
+    } else if let Some(part) = recording.missing_hooks().filter(|_| !is_told).cloned() {
+        recording.reason = Some(part.said);
+        recording.fix = Some(part.fix);
     } else if recording.places.is_empty() && !is_told {
         let unreadable = files.iter().find_map(|(.., hooks)| hooks.as_ref().err());
         recording.reason = Some(match &unreadable {

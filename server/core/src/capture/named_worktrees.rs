@@ -17,12 +17,16 @@ use crate::control::NamedFiles;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
+use crate::places::is_linked_worktree;
+use crate::store::tables::root::scan;
+use crate::worktree;
 use crate::worktree::clean_index::CleanIndex;
+use crate::worktree::directories::NotedDirs;
 use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state::{self, FileStates};
 use crate::worktree::linked_worktrees::{self, LinkedWorktrees};
 use crate::worktree::pending_saves::Pending;
-use crate::worktree::scan::{Baseline, Findings, scan};
+use crate::worktree::scan::{Baseline, Findings};
 
 /// Above this number of files, those of a worktree that git has unchanged are left to git.
 const MAX_BACKED: usize = 20_000;
@@ -35,7 +39,7 @@ pub(super) struct WorktreeFiles {
 
 /// The part that a worktree has in a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum WorktreeRole {
     /// The command works in it.
     Place,
     /// The command may remove it.
@@ -88,7 +92,8 @@ impl Capture<&mut Engine> {
             usual_dir_mode: None,
         };
         let store = &engine.store;
-        let mut findings = scan(&root, &store.dir, &against, deadline, &mut |_| {})?;
+        let mut findings =
+            worktree::scan::scan(&root, &store.dir, &against, deadline, &mut |_| {})?;
         keep_ahead(store, &root, &known, deadline, &mut findings)?;
         if findings.found.len() > MAX_BACKED {
             let is_backed = |image: &Image| matches!(image, Image::InGit { .. });
@@ -120,18 +125,26 @@ impl<E: Deref<Target = Engine>> Capture<E> {
     fn removable_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> Vec<RelPath> {
         let named = self.named_worktrees(e, call).into_iter();
         named
-            .filter(|(_, part)| *part == Part::Object)
+            .filter(|(_, part)| *part == WorktreeRole::Object)
             .map(|(dir, _)| dir)
             .collect()
     }
 
     /// Returns the worktrees in the root that a command names for more than to read from them.
-    fn named_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> BTreeMap<RelPath, Part> {
+    fn named_worktrees(&self, e: &AgentEvent, call: &ToolCall) -> BTreeMap<RelPath, WorktreeRole> {
         let root = &self.engine.root;
-        let known = linked_worktrees::of_repository(root);
+        let mut known = linked_worktrees::of_repository(root);
+        // those of other repositories, as the last scan met them; without its list they are found by their names alone
+        let (conn, here) = (&self.engine.store.conn, self.engine.here.root);
+        let noted = scan::noted_dirs::<NotedDirs>(conn, here).ok().flatten();
+        let of_others = noted
+            .map_or_else(Vec::new, |noted| noted.worktrees)
+            .into_iter();
+        let is_there = |dir: &RelPath| is_linked_worktree(&root.path.join(dir.to_path()));
+        known.extend(of_others.filter(is_there));
         let mut on_disk = LinkedWorktrees::new(root, Vec::new());
         let mut found = BTreeMap::new();
-        let mut note = |dir: RelPath, part: Part| {
+        let mut note = |dir: RelPath, part: WorktreeRole| {
             let noted = found.entry(dir).or_insert(part);
             *noted = part.max(*noted);
         };
@@ -139,11 +152,18 @@ impl<E: Deref<Target = Engine>> Capture<E> {
             for (name, enters) in places(&named) {
                 if let Some(holder) = RelPath::new(name).and_then(|dir| on_disk.holding(&dir)) {
                     let is_whole = holder.bytes() == name.as_bytes() && !enters;
-                    note(holder, if is_whole { Part::Object } else { Part::Place });
+                    note(
+                        holder,
+                        if is_whole {
+                            WorktreeRole::Object
+                        } else {
+                            WorktreeRole::Place
+                        },
+                    );
                 }
                 let is_below = |path: &&RelPath| name == "." || path.within(name.as_bytes());
                 for dir in known.iter().filter(is_below).filter(|_| !enters) {
-                    note(dir.clone(), Part::Object);
+                    note(dir.clone(), WorktreeRole::Object);
                 }
             }
         }

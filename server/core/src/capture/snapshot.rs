@@ -275,7 +275,11 @@ fn noted_dirs(
             .iter()
             .map(|(dir, mode)| (dir.clone(), mode)),
     );
-    NotedDirs::new(before.usual, dirs)
+    let mut noted = NotedDirs::new(before.usual, dirs);
+    let found = findings.noted_dirs.worktrees.iter();
+    let all: BTreeSet<&RelPath> = before.worktrees.iter().chain(found).collect();
+    noted.worktrees = all.into_iter().cloned().collect();
+    noted
 }
 
 /// Returns the directories without files, as known from the last full walk and this scan.

@@ -233,7 +233,7 @@ impl Config {
     }
 
     /// The place of the setting that turns recording off, if it is off.
-    pub(crate) fn turned_off_at(&self) -> Option<String> {
+    pub fn turned_off_at(&self) -> Option<String> {
         if self.records_automatically() {
             return None;
         }
@@ -278,10 +278,20 @@ impl Config {
         if !self.agents_may_control() {
             return None;
         }
-        Some(match self.get(Key::AllowControl).1 {
+        Some(self.place_of(Key::AllowControl))
+    }
+
+    /// The line that says where stores are, if one does.
+    pub fn store_dir_at(&self) -> Option<String> {
+        self.setting(Key::StoreDir)?;
+        Some(self.place_of(Key::StoreDir))
+    }
+
+    fn place_of(&self, key: Key) -> String {
+        match self.get(key).1 {
             Source::File { path, line } => format!("{}:{line}", path.display()),
             _ => "the settings".to_owned(),
-        })
+        }
     }
 
     fn patterns(&self, key: Key) -> Vec<String> {

@@ -647,7 +647,12 @@ impl PlanBuilder<'_> {
                     detail: "it has other hard links, which keep its current content".into(),
                 });
             }
-            let gap = self.engine.root.unowned(&at.path);
+            let moves = part.after.as_ref().is_some_and(|to| to.path != at.path);
+            let gap = if moves {
+                self.engine.root.left_behind(&at.path)
+            } else {
+                self.engine.root.unowned(&at.path)
+            };
             self.plan.gaps.extend(gap.map(|detail| Gap {
                 path: Some(at.path.bytes().to_vec()),
                 kind: GapKind::Attributes,

@@ -21,6 +21,9 @@ pub(crate) struct NotedDirs {
     /// Changes of the list since the last checkpoint, none of which deserved one of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<DirChange>,
+    /// Linked worktrees of git in the root, whose directories are not listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<RelPath>,
     /// The head when the list was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<NodeId>,
@@ -35,6 +38,7 @@ impl NotedDirs {
             dirs: dirs.into_iter().filter(|_| fits).collect(),
             is_too_long: !fits,
             pending: Vec::new(),
+            worktrees: Vec::new(),
             head: None,
         }
     }

@@ -513,6 +513,12 @@ impl Root {
         (!keeps).then(|| attributes::owner_lost(owner.uid, Errno::PERM))
     }
 
+    /// Returns the owner and the attributes that a file does not take along to another path, in words. None: there are none.
+    pub(crate) fn left_behind(&self, rel: &RelPath) -> Option<String> {
+        let facts = self.place(rel).ok().flatten()?.own_facts()?;
+        Some(format!("it does not take along: {facts}"))
+    }
+
     /// Returns the reason why nothing can take or leave this path, as far as that can be told without a change. A
     /// directory that is missing is created below the nearest one that is there.
     pub(crate) fn fixed(&self, rel: &RelPath) -> Option<Fixed> {

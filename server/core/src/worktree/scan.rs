@@ -374,8 +374,7 @@ impl<'a> Scan<'a> {
             return;
         }
         let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
-        let mut worktrees =
-            LinkedWorktrees::new(self.root, std::mem::take(&mut self.gather().worktrees));
+        let mut worktrees = LinkedWorktrees::new(self.root, self.gather().worktrees.clone());
         let unvisited = self.known.keys().filter(|path| !visited.contains(path));
         let unvisited: Vec<&RelPath> = unvisited.collect();
         let vcs_dirs = self.vcs_dirs(&unvisited);
@@ -481,6 +480,8 @@ impl<'a> Scan<'a> {
         let noted = bare.chain(odd);
         let noted = noted.filter_map(|(dir, mode)| Some((RelPath::new(dir.as_slice())?, mode)));
         out.noted_dirs = NotedDirs::new(usual_dir_mode, noted);
+        out.noted_dirs.worktrees = gathered.worktrees;
+        out.noted_dirs.worktrees.sort();
         out.bare_dirs = bare_dirs.into_iter().collect::<Vec<_>>().join(&0);
         Ok(out)
     }
@@ -605,17 +606,9 @@ impl<'a> Scan<'a> {
             };
             let (kind, stat) = entry_kind(&listed, name, *kind);
             let is_dir = kind == FileType::Directory;
-            if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
-                if !vcs::is_top(name) {
-                    self.note_vcs(&path);
-                }
-                continue;
-            }
-            if let Some(store) = vcs::object_store(&path) {
-                self.note_vcs(store);
-                continue;
-            }
-            if is_dir && self.others.iter().any(|other| other.bytes() == path) {
+            if self.is_vcs_entry(&path, name, kind, is_repository)
+                || is_dir && self.others.iter().any(|other| other.bytes() == path)
+            {
                 continue;
             }
             if is_dir {
@@ -660,6 +653,21 @@ impl<'a> Scan<'a> {
         }
         drop(all);
         below
+    }
+
+    /// True if an entry of a directory is version control's, which is noted.
+    fn is_vcs_entry(&self, path: &[u8], name: &[u8], kind: FileType, is_repository: bool) -> bool {
+        if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
+            if !vcs::is_top(name) {
+                self.note_vcs(path);
+            }
+            return true;
+        }
+        let store = vcs::object_store(path);
+        if let Some(store) = store {
+            self.note_vcs(store);
+        }
+        store.is_some()
     }
 
     /// Notes a directory of version control, which is not scanned.

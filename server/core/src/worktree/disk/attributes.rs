@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::PathHandle;
-use crate::system::{STATX_MASK, copy_attributes};
+use crate::system::{STATX_MASK, attribute_names, copy_attributes};
 
 /// Owner and group of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,23 @@ impl PathHandle<'_> {
     /// Owner and group of what has this name.
     pub(crate) fn owner(&self) -> Option<FileOwner> {
         self.statx().as_ref().map(FileOwner::of)
+    }
+
+    /// Returns the facts that a file written anew at another name would not have, in words. None: there are none.
+    pub(crate) fn own_facts(&self) -> Option<String> {
+        let owner = self.owner()?;
+        let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+        let is_other = (owner.uid, owner.gid) != (uid.as_raw(), gid.as_raw());
+        let mut facts: Vec<String> = is_other
+            .then(|| format!("owner and group {owner}"))
+            .into_iter()
+            .collect();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        if let Ok(file) = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
+            let names = attribute_names(&file.into());
+            facts.extend((!names.is_empty()).then(|| names.join(", ")));
+        }
+        (!facts.is_empty()).then(|| facts.join("; "))
     }
 
     /// Returns the reason why no file can take or leave this name, as far as that can be told without a change.

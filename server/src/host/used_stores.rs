@@ -1,0 +1,159 @@
+//! The stores that hooks have used for each workspace: a note in the user's state directory, so that a setting which leads them to
+//! another store does not hide the history and the breakpoints that were there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use backstitch_core::config::Config;
+use backstitch_core::control::now;
+use backstitch_core::{Locate, Workspace, state_dir};
+use serde::{Deserialize, Serialize};
+
+use super::binding::private_dir;
+use crate::render;
+
+/// Maximum number of earlier stores that are kept.
+const MAX_EARLIER: usize = 8;
+
+/// A store that hooks used before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlierStore {
+    pub dir: PathBuf,
+    /// The time at which another one took its place, in microseconds since 1970. None: no hook has run since.
+    pub until: Option<i64>,
+}
+
+impl EarlierStore {
+    /// True if breakpoints are armed in it.
+    pub fn is_armed(&self) -> bool {
+        self.dir.join("armed").exists()
+    }
+
+    fn is_there(&self) -> bool {
+        ["store.db", "control.db"]
+            .iter()
+            .any(|name| self.dir.join(name).is_file())
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct UsedStores {
+    store: PathBuf,
+    earlier: Vec<EarlierStore>,
+}
+
+impl UsedStores {
+    fn read(root: &Path) -> Option<Self> {
+        let text = fs::read(file(root)?).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Makes this store the one in use. Returns the one that was, if that has changed.
+    fn change(&mut self, store: &Path) -> Option<EarlierStore> {
+        if self.store == store {
+            return None;
+        }
+        let before = EarlierStore {
+            dir: std::mem::replace(&mut self.store, store.to_path_buf()),
+            until: Some(now()),
+        };
+        self.earlier
+            .retain(|one| one.dir != before.dir && one.dir != store);
+        self.earlier.insert(0, before.clone());
+        self.earlier.truncate(MAX_EARLIER);
+        before.is_there().then_some(before)
+    }
+
+    fn write(&self, root: &Path) -> Option<()> {
+        let file = file(root)?;
+        let dir = file.parent()?;
+        private_dir(dir).ok()?;
+        let mut part = tempfile::NamedTempFile::new_in(dir).ok()?;
+        std::io::Write::write_all(&mut part, &serde_json::to_vec(self).ok()?).ok()?;
+        part.persist(&file).ok().map(drop)
+    }
+}
+
+/// Notes the store that a hook uses. Returns the one that hooks used until now, if the settings lead to another.
+pub fn note(workspace: &Workspace) -> Option<EarlierStore> {
+    let root = &workspace.root;
+    let known = UsedStores::read(root);
+    let is_known = known.is_some();
+    let mut note = known.unwrap_or_default();
+    if !is_known {
+        note.store = usual(root).unwrap_or_else(|| workspace.store_dir.clone());
+    }
+    let before = note.change(&workspace.store_dir);
+    if before.is_some() || !is_known {
+        // a failure costs the note alone
+        note.write(root);
+    }
+    before
+}
+
+/// Returns the stores with a history or breakpoints of a workspace that are no longer in use, the last one first.
+pub fn earlier(workspace: &Workspace) -> Vec<EarlierStore> {
+    let root = &workspace.root;
+    let by_settings = Workspace::find(&Locate {
+        workspace: Some(root),
+        store_dir: None,
+        cwd: root,
+    });
+    // a store that was asked for by name is no change of the settings
+    if !by_settings.is_ok_and(|found| found.store_dir == workspace.store_dir) {
+        return Vec::new();
+    }
+    let mut note = UsedStores::read(root).unwrap_or_else(|| UsedStores {
+        store: usual(root).unwrap_or_else(|| workspace.store_dir.clone()),
+        earlier: Vec::new(),
+    });
+    if note.change(&workspace.store_dir).is_some()
+        && let Some(newest) = note.earlier.first_mut()
+    {
+        newest.until = None;
+    }
+    note.earlier.retain(EarlierStore::is_there);
+    note.earlier
+}
+
+/// Says that a setting leads hooks from this store to another, and the next step.
+pub fn words(config: &Config, before: &EarlierStore) -> (String, String) {
+    let place = config.store_dir_at();
+    let place = place.map_or_else(
+        || "the settings name another store than before".to_owned(),
+        |place| format!("{place} leads to another store (`store.dir`)"),
+    );
+    let lost = if before.is_armed() {
+        "the history and the armed breakpoints"
+    } else {
+        "the history"
+    };
+    let dir = before.dir.display();
+    (
+        render::clean(&format!("{place}: {lost} in {dir} are not used")),
+        "take that line out if you did not write it; else remove the earlier store".to_owned(),
+    )
+}
+
+/// Returns the store of a workspace without any setting.
+fn usual(root: &Path) -> Option<PathBuf> {
+    let stores = state_dir().ok()?.join("workspaces");
+    let found = Workspace::find(&Locate {
+        workspace: Some(root),
+        store_dir: Some(&stores),
+        cwd: root,
+    });
+    let found = found.ok()?.store_dir;
+    found.is_dir().then_some(found)
+}
+
+fn file(root: &Path) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let hash = blake3::hash(root.as_os_str().as_bytes()).to_hex();
+    Some(
+        state_dir()
+            .ok()?
+            .join("used-stores")
+            .join(&hash.as_str()[..32]),
+    )
+}
