@@ -104,7 +104,8 @@ fill(
   '|:Backstitch-pauses| shows the list, with each file of the call that is shown, its files as they are now, and, on the'
     .. ' right, as they would be. <CR> shows the files of another call, or this file. Edit the right side: the call then runs'
     .. ' with your text, whichever key lets it run. |:w| only checks it, for all editors and terminals that show the call.'
-    .. ' Nothing is decided by a write, or by closing a window. After a step the next held call is shown in the same windows.'
+    .. ' Nothing is decided by a write, or by closing a window. Text that is not written goes with your decision also after its'
+    .. ' windows, the tab page or the list are closed. After a step the next held call is shown in the same windows.'
     .. ' In a window that can be edited the keys begin with <LocalLeader>.'
 )
 add()

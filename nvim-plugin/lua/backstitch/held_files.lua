@@ -11,11 +11,23 @@ local SCHEME = 'backstitch-held://'
 
 ---@class backstitch.HeldFiles
 ---@field pause string
+---@field client integer
 ---@field details backstitch.PauseDetails
 ---@field buffers table<string, integer> Keyed by `kind/path`.
 ---@field left? integer Window of a file as it is now.
 ---@field right? integer Window of the text that can be edited.
 ---@field path? string The file that is shown. Without it: the input.
+
+--- Calls whose files have buffers. Not limited to those that a list shows: a text outlives the windows and the list.
+---@type table<string, backstitch.HeldFiles>
+local by_call = {}
+
+--- Returns the key of a call: each workspace numbers its own.
+---@param pause backstitch.Pause
+---@return string
+local function key_of(pause)
+  return ('%s %s'):format(pause.id, words.shown(pause.root))
+end
 
 ---@param pause string
 ---@param kind 'now'|'then'|'input'
@@ -76,11 +88,31 @@ local function texts(details)
   return vim.tbl_filter(M.has_text, details.predicted)
 end
 
----@param pause string
+---@param client vim.lsp.Client
 ---@param details backstitch.PauseDetails
 ---@return backstitch.HeldFiles
-function M.new(pause, details)
-  return { pause = pause, details = details, buffers = {} }
+function M.new(client, details)
+  local files = { pause = details.pause.id, client = client.id, details = details, buffers = {} }
+  by_call[key_of(details.pause)] = files
+  return files
+end
+
+--- Returns the files of a call. Nil: it has no buffer.
+---@param pause backstitch.Pause
+---@return backstitch.HeldFiles?
+function M.of(pause)
+  return by_call[key_of(pause)]
+end
+
+--- Returns the files that a buffer belongs to.
+---@param buf integer
+---@return backstitch.HeldFiles?
+function M.owner(buf)
+  for _, files in pairs(by_call) do
+    if vim.list_contains(vim.tbl_values(files.buffers), buf) then
+      return files
+    end
+  end
 end
 
 --- Returns the buffers with text of the user that is not written.
@@ -107,6 +139,17 @@ function M.is_changed(files)
   return #unwritten(files) > 0
 end
 
+---@param files backstitch.HeldFiles
+---@return boolean is_empty
+local function forget_empty(files)
+  local is_empty = next(files.buffers) == nil
+  local key = key_of(files.details.pause)
+  if is_empty and by_call[key] == files then
+    by_call[key] = nil
+  end
+  return is_empty
+end
+
 --- Deletes the buffers. Those with unwritten text stay, unless `force` is set.
 ---@param files backstitch.HeldFiles
 ---@param force boolean
@@ -120,7 +163,22 @@ function M.wipe(files, force)
       files.buffers[key] = nil
     end
   end
-  return next(files.buffers) == nil
+  return forget_empty(files)
+end
+
+--- Deletes the buffers that no window shows. Those with unwritten text stay.
+---@param files backstitch.HeldFiles
+function M.wipe_hidden(files)
+  for key, buf in pairs(files.buffers) do
+    local is_valid = vim.api.nvim_buf_is_valid(buf)
+    if not is_valid or not vim.bo[buf].modified and #vim.fn.win_findbuf(buf) == 0 then
+      if is_valid then
+        vim.api.nvim_buf_delete(buf, { force = true })
+      end
+      files.buffers[key] = nil
+    end
+  end
+  forget_empty(files)
 end
 
 --- True if the user may change a text.
@@ -195,7 +253,7 @@ end
 ---@param kind 'now'|'then'|'input'
 ---@param path string
 ---@param text string
----@param on_write fun()
+---@param on_write fun(files: backstitch.HeldFiles)
 ---@param map fun(buf: integer)
 ---@return integer buf
 local function buffer(files, kind, path, text, on_write, map)
@@ -206,7 +264,8 @@ local function buffer(files, kind, path, text, on_write, map)
   end
   local name = name_of(files.pause, kind, path)
   for _, each in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_get_name(each) == name then
+    local owner = vim.api.nvim_buf_get_name(each) == name and (M.owner(each) or files)
+    if owner == files then
       -- text that was not written when the call was decided
       files.buffers[key] = each
       if not vim.bo[each].modified then
@@ -214,6 +273,18 @@ local function buffer(files, kind, path, text, on_write, map)
       end
       vim.bo[each].modifiable = is_editable(files, key)
       return each
+    elseif owner then
+      -- a call of another workspace has the same number
+      if vim.bo[each].modified then
+        task.fail({
+          message = ('%s of %s has text that is not written'):format(
+            owner.pause,
+            words.shown(owner.details.pause.root)
+          ),
+          hint = 'write it with :w, or undo it',
+        })
+      end
+      vim.api.nvim_buf_delete(each, { force = true })
     end
   end
   local buf = vim.api.nvim_create_buf(false, false)
@@ -224,7 +295,12 @@ local function buffer(files, kind, path, text, on_write, map)
     vim.bo[buf].buftype = 'nofile'
   else
     vim.bo[buf].buftype = 'acwrite'
-    vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = buf, callback = on_write })
+    vim.api.nvim_create_autocmd('BufWriteCmd', {
+      buffer = buf,
+      callback = function()
+        on_write(M.owner(buf) or files)
+      end,
+    })
   end
   set_text(buf, text)
   vim.bo[buf].modifiable = is_editable(files, key)
@@ -245,6 +321,15 @@ local function valid(window)
   return window and vim.api.nvim_win_is_valid(window) and window or nil
 end
 
+--- Returns a window of the files, if it is in the tab page of the list.
+---@param window? integer
+---@param list integer
+---@return integer?
+local function beside(window, list)
+  local page = vim.api.nvim_win_get_tabpage
+  return valid(window) and page(assert(window)) == page(list) and window or nil
+end
+
 --- Shows a title above a window. A path that is too long is cut in front: what it is about and the file's name stay.
 ---@param window integer
 ---@param about string
@@ -260,10 +345,10 @@ end
 ---@param files backstitch.HeldFiles
 ---@param list integer Window of the list.
 ---@param file? backstitch.PredictedFile Without it: the input.
----@param on_write fun()
+---@param on_write fun(files: backstitch.HeldFiles)
 ---@param map fun(buf: integer)
 function M.show(files, list, file, on_write, map)
-  local left, right = valid(files.left), valid(files.right)
+  local left, right = beside(files.left, list), beside(files.right, list)
   local edits = vim.list_contains(files.details.pause.can, 'change') and '   edit here, :w checks it' or ''
   for _, window in pairs({ left, right }) do
     vim.wo[window].winfixbuf = false
@@ -337,7 +422,10 @@ end
 ---@param files backstitch.HeldFiles
 ---@param outcome string
 function M.finish(files, outcome)
-  for _, window in pairs({ valid(files.left), valid(files.right) }) do
+  local is_shown = function(window)
+    return M.is_own(vim.api.nvim_win_get_buf(window))
+  end
+  for _, window in ipairs(vim.tbl_filter(is_shown, vim.tbl_values({ valid(files.left), valid(files.right) }))) do
     title(window, ('%s: %s'):format(files.pause, outcome))
   end
   for _, buf in pairs(files.buffers) do

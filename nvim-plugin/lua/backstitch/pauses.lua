@@ -220,24 +220,34 @@ local function schedule_read(client)
   )
 end
 
---- Returns the call of the cursor's row, or the one whose files are shown, and the file of that row.
+--- Returns the server of a view or of files. One that was restarted has another number.
+---@param of { client: integer }
+---@return vim.lsp.Client?
+local function client_of(of)
+  local client = vim.lsp.get_client_by_id(of.client)
+  return client and not client:is_stopped() and client or server.find()
+end
+
+--- Returns the call of these files, if it is not decided.
+---@param own backstitch.HeldFiles
+---@return backstitch.Pause?
+local function open_call(own)
+  local client = client_of(own)
+  return vim.iter(client and held[client.id] or {}):find(function(pause)
+    return files.of(pause) == own
+  end)
+end
+
+--- Returns the call of the cursor's row, or the one whose file the window shows, and the file of that row.
 ---@return backstitch.Pause?, string?
 local function current()
-  if not view then
-    return nil
-  end
-  if vim.api.nvim_get_current_buf() == view.list then
+  local buf = vim.api.nvim_get_current_buf()
+  if view and buf == view.list then
     local line = view.lines[vim.api.nvim_win_get_cursor(0)[1]]
     return line and line.pause, line and line.path
   end
-  if not files.is_own(vim.api.nvim_get_current_buf()) then
-    return nil
-  end
-  for _, pause in ipairs(view.rows) do
-    if view.shown and pause.id == view.shown.pause then
-      return pause
-    end
-  end
+  local own = files.owner(buf)
+  return own and open_call(own)
 end
 
 --- Returns the call that a command is about: the named one, that of the view, the only one, or the one that the user chooses.
@@ -319,19 +329,16 @@ local function finish(outcome)
 end
 
 --- Stores the text of the user as the input with which the call runs, for all who see it. Called by a write.
-local function store()
-  local shown = view and view.shown
-  local client = view and vim.lsp.get_client_by_id(view.client)
-  local pause = view and shown and vim.iter(view.rows):find(function(row)
-    return row.id == shown.pause
-  end)
-  if not shown or not client or not pause then
+---@param own backstitch.HeldFiles
+local function store(own)
+  local client, pause = client_of(own), open_call(own)
+  if not client or not pause then
     return say('this call is no longer held: your text decides nothing')
   end
   task.run(function()
-    if files.store(client, shown, about(pause).workspace) then
+    if files.store(client, own, about(pause).workspace) then
       draw()
-      local problem = words.given(shown.details.problem)
+      local problem = words.given(own.details.problem)
       local said = problem and ('%s is refused with this text: %s'):format(pause.id, problem)
         or ('%s continues with this text, once you continue'):format(pause.id)
       say(said)
@@ -360,12 +367,14 @@ function show(client, pause, path, only_held)
         hint = 'write it with :w, or undo it, before you go to another call',
       })
     end
-    view.shown, view.last = files.new(pause.id, details), nil
-    if before and before.pause == pause.id then
-      -- its buffers have the names already
-      view.shown = before
-      files.refresh(before, details)
-    elseif before then
+    local kept = files.of(pause)
+    view.shown, view.last = kept or files.new(client, details), nil
+    if kept then
+      -- its buffers have the names already, and may have text that is not written
+      kept.client = client.id
+      files.refresh(kept, details)
+    end
+    if before and before ~= kept then
       -- the same windows
       view.shown.left, view.shown.right = before.left, before.right
     end
@@ -415,15 +424,20 @@ local function pick_shown(client, name)
   return pause
 end
 
---- True if the files of this call are shown, with text that the user has not written.
----@param pause backstitch.Pause
----@return boolean
-local function is_changed(pause)
-  return view ~= nil and view.shown ~= nil and view.shown.pause == pause.id and files.is_changed(view.shown)
+--- Ends the files of a call that is decided. Those that the view shows stay for the next call.
+---@param own backstitch.HeldFiles
+---@param outcome string
+local function finish_files(own, outcome)
+  if view and view.shown == own then
+    finish(outcome)
+  elseif not view or view.last ~= own then
+    files.finish(own, outcome)
+    files.wipe_hidden(own)
+  end
 end
 
 --- Stores a decision. One that lets the call run takes along the text that the user has changed, and lets nothing run that
---- was not shown; before any other one the user is asked.
+--- was not shown; before any other one the user is asked. The text counts also after its windows and the list were closed.
 ---@async
 ---@param client vim.lsp.Client
 ---@param command string
@@ -431,13 +445,16 @@ end
 ---@param more? table<string, any>
 local function decide(client, command, pause, more)
   local arguments = vim.tbl_extend('force', about(pause), more or {})
-  local shown = view and view.shown and view.shown.pause == pause.id and view.shown or nil
-  if shown and vim.list_contains({ 'resume', 'step' }, command) then
-    if files.store(client, shown, arguments.workspace) then
+  local own = files.of(pause)
+  if own and vim.list_contains({ 'resume', 'step' }, command) then
+    local is_stored = files.store(client, own, arguments.workspace)
+    if is_stored then
       draw()
     end
-    arguments.fingerprint = shown.details.fingerprint
-  elseif is_changed(pause) then
+    if is_stored or view and view.shown == own then
+      arguments.fingerprint = own.details.fingerprint
+    end
+  elseif own and files.is_changed(own) then
     local drop = ('Drop the text: %s'):format(command)
     local chosen = task.select({ drop, 'Keep editing' }, {
       prompt = ('%s has text of yours that is not written, and the call does not run:'):format(pause.id),
@@ -451,10 +468,10 @@ local function decide(client, command, pause, more)
   say(('%s: %s'):format(summary(pause), done.outcome))
   if view then
     view.session = pause.session
-    if shown and view.shown == shown then
-      files.drop(shown)
-      finish(done.outcome)
-    end
+  end
+  if own then
+    files.drop(own)
+    finish_files(own, done.outcome)
   end
   schedule_read(client)
 end
@@ -541,7 +558,7 @@ end
 local function input(client)
   local pause = pick(client)
   if not view or not list_window() then
-    return
+    task.fail({ message = 'the list of held calls is closed', hint = ':Backstitch pauses opens it' })
   end
   if not view.shown or view.shown.pause ~= pause.id then
     show(client, pause)
@@ -661,7 +678,8 @@ function map(buf)
   for _, each in ipairs(M.KEYS) do
     local key = (is_list or not vim.bo[buf].modifiable) and each.key or '<LocalLeader>' .. each.key
     vim.keymap.set('n', key, function()
-      local client = view and vim.lsp.get_client_by_id(view.client)
+      local of = files.owner(buf) or view
+      local client = of and client_of(of)
       if client then
         task.run(function()
           each.run(client)
@@ -748,13 +766,19 @@ local function new_list(client)
   vim.api.nvim_create_autocmd('BufWipeout', {
     buffer = list,
     callback = function()
-      local shown = view and view.shown
-      view = nil
-      if shown then
-        vim.schedule(function()
-          files.wipe(shown, false)
-        end)
+      if not view or view.list ~= list then
+        return
       end
+      local all = { view.shown, view.last }
+      view = nil
+      vim.schedule(function()
+        for _, own in pairs(all) do
+          if not files.wipe(own, false) and open_call(own) then
+            local kept = '%s keeps your unwritten text: it runs once you continue, :Backstitch pauses shows it'
+            say(kept:format(own.pause))
+          end
+        end
+      end)
     end,
   })
   return list
@@ -767,6 +791,7 @@ end
 function M.open(client, is_quiet)
   ---@type backstitch.PausesResult
   local found = server.request(client, 'backstitch/pauses', { workspace = server.root_of(client) })
+  held[client.id] = found.pauses
   if view and list_window() then
     if not is_quiet then
       vim.api.nvim_set_current_win(assert(list_window()))
@@ -864,29 +889,29 @@ function M.enable()
       return pause.id ~= params.pause.id
     end, held[client.id] or {})
     schedule_read(client)
-    local shown = view and view.shown
-    if shown and shown.pause == params.pause.id then
+    local own = files.of(params.pause)
+    if own then
       local by = words.given(params.by)
-      finish(('%s%s'):format(params.outcome, by and ', ' .. by or ''))
-      if files.is_changed(shown) then
-        say(('%s was decided on elsewhere: your unwritten text stays in its buffer'):format(shown.pause))
+      finish_files(own, ('%s%s'):format(params.outcome, by and ', ' .. by or ''))
+      if files.is_changed(own) then
+        say(('%s was decided on elsewhere: your unwritten text stays in its buffer'):format(own.pause))
       end
     end
     announce('BackstitchResume', params)
   end)
   server.on('backstitch/pauseChanged', function(params, client)
     schedule_read(client)
-    local shown = view and view.shown
-    if not shown or shown.pause ~= params.pause.id then
+    local own = files.of(params.pause)
+    if not own then
       return
     end
     task.run(function()
       local details = server.request(client, 'backstitch/pause', about(params.pause))
-      if view and view.shown == shown then
-        if files.is_changed(shown) and shown.details.fingerprint ~= details.fingerprint then
-          say(('the input of %s was changed elsewhere: your unwritten text stays'):format(shown.pause))
+      if files.of(params.pause) == own then
+        if files.is_changed(own) and own.details.fingerprint ~= details.fingerprint then
+          say(('the input of %s was changed elsewhere: your unwritten text stays'):format(own.pause))
         end
-        files.refresh(shown, details)
+        files.refresh(own, details)
         draw()
       end
     end, function() end) -- it is decided by now

@@ -440,6 +440,99 @@ fn an_unwritten_change_runs() {
     }
 }
 
+/// A text that was changed and not written runs also after its windows, its tab page or the list were closed.
+#[test]
+fn an_unwritten_change_outlives_its_windows() {
+    for (name, closing) in [
+        ("plugin-held-tabclose", &["tabclose"][..]),
+        ("plugin-held-only", &["only"]),
+        ("plugin-held-list-wiped", &["wincmd t", "bwipeout"]),
+        (
+            "plugin-held-all-wiped",
+            &["wincmd t", "bwipeout", "tabclose"],
+        ),
+        ("plugin-held-qall", &["tabfirst", "silent! qall", "tabonly"]),
+        ("plugin-held-reopened", &["tabclose", "Backstitch pauses"]),
+        (
+            "plugin-held-input",
+            &["wincmd t", "normal e", "%s/\"2/\"zwei/", "tabclose"],
+        ),
+    ] {
+        let world = world();
+        let Some((mut nvim, _agent, hook)) = held_edit(&world, name) else {
+            return;
+        };
+        nvim.ex("wincmd b");
+        nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
+        if closing.len() < 4 {
+            nvim.ex("%s/^2$/zwei/");
+        }
+        for command in closing {
+            nvim.ex(command);
+            match *command {
+                "normal e" => {
+                    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/input/input.json'");
+                }
+                "Backstitch pauses" => is_shown(&nvim, "p1", "a.txt"),
+                _ => {}
+            }
+        }
+        nvim.ex("Backstitch resume");
+        let answer = hook.answer();
+        let text = &answer["hookSpecificOutput"]["updatedInput"]["new_string"];
+        assert_eq!(
+            text.as_str().map(str::trim_end),
+            Some("zwei"),
+            "{name}: {answer:#}"
+        );
+        nvim.waits("#vim.tbl_filter(function(buf) return vim.bo[buf].modified end, vim.api.nvim_list_bufs()) == 0");
+    }
+}
+
+/// Without the list, a text that is not written is asked about before a call is denied, is written by `:wall`, and runs by the
+/// key of its window.
+#[test]
+fn an_unwritten_change_counts_without_the_list() {
+    let world = world();
+    let Some((mut nvim, agent, hook)) = held_edit(&world, "plugin-held-no-list") else {
+        return;
+    };
+    nvim.ex("wincmd b");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p1/then/a.txt'");
+    nvim.ex("%s/^2$/zwei/");
+    nvim.ex("tabclose");
+    nvim.says("p1 keeps your unwritten text");
+    nvim.ex("Backstitch deny no");
+    nvim.screen.shows("has text of yours that is not written");
+    nvim.screen.keys("2\r");
+    assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    nvim.ex("wall");
+    nvim.says("p1 continues with this text");
+    world.ok(["resume"]);
+    let answer = hook.answer();
+    assert_eq!(
+        answer["hookSpecificOutput"]["updatedInput"]["new_string"], "zwei\n",
+        "{answer:#}"
+    );
+
+    let input = edit(&world, "a.txt", "two", "2");
+    let hook = HeldHook::start(&world, &before(&agent, "c2", "Edit", &input), 600);
+    nvim.waits("require('backstitch').statusline():find('⏸ 1') ~= nil");
+    nvim.ex("Backstitch pauses");
+    is_shown(&nvim, "p2", "a.txt");
+    nvim.ex("wincmd b");
+    nvim.waits("vim.fn.bufname() == 'backstitch-held://p2/then/a.txt'");
+    nvim.ex("%s/^2$/deux/");
+    nvim.ex("only");
+    nvim.says("p2 keeps your unwritten text");
+    nvim.screen.keys("\\c");
+    let answer = hook.answer();
+    assert_eq!(
+        answer["hookSpecificOutput"]["updatedInput"]["new_string"], "deux\n",
+        "{answer:#}"
+    );
+}
+
 /// A text that the call's tool cannot write decides nothing, and stays. A decision elsewhere leaves it, too.
 #[test]
 fn an_unwritten_change_is_never_dropped() {
