@@ -360,10 +360,10 @@ pub enum CliCommand {
     /// Wait for held calls, show each, and decide by one key
     #[command(
         after_help = "Examples:\n  backstitch breakpoint add path 'src/**'\n  backstitch debug\n\n\
-            A script writes a key in a line; lines that come early decide on the next calls, in order. With --json each answer is a \
-            document in a line.\n\n\
+            A script writes a key in a line; lines that come early decide on the next calls, in order. A line that \
+            fails ends it, with an error: no later line is carried out. With --json each answer is a document in a line.\n\n\
             Keys: c continue, n step, s step into, o step out, d deny, k skip, e edit the input, i tell the model, b back, \
-            x stop, r show again, q quit."
+            x stop, r show again, u drop an edit that was not taken, q quit."
     )]
     Debug(DebugArgs),
     /// Evaluate at a held call or a paused program; list what was asked

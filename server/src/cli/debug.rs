@@ -39,6 +39,7 @@ s  step into: hold the next of any thread  b [N]  take the last N steps out, and
 o  step out of the subagent, or the turn  x [REASON]  deny it, and stop the turn
 e  edit its input in $EDITOR             i TEXT  tell the model something
 r  show it again                         q  quit; it stays held
+u  drop an edit that was not taken
 c! n! s! o!  the same with a changed input that the tool will refuse
 ";
 
@@ -175,15 +176,25 @@ struct Debugger<'a> {
     /// The call as it was shown last: only that goes on.
     shown: Option<(PauseId, String)>,
     session: Option<String>,
+    /// An edit of a call's input that was not taken: the next `e` begins with it.
+    rejected: Option<(PauseId, String)>,
 }
 
 pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
+    debug(context, options).map_err(|error| CliError {
+        is_line: true,
+        ..error
+    })
+}
+
+fn debug(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
     let mut debugger = Debugger {
         context,
         control: context.create()?,
         typed: Typed::new()?,
         shown: None,
         session: context.known_session(options.session.as_deref())?,
+        rejected: None,
     };
     while let Some(pause) = debugger.next_held()? {
         debugger.show(&pause)?;
@@ -202,16 +213,45 @@ pub fn run(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
                 Ok(Next::Ask) => {}
                 Ok(Next::Quit) => return Ok(()),
                 Err(error) => {
+                    let now = debugger.control.pause(pause.id)?;
+                    let held = now.filter(|now| now.state == PauseState::Held);
+                    if matches!(debugger.typed, Typed::Lines { .. }) {
+                        return Err(ended(error, line.trim(), held.as_ref()));
+                    }
                     debugger.tell_error(&error)?;
-                    match debugger.control.pause(pause.id)? {
-                        Some(now) if now.state == PauseState::Held => debugger.show_anew(&now)?,
-                        _ => break,
+                    match held {
+                        Some(now) => debugger.show_anew(&now)?,
+                        None => break,
                     }
                 }
             }
         }
     }
     Ok(())
+}
+
+/// Ends a script at the first line that fails: the lines after it may have been written before anyone saw the failure.
+fn ended(error: CliError, line: &str, held: Option<&Pause>) -> CliError {
+    let line = render::cut(&render::clean(line), 30);
+    let (stays, next) = match held {
+        Some(pause) => (
+            format!(", and {} stays held", pause.id),
+            "`backstitch debug` shows it again",
+        ),
+        None => (String::new(), "`backstitch debug` shows the next held call"),
+    };
+    CliError {
+        message: format!(
+            "{}. No line after `{line}` was carried out{stays}",
+            error.message
+        ),
+        hint: Some(
+            error
+                .hint
+                .map_or_else(|| next.to_owned(), |hint| format!("{hint}; {next}")),
+        ),
+        ..error
+    }
 }
 
 impl Debugger<'_> {
@@ -342,6 +382,15 @@ impl Debugger<'_> {
                 self.show(now.as_ref().unwrap_or(pause))?;
                 return Ok(Next::Ask);
             }
+            "u" => {
+                let dropped = self.rejected.take_if(|(id, _)| *id == pause.id);
+                if dropped.is_none() {
+                    let message = format!("no edit of {} waits to be taken", pause.id);
+                    return Err(CliError::usage(message).hint("e edits its input"));
+                }
+                self.show(pause)?;
+                return Ok(Next::Ask);
+            }
             "i" | "inject" => {
                 let (agent, session) = (&pause.call.agent, &pause.call.session);
                 self.control
@@ -386,6 +435,14 @@ impl Debugger<'_> {
 
     /// Lets the call go on as it was shown.
     fn go_on(&mut self, pause: &Pause, step: Option<StepHow>, force: bool) -> CliResult<Next> {
+        if self
+            .rejected
+            .as_ref()
+            .is_some_and(|(id, _)| *id == pause.id)
+        {
+            let message = format!("your edit of {} was not taken, and would not run", pause.id);
+            return Err(CliError::refused(message).hint("e goes on with it; u drops it"));
+        }
         let shown = self.shown.clone().filter(|(id, _)| *id == pause.id);
         let wish = GoingOn {
             input: None,
@@ -443,24 +500,31 @@ impl Debugger<'_> {
         Ok(Next::Show(told))
     }
 
-    /// Has the user edit the input as JSON.
+    /// Has the user edit the input as JSON. A text that is not taken is kept for the next edit.
     fn edit(&mut self, pause: &Pause) -> CliResult<()> {
         let failed = |what: &str, error: &dyn std::fmt::Display| {
             CliError::failed(format!("{what}: {error}"))
         };
         if matches!(self.typed, Typed::Lines { .. }) {
-            return Err(CliError::usage("an editor needs a terminal".to_owned())
-                .hint("`backstitch resume --input FILE` goes on with another input"));
+            let hint = format!(
+                "`backstitch resume {} --input FILE` goes on with another input",
+                pause.id
+            );
+            return Err(CliError::usage("an editor needs a terminal").hint(hint));
         }
         pause.check_changeable()?;
         let input = shown::input(pause);
-        let text = serde_json::to_string_pretty(&input).unwrap_or_default();
+        let kept = self.rejected.as_ref().filter(|(id, _)| *id == pause.id);
+        let begun = match kept {
+            Some((_, text)) => text.clone(),
+            None => serde_json::to_string_pretty(&input).unwrap_or_default() + "\n",
+        };
         let file = tempfile::Builder::new()
             .prefix("backstitch-input-")
             .suffix(".json")
             .tempfile()
             .map_err(|error| failed("a file for the input", &error))?;
-        std::fs::write(file.path(), text + "\n")
+        std::fs::write(file.path(), &begun)
             .map_err(|error| failed("a file for the input", &error))?;
         let editor = std::env::var("VISUAL")
             .or_else(|_| std::env::var("EDITOR"))
@@ -470,16 +534,41 @@ impl Debugger<'_> {
             .arg(file.path())
             .status()
             .map_err(|error| failed(&editor, &error))?;
-        if !status.success() {
-            return Err(CliError::failed(format!(
-                "{editor} failed; the input stays as it was"
-            )));
+        let bytes =
+            std::fs::read(file.path()).map_err(|error| failed("the changed input", &error))?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let taken = if status.success() {
+            serde_json::from_slice(&bytes)
+                .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))
+                .and_then(|input: Value| {
+                    acts::set_input(&self.control, pause, Some(input), FACE)?;
+                    Ok(())
+                })
+        } else {
+            Err(CliError::failed(format!("{editor} failed")))
+        };
+        let Err(error) = taken else {
+            self.rejected = None;
+            return Ok(());
+        };
+        if text != begun {
+            self.rejected = Some((pause.id, text));
         }
-        let text = std::fs::read_to_string(file.path())
-            .map_err(|error| failed("the changed input", &error))?;
-        let input: Value = serde_json::from_str(&text)
-            .map_err(|error| CliError::usage(format!("the changed input is not JSON: {error}")))?;
-        acts::set_input(&self.control, pause, Some(input), FACE)?;
-        Ok(())
+        let is_kept = self
+            .rejected
+            .as_ref()
+            .is_some_and(|(id, _)| *id == pause.id);
+        Err(if is_kept {
+            CliError {
+                message: format!("{}. Your edit was not taken", error.message),
+                ..error
+            }
+            .hint("e goes on with your text; u drops it, and the input stays as it was")
+        } else {
+            CliError {
+                message: format!("{}; the input stays as it was", error.message),
+                ..error
+            }
+        })
     }
 }

@@ -15,6 +15,8 @@ pub struct CliError {
     pub hint: Option<String>,
     /// Partial answer for JSON, such as a plan with its conflicts.
     pub answer: Option<Box<serde_json::Value>>,
+    /// True if its JSON document is one line, as the others of its command are.
+    pub is_line: bool,
 }
 
 pub type CliResult<T, E = CliError> = std::result::Result<T, E>;
@@ -70,6 +72,7 @@ impl CliError {
             message: message.into(),
             hint: None,
             answer: None,
+            is_line: false,
         }
     }
 

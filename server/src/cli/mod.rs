@@ -284,7 +284,12 @@ pub fn report(mut error: CliError, out: &Out) -> ExitCode {
             .take()
             .map_or_else(|| json!({}), |answer| *answer);
         answer["error"] = fields["error"].clone();
-        let _ = out::answer(answer);
+        let _ = if error.is_line {
+            answer["schema"] = 1.into();
+            Out::json_line(&answer)
+        } else {
+            out::answer(answer)
+        };
     }
     code
 }

@@ -439,8 +439,7 @@ fn a_script_debugs() {
     let shown = next();
     assert_eq!(shown["pause"]["id"], "p1", "{shown:#}");
     assert_eq!(shown["predicted"][0]["path"], FILE, "{shown:#}");
-    writeln!(keys, "nonsense\nd use the helper").expect("written");
-    assert_eq!(next()["error"]["message"], "`nonsense` is not a key here");
+    writeln!(keys, "d use the helper").expect("written");
     let decided = next();
     assert_eq!(decided["pause"]["decidedBy"], "cli", "{decided:#}");
     assert_eq!(reason(&hook.answer()), "use the helper");

@@ -1,15 +1,17 @@
 //! A held call runs as it was shown last: one input for every front end, from any change to the answer of the hook.
 
+use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
 use super::{HeldHook, Watcher, before, began, decision, edit, reason};
 use crate::lsp::client::{Client, Editor};
-use crate::support::World;
 use crate::support::agent::Agent;
 use crate::support::rng::{self, Rng};
+use crate::support::{World, finish};
 
 const FILE: &str = "a.txt";
 const TEXT: &str = "one\ntwo\nthree\n";
@@ -155,16 +157,18 @@ fn an_editor_steps_with_its_change() {
     client.leave();
 }
 
-/// `debug`: the edit that the difference shows runs with `n`, and a line says what becomes of the call.
-#[test]
-fn a_debugger_steps_with_its_change() {
-    let world = World::committed(&[(FILE, TEXT)]);
-    let (_agent, hook, _watcher, _) = held(&world);
+/// A `debug` in a terminal.
+struct Debugger {
+    process: Child,
+    keys: File,
+    screen: Receiver<Vec<u8>>,
+    shown: String,
+}
+
+/// Starts `debug` with an editor: a script of the shell, whose `$1` is the file.
+fn debugger(world: &World, editor: &str) -> Debugger {
+    world.write("../editor", format!("#!/bin/sh\n{editor}\n"));
     let editor = world.path("../editor");
-    world.write(
-        "../editor",
-        "#!/bin/sh\nsed -i 's/\"1\"/\"eins\"/' \"$1\"\n",
-    );
     world.set_mode("../editor", 0o755);
     let (ours, theirs) = crate::support::pty::open();
     crate::support::pty::resize(&ours, 40, 120);
@@ -174,7 +178,7 @@ fn a_debugger_steps_with_its_change() {
         .env("EDITOR", editor)
         .env("TERM", "xterm");
     let terminal = || Stdio::from(theirs.try_clone().expect("a terminal"));
-    let mut debugger = command
+    let process = command
         .stdin(terminal())
         .stdout(terminal())
         .stderr(terminal())
@@ -183,8 +187,17 @@ fn a_debugger_steps_with_its_change() {
     drop(theirs);
     drop(command);
     let screen = crate::support::pty::output(&ours);
-    let mut shown = String::new();
-    let mut until = |wanted: &str| {
+    Debugger {
+        process,
+        keys: ours,
+        screen,
+        shown: String::new(),
+    }
+}
+
+impl Debugger {
+    fn until(&mut self, wanted: &str) {
+        let Self { screen, shown, .. } = self;
         while !shown.contains(wanted) {
             let limit = crate::support::limits::EVENT_TIMEOUT;
             let chunk = screen.recv_timeout(limit);
@@ -192,20 +205,125 @@ fn a_debugger_steps_with_its_change() {
             shown.push_str(&String::from_utf8_lossy(&chunk));
         }
         shown.clear();
-    };
-    let mut keys = ours.try_clone().expect("a terminal");
-    until("(p1)");
-    keys.write_all(b"e\r").expect("typed");
-    until("+eins");
-    keys.write_all(b"n\r").expect("typed");
-    until("goes on with the changed input. The next stop: the next call of this thread");
+    }
+
+    fn types(&mut self, line: &str) {
+        self.keys
+            .write_all(format!("{line}\r").as_bytes())
+            .expect("typed");
+    }
+}
+
+impl Drop for Debugger {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// `debug`: the edit that the difference shows runs with `n`, and a line says what becomes of the call.
+#[test]
+fn a_debugger_steps_with_its_change() {
+    let world = World::committed(&[(FILE, TEXT)]);
+    let (_agent, hook, _watcher, _) = held(&world);
+    let mut debugger = debugger(&world, "sed -i 's/\"1\"/\"eins\"/' \"$1\"");
+    debugger.until("(p1)");
+    debugger.types("e");
+    debugger.until("+eins");
+    debugger.types("n");
+    debugger.until("goes on with the changed input. The next stop: the next call of this thread");
     let answer = hook.answer();
     assert_eq!(
         answer["hookSpecificOutput"]["updatedInput"]["new_string"],
         "eins"
     );
-    debugger.kill().expect("killed");
-    debugger.wait().expect("ended");
+}
+
+/// `debug`: an edit that is no JSON is kept for the next `e`. Until it is taken or dropped, the agent's input does not run.
+#[test]
+fn a_debugger_keeps_an_edit_that_is_not_taken() {
+    let world = World::committed(&[(FILE, TEXT)]);
+    let (_agent, hook, _watcher, _) = held(&world);
+    // the first edit leaves out a quote, the next one adds it
+    let script = "if grep -q '\"mine$' \"$1\"; then sed -i 's/\"mine$/\"mine\"/' \"$1\"; \
+        else sed -i 's/\"1\"$/\"mine/; s/\"1\",$/\"mine\\n,/' \"$1\"; fi";
+    let mut debugger = debugger(&world, script);
+    debugger.until("(p1)");
+    debugger.types("u");
+    debugger.until("no edit of p1 waits to be taken");
+    debugger.types("e");
+    debugger.until("is not JSON");
+    for key in ["c", "n", "s", "o", "c!"] {
+        debugger.types(key);
+        debugger.until("your edit of p1 was not taken, and would not run");
+        assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
+    }
+    debugger.types("e");
+    debugger.until("+mine");
+    debugger.types("c");
+    let answer = hook.answer();
+    assert_eq!(
+        answer["hookSpecificOutput"]["updatedInput"]["new_string"],
+        "mine"
+    );
+}
+
+/// `debug`: an edit that is not taken can be dropped, and the agent's input runs.
+#[test]
+fn a_debugger_drops_an_edit_on_request() {
+    let world = World::committed(&[(FILE, TEXT)]);
+    let (_agent, hook, _watcher, _) = held(&world);
+    let mut debugger = debugger(&world, "echo '{' > \"$1\"; exit 3");
+    debugger.until("(p1)");
+    debugger.types("e");
+    debugger.until("failed. Your edit was not taken");
+    debugger.types("c");
+    debugger.until("would not run");
+    debugger.types("u");
+    debugger.until("(p1)");
+    debugger.types("c");
+    assert_eq!(hook.answer(), Value::Null);
+}
+
+/// `debug` on a pipe: the lines after one that failed are not carried out, since its failure was not seen.
+#[test]
+fn a_script_of_a_debugger_ends_at_its_first_failure() {
+    for failing in ["e", "b many", "edit .new_string", "nonsense"] {
+        let world = World::committed(&[(FILE, TEXT)]);
+        let (_agent, hook, _watcher, _) = held(&world);
+        let lines = format!("{failing}\nc\nc\n");
+        let mut command = world.backstitch();
+        let said = finish(command.arg("debug"), lines.as_bytes());
+        let said = said.expect_code(2);
+        assert!(
+            said.stderr.contains(&format!(
+                "No line after `{failing}` was carried out, and p1 stays held"
+            )),
+            "{said}"
+        );
+        assert!(
+            said.stderr.contains("`backstitch debug` shows it again"),
+            "{said}"
+        );
+        assert_eq!(
+            world.json(["pauses"])["pauses"][0]["state"],
+            "held",
+            "{failing}"
+        );
+        let mut command = world.backstitch();
+        let said = finish(command.args(["debug", "--json"]), lines.as_bytes());
+        let said = said.expect_code(2);
+        let documents: Vec<Value> = said
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON in a line"))
+            .collect();
+        assert_eq!(documents.len(), 2, "{said}");
+        assert_eq!(documents[1]["error"]["kind"], "usage", "{said}");
+        assert_eq!(documents[1]["schema"], 1, "{said}");
+        world.ok(["skip"]);
+        hook.answer();
+    }
 }
 
 /// An input of `:set` is checked as one of `--input` is: its shape, its fields, and the tool's own refusal. `--force` sends it.
