@@ -51,7 +51,8 @@ pub fn pattern(root: &Path, cwd: &Path, typed: &str) -> String {
     } else {
         escaped(root, path)
     };
-    if typed.ends_with('/') || is_literal && Path::new(&absolute).is_dir() {
+    let (fixed, is_whole) = fixed_start(&pattern);
+    if typed.ends_with('/') || is_whole && root.join(fixed).is_dir() {
         pattern.push_str("/**");
     }
     pattern
@@ -77,8 +78,9 @@ fn escaped(root: &Path, path: &str) -> String {
 pub fn remark(root: &Path, typed: &str, pattern: &str) -> Option<String> {
     let below = pattern.strip_suffix("/**").unwrap_or(pattern);
     let (path, is_literal) = fixed_start(below);
-    let name = typed.strip_suffix("/**").unwrap_or(typed);
-    if is_literal && name.contains(WILDCARDS) {
+    let escapes = |text: &str| text.matches('\\').count();
+    let is_escaped = is_literal && escapes(below) > escapes(typed);
+    if is_escaped && root.join(&path).symlink_metadata().is_ok() {
         return Some(format!(
             "`{path}` exists, so this is taken as its name and not as a pattern."
         ));
@@ -86,12 +88,42 @@ pub fn remark(root: &Path, typed: &str, pattern: &str) -> Option<String> {
     if matches_now(root, below) != Some(false) {
         return None;
     }
-    let hint = if typed.contains('[') {
+    let hint = if has_plain_escape(typed) {
+        " A `\\` takes the sign after it literally; `/` stands between directories."
+    } else if has_bracket(typed) {
         " `[ab]` is one letter of these; write `\\[` for a bracket."
     } else {
         ""
     };
     Some(format!("No file matches it now.{hint}"))
+}
+
+/// True if a pattern has a backslash before a sign that is literal anyway, as in `src\a.rs`.
+fn has_plain_escape(pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\'
+            && chars
+                .next()
+                .is_some_and(|c| !WILDCARDS.contains(&c) && !"]}".contains(c))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// True if a pattern has a bracket that is not literal.
+fn has_bracket(pattern: &str) -> bool {
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '[' => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Returns an absolute pattern relative to the root. None: it is outside of it.
@@ -188,6 +220,16 @@ mod tests {
         assert!(said("app/[id]/page.tsx").contains("is taken as its name"));
         assert!(said("app/[xyz]/page.tsx").contains("No file matches it now. `[ab]`"));
         assert!(said("none/**").contains("No file matches it now."));
+        let none = said(r"nope/\[id\].tsx");
+        assert_eq!(none, "No file matches it now.", "nothing has this name");
+        let none = said(r"src\a.rs");
+        assert!(none.contains("No file matches it now. A `\\`"), "{none}");
+        assert_eq!(said(r"app/\[id\]/page.tsx"), "");
+        assert_eq!(at("", r"app/\[id\]"), r"app/\[id\]/**");
+        assert_eq!(said(r"app/\[id\]"), "");
+        std::fs::write(root.join(r"src\a.rs"), "").expect("written");
+        assert_eq!(at("", r"src\a.rs"), r"src\\a.rs");
+        assert!(said(r"src\a.rs").contains(r"`src\a.rs` exists"));
         assert_eq!(said("app/**"), "");
     }
 }

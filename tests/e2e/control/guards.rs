@@ -181,6 +181,11 @@ fn a_name_with_brackets_is_a_file() {
     assert!(said.contains("No file matches it now."), "{said}");
     let list = world.ok(["breakpoint", "list"]).stdout;
     assert!(list.contains("app/[id]/page.tsx"), "{list}");
+    for typed in [r"src\a.rs", r"nope/\[id\].tsx"] {
+        let said = world.ok(["breakpoint", "add", "path", typed]).stdout;
+        assert!(said.contains("No file matches it now."), "{said}");
+        assert!(!said.contains("exists"), "{said}");
+    }
 }
 
 /// Each kind says what it does not see, when it is made, on the command line and in JSON.
