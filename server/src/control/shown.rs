@@ -12,11 +12,13 @@ use super::checks;
 use super::inverse::inverse;
 use super::lookup::relative;
 use super::predict::{
-    Outlook, PredictedContent, PredictedFile, Prediction, ReadFile, absolute, predict, read_disk,
+    CallForm, Outlook, PredictedContent, PredictedFile, Prediction, ReadFile, absolute, form,
+    predict, read_disk,
 };
 use super::proposal::Proposal;
 use super::words;
 use crate::agents;
+use crate::render;
 use crate::to_protocol;
 
 /// Letters of a fingerprint.
@@ -115,7 +117,15 @@ fn prediction(
         }
         Prediction::Unpredicted { reason, names } => {
             let paths = names.iter().map(|path| text_path(root, path)).collect();
-            let reason = (*reason).to_owned();
+            let is_predictable = !is_program && matches!(call.moment, CallMoment::Before);
+            let reason = if is_predictable && is_distorted(call, &input) {
+                format!(
+                    "{} does not take an input of this form",
+                    render::clean(&call.tool)
+                )
+            } else {
+                (*reason).to_owned()
+            };
             (Vec::new(), Some(protocol::Unpredicted { reason, paths }))
         }
     };
@@ -136,6 +146,13 @@ fn prediction(
         unpredicted,
         files,
     }
+}
+
+/// True if a user changed the input of a known tool so that it is none of this tool any more: a field is missing, or has
+/// another type.
+fn is_distorted(call: &HeldCall, input: &Value) -> bool {
+    form(&call.tool, input) == CallForm::Other
+        && form(&call.tool, &own_input(call)) != CallForm::Other
 }
 
 /// Predicts a held call whose files are to have these texts. Fails if the tool cannot write them.

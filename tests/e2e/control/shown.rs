@@ -326,6 +326,29 @@ fn a_script_of_a_debugger_ends_at_its_first_failure() {
     }
 }
 
+/// An input that is none of its tool any more says so, and not that the tool is unknown.
+#[test]
+fn a_field_of_another_type_is_named() {
+    let world = World::committed(&[(FILE, TEXT)]);
+    let (_agent, hook, _watcher, _) = held(&world);
+    let set = typed(&world, ":set .new_string 5");
+    let said = set["output"].as_str().expect("text").to_owned();
+    let shown = world.ok(["inspect"]).stdout;
+    for text in [&said, &shown] {
+        assert!(
+            text.contains("`new_string` of this input has another type"),
+            "{text}"
+        );
+        assert!(
+            text.contains("Edit does not take an input of this form"),
+            "{text}"
+        );
+        assert!(!text.contains("known edit tool"), "{text}");
+    }
+    world.ok(["skip"]);
+    hook.answer();
+}
+
 /// An input of `:set` is checked as one of `--input` is: its shape, its fields, and the tool's own refusal. `--force` sends it.
 #[test]
 fn a_resume_checks_what_was_set() {
