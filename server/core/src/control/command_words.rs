@@ -1,8 +1,12 @@
 //! Files that the text of a shell command names, and the simple commands in it. Follows what a person reads in the text:
 //! quotes, variables that it sets, changes of the directory, substitutions whose result is known. Runs nothing. Pure.
 
+mod carried;
+mod code;
 mod lexer;
+mod output;
 mod pattern;
+mod pipes;
 mod programs;
 
 use std::collections::BTreeMap;
@@ -21,6 +25,8 @@ const MAX_TEXTS: usize = 64;
 const MAX_DIRS: usize = 8;
 /// Paths that are kept of one command.
 const MAX_PATHS: usize = 4096;
+/// Commands that set variables.
+const DECLARATIONS: &[&str] = &["export", "declare", "local", "readonly", "typeset"];
 /// Stands for a value that is not known.
 const UNKNOWN: char = '\0';
 
@@ -112,6 +118,8 @@ struct Command {
 #[derive(Debug)]
 enum ShellNode {
     Command(Command),
+    /// Stands behind the command, or the end of the group, that writes into it.
+    Pipe,
     Open,
     Close,
 }
@@ -126,6 +134,8 @@ struct Walker<'a> {
     dirs: Vec<String>,
     before: Vec<String>,
     variables: BTreeMap<String, Vec<String>>,
+    /// True if a substitution stands for the text that it prints.
+    expands_output: bool,
     left: usize,
 }
 
@@ -141,6 +151,7 @@ impl<'a> Walker<'a> {
             dirs: vec![cwd],
             before: Vec::new(),
             variables: BTreeMap::new(),
+            expands_output: place.is_none(),
             left: MAX_TOKENS,
         }
     }
@@ -152,7 +163,11 @@ impl<'a> Walker<'a> {
             return;
         };
         self.left -= tokens.len();
+        if code::has_call(&tokens) {
+            self.calls(text, depth);
+        }
         let nodes = nodes(tokens);
+        let readers = pipes::readers(&nodes);
         let mut stack = Vec::new();
         for (at, node) in nodes.iter().enumerate() {
             match node {
@@ -163,61 +178,72 @@ impl<'a> Walker<'a> {
                     }
                 }
                 ShellNode::Command(command) => {
-                    let next = nodes[at + 1..].iter().find_map(|node| match node {
-                        ShellNode::Command(next) if command.is_piped => Some(next),
+                    let readers = readers[at].iter().filter_map(|at| match &nodes[*at] {
+                        ShellNode::Command(reader) => Some(reader),
                         _ => None,
                     });
-                    self.command(command, next, depth);
+                    self.command(command, &readers.collect::<Vec<_>>(), depth);
                 }
+                ShellNode::Pipe => {}
             }
         }
     }
 
-    fn command(&mut self, command: &Command, next: Option<&Command>, depth: usize) {
+    /// Looks through a command. `readers`: those that may read its output.
+    fn command(&mut self, command: &Command, readers: &[&Command], depth: usize) {
         for (access, word) in &command.redirections {
             for form in self.forms(word, depth) {
                 self.form(&form, *access, false);
             }
         }
         let words = self.without_grammar(&command.words, depth);
-        let mut forms: Vec<(String, bool)> = Vec::new();
-        for word in words {
-            let all = self.forms(word, depth);
-            // the value of a variable without quotes may be several words
-            let is_split = matches!(&word.pieces[..], [WordPart::Variable { quoted: false, .. }]);
-            for form in all {
-                if is_split && form.contains(char::is_whitespace) {
-                    let parts = form.split_whitespace();
-                    forms.extend(parts.map(|part| (part.to_owned(), false)));
-                } else {
-                    forms.push((form, word.quoted));
-                }
-            }
+        let mut forms = self.split_forms(words, depth);
+        let mut texts: Vec<String> = forms.iter().map(|(form, _)| text_of(form)).collect();
+        let mut start = programs::program_at(&texts);
+        let runs_texts = texts.get(start).is_some_and(|program| {
+            programs::is_shell(program) || ["eval", "trap"].contains(&programs::base(program))
+        });
+        if runs_texts && !self.expands_output {
+            self.expands_output = true;
+            forms = self.split_forms(words, depth);
+            self.expands_output = false;
+            texts = forms.iter().map(|(form, _)| text_of(form)).collect();
+            start = programs::program_at(&texts);
         }
-        let texts: Vec<String> = forms.iter().map(|(form, _)| text_of(form)).collect();
         self.assign(&texts, &forms);
-        let start = programs::program_at(&texts);
         let documents = self.documents(command, depth);
         if texts.is_empty() {
             return;
         }
         self.commands.push(texts.clone());
+        let set = match texts.get(start) {
+            Some(program) if DECLARATIONS.contains(&program.as_str()) => &texts[..],
+            _ => &texts[..start],
+        };
+        let mut carried = carried::commands_in_variables(set);
+        if start > 0 {
+            // `env -S 'cmd'`
+            carried.extend(carried::commands_in(&texts));
+        }
+        for text in carried {
+            self.commands_of(&text, depth + 1);
+        }
         let Some(program) = texts.get(start) else {
             self.mention(&forms, Access::Writes, false);
             return;
         };
         let arguments = &texts[start + 1..];
-        let is_script = self.run_scripts(program, &texts[start..], &documents, depth);
+        let is_script = self.run_scripts(&texts, start, &documents, depth);
+        self.run_processes(&texts[start..], words, depth);
         let name = programs::base(program);
         // the text that a shell is given by `echo … | sh`
-        let prints = ["echo", "printf"].contains(&name);
-        let to_shell = next.is_some_and(|next| self.is_shell(next));
-        if prints && to_shell && depth < MAX_DEPTH {
-            self.script(&arguments.join(" "), depth + 1);
-        }
-        if to_shell && depth < MAX_DEPTH {
-            for document in &documents {
-                self.script(document, depth + 1);
+        let prints = output::is_printer(name);
+        let printed = output::printed(name, arguments);
+        let given: Vec<&String> = printed.iter().chain(&documents).collect();
+        if !given.is_empty() && depth < MAX_DEPTH {
+            let found: Vec<_> = readers.iter().filter_map(|one| self.reader(one)).collect();
+            for reader in found {
+                given.iter().for_each(|text| self.read(reader, text, depth));
             }
         }
         self.pass_code(program, &texts[start..], depth);
@@ -226,6 +252,28 @@ impl<'a> Walker<'a> {
         }
         self.name_files(&forms, start, is_script, (command, &documents));
         self.change_dir(name, arguments);
+    }
+
+    /// The forms of words, and true for those in quotes. The value of a variable without quotes may be several words.
+    fn split_forms(&mut self, words: &[Word], depth: usize) -> Vec<(String, bool)> {
+        let mut forms = Vec::new();
+        for word in words {
+            let is_open = |piece: &WordPart| match piece {
+                WordPart::Variable { quoted, .. } => !quoted,
+                WordPart::Script(_) => true,
+                WordPart::Form(_) | WordPart::Process(_) => false,
+            };
+            let is_split = !word.quoted && word.pieces.iter().any(is_open);
+            for form in self.forms(word, depth) {
+                if is_split && form.contains(char::is_whitespace) {
+                    let parts = form.split_whitespace();
+                    forms.extend(parts.map(|part| (part.to_owned(), false)));
+                } else {
+                    forms.push((form, word.quoted));
+                }
+            }
+        }
+        forms
     }
 
     /// Adds the files that the words of a command name.
@@ -287,58 +335,167 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Runs through the texts that a shell, or `eval`, is given. Returns the place of the script among the words.
+    /// Runs through the texts that a shell, or `eval`, is given. The program is the word at `start`. Returns the place of the
+    /// script behind it.
     fn run_scripts(
         &mut self,
-        program: &str,
-        words: &[String],
+        all: &[String],
+        start: usize,
         documents: &[String],
         depth: usize,
     ) -> Option<usize> {
         if depth >= MAX_DEPTH {
             return None;
         }
+        let words = &all[start..];
+        let program = words[0].as_str();
         let name = programs::base(program);
+        let after_options = || words[1..].iter().skip_while(|word| *word == "--");
         if name == "eval" {
-            self.script(&words[1..].join(" "), depth + 1);
+            let text: Vec<&str> = after_options().map(String::as_str).collect();
+            self.script(&text.join(" "), depth + 1);
             return None;
         }
         if name == "trap" {
             let dirs = self.dirs.clone();
-            self.script(words.get(1).map_or("", String::as_str), depth + 1);
+            self.script(after_options().next().map_or("", String::as_str), depth + 1);
             self.dirs = dirs;
             return None;
         }
-        if programs::is_shell(program) {
+        if let Some(reader) = programs::reader(words) {
             for document in documents {
-                self.script(document, depth + 1);
+                self.read(reader, document, depth);
             }
+        }
+        for text in carried::commands_in(words) {
+            self.commands_of(&text, depth + 1);
         }
         // `xargs sh -c`, `find -exec sh -c`, `su -c`
-        let shell = (0..words.len()).find(|at| {
-            programs::is_shell(&words[*at]) && (*at == 0 || programs::is_runner(program))
+        let is_runner =
+            programs::is_runner(program) || all[..start].iter().any(|w| programs::is_runner(w));
+        let has_own_script = ["su", "script", "runuser"].contains(&name);
+        let shells = (0..words.len()).filter(|at| {
+            programs::is_shell(&words[*at]) && (*at == 0 || is_runner) || *at == 0 && has_own_script
         });
-        if shell.is_some_and(|at| at > 0) {
-            for document in documents {
-                self.commands_of(document, depth + 1);
-            }
-        }
-        let shell = shell.or_else(|| ["su", "script"].contains(&name).then_some(0));
-        let at = shell.and_then(|shell| Some(shell + programs::script_of_shell(&words[shell..])?));
-        if let Some(at) = at {
+        let mut scripts: Vec<usize> = shells
+            .filter_map(|shell| Some(shell + programs::script_of_shell(&words[shell..])?))
+            .collect();
+        scripts.dedup();
+        for at in scripts.iter().take(MAX_DIRS) {
             let dirs = self.dirs.clone();
-            self.script(&words[at], depth + 1);
+            let text = if programs::joins_words(program) {
+                words[*at..].join(" ")
+            } else {
+                words[*at].clone()
+            };
+            self.script(&text, depth + 1);
             self.dirs = dirs;
-        } else if programs::is_runner(program) {
-            // `watch 'cmd'`, `ssh host 'cmd'`, `env -S 'cmd'`
+        }
+        if scripts.is_empty() && is_runner {
+            // `watch 'cmd'`, `ssh host 'cmd'`, `nodemon --exec='cmd'`
             let whole = words[1..].iter().filter(|word| word.contains(' '));
             for word in whole {
-                let dirs = self.dirs.clone();
-                self.commands_of(word, depth + 1);
-                self.dirs = dirs;
+                let value = word
+                    .strip_prefix("--")
+                    .and_then(|word| word.split_once('='));
+                let command = value.map_or(word.as_str(), |(_, value)| value);
+                self.commands_of(command, depth + 1);
             }
         }
-        at
+        scripts.last().copied()
+    }
+
+    /// Looks through the text on the standard input of a command that runs it.
+    fn read(&mut self, reader: programs::TextReader, text: &str, depth: usize) {
+        match reader {
+            programs::TextReader::Shell => self.script(text, depth + 1),
+            programs::TextReader::OtherShell => self.commands_of(text, depth + 1),
+            programs::TextReader::Make => {
+                // the signs before a recipe
+                let lines = text.lines();
+                let lines = lines.map(|line| line.trim_start_matches(['\t', ' ', '@', '-', '+']));
+                let lines: Vec<&str> = lines.collect();
+                self.commands_of(&lines.join("\n"), depth + 1);
+            }
+            programs::TextReader::Interpreter => self.calls(text, depth),
+        }
+    }
+
+    /// Runs through the output of a process that a shell is given as its script: `bash <(echo …)`, `. <(echo …)`.
+    fn run_processes(&mut self, texts: &[String], words: &[Word], depth: usize) {
+        let program = texts[0].as_str();
+        let is_source = [".", "source"].contains(&program);
+        let is_script = programs::is_shell(program) && programs::script_of_shell(texts).is_none();
+        let is_code = programs::is_interpreter(program);
+        if depth >= MAX_DEPTH || !(is_source || is_script || is_code) {
+            return;
+        }
+        for word in words {
+            let [WordPart::Process(script)] = &word.pieces[..] else {
+                continue;
+            };
+            let Some(text) = self.output(script, depth) else {
+                continue;
+            };
+            if is_code {
+                self.calls(&text, depth);
+            } else {
+                self.script(&text, depth + 1);
+            }
+        }
+    }
+
+    /// The text that a script prints, where it is known.
+    fn output(&mut self, script: &str, depth: usize) -> Option<String> {
+        if depth >= MAX_DEPTH {
+            return None;
+        }
+        let tokens = tokens(script, self.left)?;
+        self.left -= tokens.len();
+        let mut all = String::new();
+        let mut is_piped = false;
+        for node in nodes(tokens) {
+            let ShellNode::Command(command) = node else {
+                continue;
+            };
+            let forms = self.split_forms(&command.words, depth + 1);
+            let texts: Vec<String> = forms.iter().map(|(form, _)| text_of(form)).collect();
+            let words = &texts[programs::program_at(&texts)..];
+            let (name, arguments) = match words.split_first() {
+                Some((program, arguments)) => (programs::base(program), arguments),
+                None => ("cat", &[][..]),
+            };
+            let documents = self.documents(&command, depth);
+            match output::printed(name, arguments) {
+                Some(text) => {
+                    all.push_str(&text);
+                    all.push('\n');
+                }
+                None if !documents.is_empty() => all.extend(documents),
+                // a filter writes a similar text on
+                None if is_piped => {}
+                None => return None,
+            }
+            is_piped = command.is_piped;
+        }
+        Some(all)
+    }
+
+    /// Notes the commands that the calls in a code run.
+    fn calls(&mut self, text: &str, depth: usize) {
+        for call in code::calls(text) {
+            self.parts(call, depth);
+        }
+    }
+
+    /// Notes the commands in a part of a code: each string, and all words as one command.
+    fn parts(&mut self, code: &str, depth: usize) {
+        let parts = parts_of_code(code, MAX_TEXTS);
+        for part in parts.iter().filter(|part| part.contains(' ')) {
+            self.commands_of(part, depth + 1);
+        }
+        self.commands
+            .push(std::iter::once("env".to_owned()).chain(parts).collect());
     }
 
     /// Notes the commands in the code that an interpreter is given: `os.system('rm -rf x')`, `run(['rm', '-rf', 'x'])`.
@@ -350,12 +507,7 @@ impl<'a> Walker<'a> {
             .iter()
             .filter(|word| word.contains(['\'', '"', '(', '`']))
         {
-            let parts = parts_of_code(code, MAX_TEXTS);
-            for part in parts.iter().filter(|part| part.contains(' ')) {
-                self.commands_of(part, depth + 1);
-            }
-            self.commands
-                .push(std::iter::once("env".to_owned()).chain(parts).collect());
+            self.parts(code, depth);
         }
     }
 
@@ -373,16 +525,18 @@ impl<'a> Walker<'a> {
         self.commands.extend(inner.commands);
     }
 
-    fn is_shell(&mut self, command: &Command) -> bool {
-        let words: Vec<String> = command
-            .words
+    /// The way in which a command runs the text of its standard input. None: it does not.
+    fn reader(&mut self, command: &Command) -> Option<programs::TextReader> {
+        let words = self.without_grammar(&command.words, MAX_DEPTH);
+        let words: Vec<String> = words
             .iter()
             .flat_map(|word| self.forms(word, MAX_DEPTH))
             .map(|form| text_of(&form))
             .collect();
-        words
-            .get(programs::program_at(&words))
-            .is_some_and(|program| programs::is_shell(program))
+        let start = programs::program_at(&words);
+        let is_wrapped = start > 0;
+        programs::reader(&words[start..])
+            .or_else(|| is_wrapped.then(|| programs::reader(&words)).flatten())
     }
 
     /// The words without those of the grammar before the command. Notes the values of the variable of a `for`.
@@ -391,6 +545,13 @@ impl<'a> Walker<'a> {
         while let Some((first, after)) = rest.split_first() {
             match plain(first) {
                 Some("for" | "select") => {
+                    // `for name do …` has no values
+                    if let [_, sign, ..] = after
+                        && plain(sign) == Some("do")
+                    {
+                        rest = &after[1..];
+                        continue;
+                    }
                     if let [name, _, values @ ..] = after {
                         let values = values.iter().flat_map(|word| self.forms(word, depth));
                         let values: Vec<String> = values.take(MAX_TEXTS).collect();
@@ -400,7 +561,10 @@ impl<'a> Walker<'a> {
                     }
                     return after;
                 }
-                Some("case" | "function") => return after,
+                Some("case") => return after,
+                Some("function") => rest = after.get(1..).unwrap_or_default(),
+                // `coproc name { …; }`
+                Some("coproc") if after.get(1).and_then(plain) == Some("{") => rest = &after[1..],
                 Some(word) if programs::KEYWORDS.contains(&word) => rest = after,
                 _ => break,
             }
@@ -410,10 +574,9 @@ impl<'a> Walker<'a> {
 
     /// Notes the variables that a command sets.
     fn assign(&mut self, texts: &[String], forms: &[(String, bool)]) {
-        let sets = ["export", "declare", "local", "readonly", "typeset"];
         let declares = texts
             .first()
-            .is_some_and(|first| sets.contains(&first.as_str()));
+            .is_some_and(|first| DECLARATIONS.contains(&first.as_str()));
         for (form, _) in forms {
             match programs::assignment(form) {
                 Some((name, value)) => {
@@ -434,6 +597,11 @@ impl<'a> Walker<'a> {
         let mut documents = command.documents.clone();
         for word in &command.strings {
             documents.extend(self.forms(word, depth).iter().map(|form| text_of(form)));
+        }
+        for (access, word) in &command.redirections {
+            if let ([WordPart::Process(script)], Access::Reads) = (&word.pieces[..], access) {
+                documents.extend(self.output(script, depth));
+            }
         }
         documents
     }
@@ -484,6 +652,10 @@ impl<'a> Walker<'a> {
                     quoted,
                 } => self.values(name, default.as_deref(), *quoted),
                 WordPart::Script(script) => vec![self.substituted(script, depth)],
+                WordPart::Process(script) => {
+                    self.substituted(script, depth);
+                    vec![UNKNOWN.to_string()]
+                }
             };
             let joined = forms
                 .iter()
@@ -514,6 +686,9 @@ impl<'a> Walker<'a> {
         if name == "PWD" {
             return self.dirs.iter().map(|dir| literal(dir)).collect();
         }
+        if name == "IFS" {
+            return vec![" ".to_owned()];
+        }
         let known = self.place.and_then(|place| (place.variable)(name));
         match known.as_deref().or(default) {
             Some(value) => vec![literal(value)],
@@ -524,6 +699,18 @@ impl<'a> Walker<'a> {
     /// The result of a substitution, where it is known.
     fn substituted(&mut self, script: &str, depth: usize) -> String {
         let words: Vec<&str> = script.split_whitespace().collect();
+        let is_text = words
+            .first()
+            .is_some_and(|first| output::is_printer(first) || first.starts_with("cat"));
+        if is_text
+            && self.expands_output
+            && let Some(text) = self.output(script, depth)
+        {
+            let dirs = self.dirs.clone();
+            self.script(script, depth + 1);
+            self.dirs = dirs;
+            return literal(text.trim_end_matches('\n'));
+        }
         let place = self.place;
         let dir = self.dirs.first().cloned().unwrap_or_default();
         match (&words[..], place) {
@@ -781,6 +968,9 @@ fn nodes(tokens: Vec<Token>) -> Vec<ShellNode> {
             Token::Separator(separator) => {
                 command.is_piped = separator == Separator::Pipe;
                 end(&mut command, &mut nodes);
+                if separator == Separator::Pipe {
+                    nodes.push(ShellNode::Pipe);
+                }
             }
             Token::Open => {
                 end(&mut command, &mut nodes);

@@ -17,8 +17,10 @@ pub(super) enum WordPart {
         default: Option<String>,
         quoted: bool,
     },
-    /// A command between `$(` and `)`, backticks, or `<(` and `)`.
+    /// A command between `$(` and `)`, or backticks.
     Script(String),
+    /// A command between `<(` and `)`, or `>(` and `)`.
+    Process(String),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl Lexer<'_> {
                 '<' | '>' if self.chars.peek() == Some(&'(') => {
                     self.chars.next();
                     let script = self.balanced(')');
-                    self.piece(WordPart::Script(script));
+                    self.piece(WordPart::Process(script));
                 }
                 '<' | '>' => self.redirection(c)?,
                 c if c.is_whitespace() => self.end_word()?,

@@ -56,18 +56,100 @@ const RUNNERS: &[&str] = &[
     "bwrap",
     "entr",
     "gosu",
+    "hyperfine",
+    "watchexec",
+    "nodemon",
+    "concurrently",
+    "chokidar",
+    "pkexec",
+    "sg",
+    "setpriv",
+    "prlimit",
+    "numactl",
+    "cpulimit",
+    "valgrind",
+    "gdb",
+    "perf",
+    "unbuffer",
+    "xvfb-run",
+    "dbus-run-session",
+    "fakeroot",
+    "proot",
+    "rlwrap",
+    "torsocks",
+    "proxychains",
+    "proxychains4",
+    "chronic",
+    "nsenter",
+    "lxc-attach",
+    "toolbox",
+    "wsl",
+    "mosh",
+    "pssh",
+    "pdsh",
+    "dotenv",
+    "xterm",
+    "gnome-terminal",
+    "konsole",
+    "alacritty",
+    "kitty",
+    "wezterm",
+    "foot",
+    "repeat",
+    "system",
+    "spawn",
 ];
 
 /// Shells: the text after `-c` is a command.
 const SHELLS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish", "rbash",
+    "sh",
+    "bash",
+    "zsh",
+    "dash",
+    "ksh",
+    "mksh",
+    "ash",
+    "fish",
+    "rbash",
+    "yash",
+    "nu",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "cmd.exe",
+    "powershell.exe",
 ];
+
+/// Options of `ssh` that take the next word.
+const SSH_VALUES: &str = "BbcDEeFIiJLlmOopQRSWw";
 
 /// Words of a shell's grammar that stand before a command.
 pub(super) const KEYWORDS: &[&str] = &[
-    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "{", "}", "!", "esac",
+    "if",
+    "then",
+    "elif",
+    "else",
+    "fi",
+    "while",
+    "until",
+    "do",
+    "done",
+    "{",
+    "}",
+    "!",
+    "esac",
     "coproc",
+    "begin",
+    "and",
+    "or",
+    "not",
+    "noglob",
+    "nocorrect",
 ];
+
+/// Words that begin a group of commands, and those that end one.
+pub(super) const OPENERS: &[&str] = &["{", "if", "while", "until", "for", "select", "case"];
+pub(super) const CLOSERS: &[&str] = &["}", "fi", "done", "esac"];
 
 /// Programs that change no file that they name, unless their output is redirected.
 const READERS: &[&str] = &[
@@ -240,6 +322,11 @@ pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&base(program))
 }
 
+/// True for a shell whose command is all the words after the option.
+pub(super) fn joins_words(program: &str) -> bool {
+    ["cmd", "pwsh", "powershell"].contains(&base(program).trim_end_matches(".exe"))
+}
+
 pub(super) fn is_runner(program: &str) -> bool {
     RUNNERS.contains(&base(program))
 }
@@ -248,8 +335,28 @@ pub(super) fn is_runner(program: &str) -> bool {
 pub(super) fn is_interpreter(program: &str) -> bool {
     let name = base(program).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     [
-        "python", "pypy", "node", "deno", "bun", "ruby", "perl", "php", "lua", "Rscript", "awk",
-        "gawk", "mawk",
+        "python",
+        "pypy",
+        "node",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "php",
+        "lua",
+        "Rscript",
+        "awk",
+        "gawk",
+        "mawk",
+        "tclsh",
+        "osascript",
+        "julia",
+        "elixir",
+        "groovy",
+        "guile",
+        "tsx",
+        "ts-node",
+        "emacs",
     ]
     .contains(&name)
 }
@@ -317,11 +424,74 @@ pub(super) fn program_at(words: &[String]) -> usize {
 
 /// The script of a shell that is called with `-c`, and its place.
 pub(super) fn script_of_shell(words: &[String]) -> Option<usize> {
-    let has_c =
-        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+    let has_c = |word: &String| match word.strip_prefix(['-', '/']) {
+        Some(letters) if letters.eq_ignore_ascii_case("command") => true,
+        Some(letters) if word.starts_with('/') => letters.eq_ignore_ascii_case("c"),
+        Some(letters) => !letters.starts_with('-') && letters.contains('c'),
+        None => word == "--command",
+    };
     let at = words.iter().skip(1).position(has_c)? + 2;
     // options may follow: `bash -c -e '…'`
     (at..words.len()).find(|at| !words[*at].starts_with('-'))
+}
+
+/// A program that runs the text of its standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TextReader {
+    Shell,
+    /// A shell that another program starts, or one at another place.
+    OtherShell,
+    /// A makefile.
+    Make,
+    /// Code of another language.
+    Interpreter,
+}
+
+/// Returns the way in which a command runs the text of its standard input. `words` begins with the program.
+pub(super) fn reader(words: &[String]) -> Option<TextReader> {
+    let (program, arguments) = words.split_first()?;
+    let has = |words: &[&str]| arguments.iter().any(|word| words.contains(&word.as_str()));
+    let is_first = |words: &[&str]| {
+        arguments
+            .first()
+            .is_some_and(|word| words.contains(&word.as_str()))
+    };
+    match base(program) {
+        name if is_shell(name) => Some(TextReader::Shell),
+        "." | "source" if is_first(&["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"]) => {
+            Some(TextReader::Shell)
+        }
+        "at" | "batch" | "expect" => Some(TextReader::OtherShell),
+        "su" if script_of_shell(words).is_none() => Some(TextReader::OtherShell),
+        "ssh" if is_only_host(arguments) => Some(TextReader::OtherShell),
+        "parallel" if arguments.iter().all(|word| word.starts_with('-')) => {
+            Some(TextReader::OtherShell)
+        }
+        "make" | "gmake" if has(&["-f-", "--file=-", "--makefile=-", "/dev/stdin"]) => {
+            Some(TextReader::Make)
+        }
+        "make" | "gmake" => arguments
+            .windows(2)
+            .any(|pair| ["-f", "--file", "--makefile"].contains(&&*pair[0]) && pair[1] == "-")
+            .then_some(TextReader::Make),
+        _ if is_interpreter(program) => Some(TextReader::Interpreter),
+        _ => (is_runner(program) && arguments.iter().any(|word| is_shell(word)))
+            .then_some(TextReader::OtherShell),
+    }
+}
+
+/// True for the arguments of an `ssh` that has no command.
+fn is_only_host(arguments: &[String]) -> bool {
+    let is_value = |at: usize| {
+        let letters = arguments[at].strip_prefix('-').unwrap_or_default();
+        letters
+            .chars()
+            .next_back()
+            .is_some_and(|letter| SSH_VALUES.contains(letter))
+    };
+    let places = (0..arguments.len())
+        .filter(|at| !arguments[*at].starts_with('-') && (*at == 0 || !is_value(*at - 1)));
+    places.count() == 1
 }
 
 /// Directories that the options of a program name.
