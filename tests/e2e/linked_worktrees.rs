@@ -19,11 +19,11 @@ fn prepare(world: World, ignored: bool) -> World {
         world.write(".gitignore", ".trees/\n");
     }
     world.git_ok(["worktree", "add", "-q", "-b", "idea", TREE]);
-    world.write(&file("own.txt"), "committed on its branch\n");
+    world.write(file("own.txt"), "committed on its branch\n");
     world.git_ok(["-C", TREE, "add", "own.txt"]);
     world.git_ok(["-C", TREE, "commit", "-q", "-m", "own", "own.txt"]);
-    world.write(&file("a.txt"), "not committed\n");
-    world.write(&file("new/deep.txt"), "not tracked\n");
+    world.write(file("a.txt"), "not committed\n");
+    world.write(file("new/deep.txt"), "not tracked\n");
     world
 }
 
@@ -56,19 +56,19 @@ fn a_removed_worktree_comes_back() {
         agent.prompt("clean up");
         agent.bash(command);
         agent.stop();
-        assert!(!world.exists(&file("a.txt")), "{command}");
+        assert!(!world.exists(file("a.txt")), "{command}");
         // git need not have its commits any more
         world.sh("git worktree prune; git branch -qD idea; git reflog expire --expire=now --all; git gc -q --prune=now");
         let rewound = world.ok(["rewind", "t1", "--yes"]);
         let is_back = |name: &str, text: &str| {
-            assert!(world.exists(&file(name)), "{command}: {rewound}");
-            assert_eq!(world.read(&file(name)), text, "{command}: {rewound}");
+            assert!(world.exists(file(name)), "{command}: {rewound}");
+            assert_eq!(world.read(file(name)), text, "{command}: {rewound}");
         };
         is_back("a.txt", "not committed\n");
         is_back("new/deep.txt", "not tracked\n");
         is_back("b.txt", "other\n");
         is_back("own.txt", "committed on its branch\n");
-        assert!(!world.exists(&file(".git")), "{command}");
+        assert!(!world.exists(file(".git")), "{command}");
     }
 }
 
@@ -107,7 +107,7 @@ fn a_worktree_that_stays_is_no_change() {
     let status = world.json(["status"]);
     world.ok(["rewind", "t1", "--yes"]);
     assert_eq!(
-        world.read(&file("a.txt")),
+        world.read(file("a.txt")),
         "not committed\nmore\n",
         "{status:#}"
     );
@@ -123,10 +123,10 @@ fn a_restore_leaves_a_present_worktree() {
     agent.bash("git worktree remove --force .trees/idea");
     agent.bash("git worktree add -q .trees/idea idea; echo third > c.txt");
     agent.stop();
-    let before = world.read(&file("a.txt"));
+    let before = world.read(file("a.txt"));
     let rewound = world.ok(["rewind", "t1", "--yes"]);
-    assert_eq!(world.read(&file("a.txt")), before, "{rewound}");
-    assert!(!world.exists(&file("new/deep.txt")), "{rewound}");
+    assert_eq!(world.read(file("a.txt")), before, "{rewound}");
+    assert!(!world.exists(file("new/deep.txt")), "{rewound}");
     assert!(!world.exists("c.txt"), "{rewound}");
     assert!(rewound.stdout.contains("a linked worktree"), "{rewound}");
 }
@@ -151,7 +151,7 @@ fn work_in_a_worktree_is_recorded_there() {
         agent.bash(command);
         agent.stop();
         assert_eq!(
-            world.read(&file("a.txt")),
+            world.read(file("a.txt")),
             "not committed\nagent\n",
             "{command}"
         );
@@ -159,7 +159,7 @@ fn work_in_a_worktree_is_recorded_there() {
         assert!(log.contains("work there"), "{command}: {log}");
         let rewound = world.ok(in_dir(&tree, &["rewind", "t1", "--yes"]));
         assert_eq!(
-            world.read(&file("a.txt")),
+            world.read(file("a.txt")),
             "not committed\n",
             "{command}: {rewound}"
         );

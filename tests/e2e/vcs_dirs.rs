@@ -340,7 +340,7 @@ fn objects_apart_from_their_repository_stay() {
         let checked = world.sh("git fsck --full 2>&1");
         assert_eq!(checked.code, 0, "{command}: {checked}");
         for dir in ["meta", "half"] {
-            let is_left = !command.contains(dir) || world.exists(&format!("{dir}/objects"));
+            let is_left = !command.contains(dir) || world.exists(format!("{dir}/objects"));
             assert!(is_left, "{command}: {rewound}");
         }
     }

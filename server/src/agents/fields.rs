@@ -77,45 +77,144 @@ const COMMANDS: &[&str] = &[
 ];
 /// Fields with several commands.
 const LISTS: &[&str] = &["commands", "cmds"];
-/// Fields with the code of a tool that is not the agent's own, as one of an MCP server.
+/// Fields with the command of a tool that is not the agent's own, as one of an MCP server. Without signs and capitals.
+const OTHER_COMMANDS: &[&str] = &[
+    "command",
+    "cmd",
+    "commandline",
+    "cmdline",
+    "shellcommand",
+    "shellcmd",
+    "commandtext",
+    "terminalcommand",
+    "fullcommand",
+    "program",
+    "executable",
+    "binary",
+    "exe",
+    "run",
+    "exec",
+    "execute",
+    "bash",
+    "argv",
+];
+/// Fields with several commands of such a tool.
+const OTHER_LISTS: &[&str] = &["commands", "cmds", "scripts", "lines"];
+/// Fields with the text on the standard input of a command.
+const INPUTS: &[&str] = &["input", "stdin"];
+/// Fields with the code of such a tool.
 const SCRIPTS: &[&str] = &["script", "input", "code", "chars", "keys"];
 /// Fields with the arguments of a program.
-const ARGUMENTS: &[&str] = &["args", "arguments", "argv"];
-/// Fields in which a tool may have its real input.
-const INNER: &[&str] = &["args", "arguments", "params", "parameters", "input"];
+const ARGUMENTS: &[&str] = &["args", "arguments", "argv", "params", "parameters"];
+/// Levels of an input that are looked through.
+const MAX_DEPTH: usize = 16;
 
 /// Returns the text of a shell command: a text, the words of one program, or a list of commands. None: the tool is no shell.
 /// `is_own`: it is one of the agent's own tools, whose other texts are no commands.
 pub fn command_text(input: &Value, is_own: bool) -> Option<String> {
+    if !is_own {
+        let mut found = Vec::new();
+        other_commands(input, MAX_DEPTH, &mut found);
+        return Some(found.join("\n")).filter(|_| !found.is_empty());
+    }
     let found = COMMANDS.iter().find_map(|name| input.get(name));
     if let Some(command) = found.and_then(one_command) {
-        let mut arguments = ARGUMENTS.iter();
-        let arguments = arguments.find_map(|name| input.get(name)?.as_array());
-        return Some(match arguments.and_then(|words| joined(words)) {
-            Some(arguments) => format!("{command} {arguments}"),
+        return Some(with_arguments(command, input));
+    }
+    let list = LISTS.iter().find_map(|name| input.get(name))?;
+    let lines: Vec<String> = match list {
+        Value::Array(lines) => lines.iter().map(line).collect(),
+        one => vec![line(one)],
+    };
+    Some(lines.join("\n"))
+}
+
+/// Adds the commands at any depth in the input of a tool that is not the agent's own.
+fn other_commands(value: &Value, depth: usize, found: &mut Vec<String>) {
+    let fields = match value {
+        Value::Object(fields) if depth > 0 => fields,
+        Value::Array(items) if depth > 0 => {
+            for item in items {
+                other_commands(item, depth - 1, found);
+            }
+            return;
+        }
+        _ => return,
+    };
+    // the lines of a file are no commands
+    let has_file = fields.keys().any(|name| {
+        let name = plain(name);
+        name == "uri"
+            || ["path", "file", "filename"]
+                .iter()
+                .any(|end| name.ends_with(end))
+    });
+    let text_of = |names: &[&str]| {
+        let mut texts = fields
+            .iter()
+            .filter(|(field, _)| names.contains(&&*plain(field)));
+        texts.find_map(|(_, value)| value.as_str())
+    };
+    let mut has_program = false;
+    for name in OTHER_COMMANDS {
+        let mut values = fields.iter().filter(|(field, _)| plain(field) == *name);
+        let command = values.find_map(|(_, value)| one_command(value));
+        // `argv` may be the arguments of another field
+        let Some(command) = command.filter(|_| *name != "argv" || !has_program) else {
+            continue;
+        };
+        has_program = true;
+        let command = match *name {
+            "argv" => command,
+            _ => with_arguments(command, value),
+        };
+        found.push(match text_of(INPUTS) {
+            Some(text) => format!("{command} <<'INPUT'\n{text}\nINPUT"),
             None => command,
         });
     }
-    if let Some(list) = LISTS.iter().find_map(|name| input.get(name)) {
-        let lines: Vec<String> = match list {
-            Value::Array(lines) => lines.iter().map(line).collect(),
-            one => vec![line(one)],
-        };
-        return Some(lines.join("\n"));
+    for (name, value) in fields {
+        let name = plain(name);
+        let is_list = OTHER_LISTS.contains(&&*name) && !(name == "lines" && has_file);
+        let is_script = SCRIPTS.contains(&&*name) && !(has_program && INPUTS.contains(&&*name));
+        match value {
+            Value::Array(items) if is_list => {
+                for item in items {
+                    let before = found.len();
+                    other_commands(item, depth - 1, found);
+                    let is_known = LISTS.contains(&&*name);
+                    if found.len() == before && (is_known || item.is_string()) {
+                        found.push(line(item));
+                    }
+                }
+            }
+            Value::String(text) if is_list => found.push(text.clone()),
+            value => {
+                let script = one_command(value).filter(|_| is_script);
+                let is_patch = |script: &String| script.trim_start().starts_with("*** Begin Patch");
+                found.extend(script.filter(|script| !is_patch(script)));
+                other_commands(value, depth - 1, found);
+            }
+        }
     }
-    if is_own {
-        return None;
-    }
-    if let Some(words) = input.get("argv").and_then(Value::as_array) {
-        return joined(words);
-    }
-    let script = SCRIPTS.iter().find_map(|name| input.get(name));
-    match script.and_then(one_command) {
-        Some(script) if !script.trim_start().starts_with("*** Begin Patch") => Some(script),
-        _ => INNER.iter().find_map(|name| {
-            let inner = input.get(name).filter(|inner| inner.is_object())?;
-            command_text(inner, is_own)
-        }),
+}
+
+/// The name of a field without signs and capitals.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// A program with the arguments that stand in a field of their own.
+fn with_arguments(command: String, input: &Value) -> String {
+    let arguments = ARGUMENTS.iter().find_map(|name| match input.get(name)? {
+        Value::Array(words) => joined(words, " "),
+        Value::String(text) => Some(text.clone()),
+        _ => None,
+    });
+    match arguments {
+        Some(arguments) => format!("{command} {arguments}"),
+        None => command,
     }
 }
 
@@ -133,17 +232,17 @@ fn line(value: &Value) -> String {
 fn one_command(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Array(words) => joined(words),
+        Value::Array(words) => joined(words, "\n"),
         _ => None,
     }
 }
 
-/// Joins the words of a command. Several commands, each with a program and arguments, are one in each line.
-fn joined(words: &[Value]) -> Option<String> {
+/// Joins the words of a command. Several commands, each with a program and arguments, are joined by `between`.
+fn joined(words: &[Value], between: &str) -> Option<String> {
     let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
     let first = words.first()?;
     if first.contains(char::is_whitespace) {
-        return Some(words.join("\n"));
+        return Some(words.join(between));
     }
     let quoted: Vec<Cow<'_, str>> = words.iter().map(|word| quoted(word)).collect();
     Some(quoted.join(" "))
@@ -232,6 +331,7 @@ mod tests {
             json!({ "command": "rm", "args": ["-rf", "x"] }),
             json!({ "commands": ["rm -rf x"] }),
             json!({ "commands": [{ "command": "rm -rf x" }] }),
+            json!({ "command": "rm", "args": "-rf x" }),
         ] {
             assert_eq!(command_text(&input, true), rm, "{input}");
             assert_eq!(command_text(&input, false), rm, "{input}");
@@ -242,6 +342,14 @@ mod tests {
             json!({ "argv": ["rm", "-rf", "x"] }),
             json!({ "arguments": { "cmd": "rm -rf x" } }),
             json!({ "params": { "script": ["rm", "-rf", "x"] } }),
+            json!({ "program": "rm", "args": ["-rf", "x"] }),
+            json!({ "executable": "rm", "arguments": "-rf x" }),
+            json!({ "shellCommand": "rm -rf x" }),
+            json!({ "input": { "commands": [{ "run": "rm -rf x" }] } }),
+            json!({ "steps": [{ "options": { "cmd": "rm -rf x" } }] }),
+            json!({ "lines": ["rm -rf x"] }),
+            json!({ "code": "rm -rf x" }),
+            json!([{ "run": "rm -rf x" }]),
         ] {
             assert_eq!(command_text(&input, false), rm, "{input}");
             assert_eq!(command_text(&input, true), None, "{input}");
@@ -254,6 +362,22 @@ mod tests {
         assert_eq!(text.as_deref(), Some("cd x\nrm -rf y"));
         let patch = json!({ "input": "*** Begin Patch\n" });
         assert_eq!(command_text(&patch, false), None);
-        assert_eq!(command_text(&json!({ "path": "x" }), false), None);
+        let both = json!({ "cmd": "a", "then": { "script": "b" } });
+        assert_eq!(command_text(&both, false).as_deref(), Some("a\nb"));
+        let read = json!({ "command": "bash", "input": "a" });
+        let text = command_text(&read, false);
+        assert_eq!(text.as_deref(), Some("bash <<'INPUT'\na\nINPUT"));
+        for other in [
+            json!({ "path": "x" }),
+            json!({ "steps": ["rm -rf x"], "lines": [1, 2] }),
+            json!({ "path": "x", "lines": ["rm -rf x"] }),
+            json!({ "file_path": "x", "edits": [{ "newText": "rm -rf x" }] }),
+            json!({ "query": "rm -rf x" }),
+            json!({ "title": "rm -rf x", "body": "rm -rf x" }),
+            json!({ "arguments": "-rf x" }),
+            json!({ "run": true }),
+        ] {
+            assert_eq!(command_text(&other, false), None, "{other}");
+        }
     }
 }

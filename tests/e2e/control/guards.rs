@@ -305,8 +305,29 @@ fn inputs_of_other_tools_are_looked_through() {
         json!({ "script": "cd y && rm --recursive --force x" }),
         json!({ "input": "rm -rf x" }),
         json!({ "arguments": { "command": "sudo rm -rf x" } }),
+        json!({ "program": "rm", "args": ["-rf", "x"] }),
+        json!({ "executable": "/bin/rm", "arguments": "-rf x" }),
+        json!({ "input": { "commands": [{ "run": "rm -rf x" }] } }),
+        json!({ "lines": ["cd y", "rm -rf x"] }),
+        json!({ "argv": ["rm", "-rf", "x"] }),
+        json!({ "cmd": ["bash", "-c", "rm -rf x"] }),
+        json!({ "command": "bash", "input": "rm -rf x" }),
+        json!({ "code": "import os; os.system('rm -fr x')" }),
+        json!({ "code": "const c = require('child_process');\nc.execSync(\"rm -fr x\")" }),
+        json!({ "code": "import subprocess\nsubprocess.run(['rm', '-r', '-f', 'x'])" }),
     ] {
         assert!(stopped("mcp__sh__run", &input), "{input}");
+    }
+    for input in [
+        json!({ "program": "rm", "args": ["x"] }),
+        json!({ "program": "echo", "args": ["rm -rf x"] }),
+        json!({ "path": "x.sh", "lines": ["rm -rf x"] }),
+        json!({ "title": "rm -rf x", "body": "do not run `rm -rf x`" }),
+        json!({ "query": "rm -rf x" }),
+        json!({ "command": "tee y", "input": "rm -rf x" }),
+        json!({ "code": "print('rm -rf x')" }),
+    ] {
+        assert!(!stopped("mcp__sh__run", &input), "{input}");
     }
 }
 

@@ -243,7 +243,9 @@ impl<'a> Walker<'a> {
         if !given.is_empty() && depth < MAX_DEPTH {
             let found: Vec<_> = readers.iter().filter_map(|one| self.reader(one)).collect();
             for reader in found {
-                given.iter().for_each(|text| self.read(reader, text, depth));
+                for text in &given {
+                    self.read(reader, text, depth);
+                }
             }
         }
         self.pass_code(program, &texts[start..], depth);

@@ -87,7 +87,6 @@ fn arguments(text: &str) -> &str {
             _ if is_escaped => is_escaped = false,
             (_, '\\') => is_escaped = true,
             (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
             (None, '\'' | '"' | '`') => quote = Some(c),
             (None, '(') => depth += 1,
             (None, ')') => {
