@@ -71,11 +71,13 @@ fn grown(
 
 /// An edit, a command, user edits between them, and a prompt.
 fn work(scene: &mut Scene, round: u32) {
+    scene.settles = true;
     scene.edit("a.txt", &format!("measured {round}\n"));
     scene.user("a.txt", &format!("by hand {round}\n"));
     scene.edit("a.txt", &format!("measured again {round}\n"));
     scene.shell(|root| std::fs::write(root.join("b.txt"), round.to_string()).expect("written"));
     scene.prompt("and again");
+    scene.settles = false;
 }
 
 fn live(scene: &mut Scene, edits: u32) {

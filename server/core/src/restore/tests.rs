@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use crate::hint::Hint;
+use crate::model::RelPath;
 use crate::restore::{Goal, OnConflict, Request, Scope};
 use crate::{Engine, Error, ErrorKind, Workspace};
 
@@ -13,6 +14,8 @@ pub(crate) struct Scene {
     pub engine: Engine,
     /// Session of the next events.
     pub session: String,
+    /// True if each stat proves its file: what is recorded then does not depend on the speed of the machine.
+    pub settles: bool,
     calls: u32,
 }
 
@@ -37,6 +40,7 @@ impl Scene {
             root,
             engine,
             session: "s1".into(),
+            settles: false,
             calls: 0,
         }
     }
@@ -82,6 +86,7 @@ impl Scene {
         };
         self.tell(EventKind::Before(call.clone()));
         work(&self.root);
+        self.settle();
         self.tell(EventKind::After {
             call,
             report: ToolReport::default(),
@@ -102,6 +107,21 @@ impl Scene {
 
     pub(crate) fn user(&self, path: &str, text: &str) {
         write(&self.root, path, text);
+        self.settle();
+    }
+
+    /// Waits until the last change of each file is old enough.
+    fn settle(&self) {
+        let files = std::fs::read_dir(&self.root).expect("listed");
+        let names = files
+            .filter(|_| self.settles)
+            .map(|file| file.expect("an entry").file_name());
+        for name in names {
+            let path = RelPath::from_path(name.as_ref()).expect("a path");
+            while self.engine.root.stat(&path).is_some_and(|stat| stat.racy) {
+                std::thread::yield_now();
+            }
+        }
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<String> {
