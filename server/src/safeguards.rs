@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
 use crate::agents::{self, Agent, Hooks, installed};
 use crate::control::words;
+use crate::host::messages;
 use crate::host::turned_away::TurnedAway;
 use crate::host::used_stores::{self, EarlierStore};
 use crate::render;
@@ -249,7 +250,7 @@ pub fn earlier_stores(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
 }
 
 fn other_store(config: &Config, before: &EarlierStore) -> Weakness {
-    let (said, fix) = used_stores::words(config, before);
+    let (said, fix) = messages::other_store(config, before);
     Weakness {
         kind: WeaknessKind::StoreChanged,
         agent: None,

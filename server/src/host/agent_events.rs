@@ -11,6 +11,7 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind};
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace, is_linked_worktree};
 
 use super::binding::Binding;
+use super::messages;
 use super::turned_away::TurnedAway;
 use super::used_stores;
 use crate::render;
@@ -178,7 +179,7 @@ impl EventPlace<'_> {
         if self.store_dir.is_none()
             && let Some(before) = used_stores::note(workspace)
         {
-            let (said, fix) = used_stores::words(&engine.config(), &before);
+            let (said, fix) = messages::other_store(&engine.config(), &before);
             warning.get_or_insert(format!("{said}; {fix}"));
         }
         let worktrees = engine.capture().worktrees_at_work(event);

@@ -1,5 +1,10 @@
 //! Texts that the host shows to people. Pure.
 
+use backstitch_core::config::Config;
+
+use super::used_stores::EarlierStore;
+use crate::render;
+
 /// Subject of an error if the system gives no thread.
 pub const START_THREAD: &str = "start a thread";
 pub const THREAD_ENDED: &str = "its thread ended";
@@ -8,4 +13,23 @@ pub const LOG_HINT: &str = "its log says why; try again";
 
 pub fn failed(what: &str) -> String {
     format!("the server failed at this ({what})")
+}
+
+/// A setting leads hooks from this store to another, and the next step.
+pub fn other_store(config: &Config, before: &EarlierStore) -> (String, String) {
+    let place = config.store_dir_at();
+    let place = place.map_or_else(
+        || "the settings name another store than before".to_owned(),
+        |place| format!("{place} leads to another store (`store.dir`)"),
+    );
+    let lost = if before.is_armed() {
+        "the history and the armed breakpoints"
+    } else {
+        "the history"
+    };
+    let dir = before.dir.display();
+    (
+        render::clean(&format!("{place}: {lost} in {dir} are not used")),
+        "take that line out if you did not write it; else remove the earlier store".to_owned(),
+    )
 }

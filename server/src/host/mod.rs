@@ -4,7 +4,7 @@
 
 pub mod agent_events;
 mod binding;
-mod messages;
+pub mod messages;
 pub mod progress;
 pub mod store_watcher;
 pub mod turned_away;

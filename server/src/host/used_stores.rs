@@ -4,13 +4,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstitch_core::config::Config;
 use backstitch_core::control::now;
 use backstitch_core::{Locate, Workspace, state_dir};
 use serde::{Deserialize, Serialize};
 
 use super::binding::private_dir;
-use crate::render;
 
 /// Maximum number of earlier stores that are kept.
 const MAX_EARLIER: usize = 8;
@@ -114,25 +112,6 @@ pub fn earlier(workspace: &Workspace) -> Vec<EarlierStore> {
     }
     note.earlier.retain(EarlierStore::is_there);
     note.earlier
-}
-
-/// Says that a setting leads hooks from this store to another, and the next step.
-pub fn words(config: &Config, before: &EarlierStore) -> (String, String) {
-    let place = config.store_dir_at();
-    let place = place.map_or_else(
-        || "the settings name another store than before".to_owned(),
-        |place| format!("{place} leads to another store (`store.dir`)"),
-    );
-    let lost = if before.is_armed() {
-        "the history and the armed breakpoints"
-    } else {
-        "the history"
-    };
-    let dir = before.dir.display();
-    (
-        render::clean(&format!("{place}: {lost} in {dir} are not used")),
-        "take that line out if you did not write it; else remove the earlier store".to_owned(),
-    )
 }
 
 /// Returns the store of a workspace without any setting.
