@@ -160,3 +160,39 @@ fn files_that_editors_keep_beside_a_file_do_not_come_back() {
         assert!(world.path(path).symlink_metadata().is_err(), "{path}");
     }
 }
+
+/// The ignored files of a directory that a command removes or replaces come back, too. A directory of very many is the output of a
+/// program.
+#[test]
+fn the_ignored_files_of_a_named_directory_come_back() {
+    for command in [
+        "rm -r data/deep",
+        "cd data && rm -rf deep",
+        "rm -rf data",
+        "mv data/deep ../gone",
+        "rm -rf mixed",
+    ] {
+        let world = world();
+        world.write("data/deep/rows.db", "rows\n");
+        world.write("data/deep/er/rows.db", "more rows\n");
+        world.write("mixed/a.o", "object\n");
+        world.write("mixed/a.c", "source\n");
+        let mut agent = world.agent();
+        agent.prompt("clean up");
+        let before = world.tree();
+        agent.bash(command);
+        agent.stop();
+        assert!(world.tree() != before, "{command}");
+        let rewound = world.ok(["rewind", "t1", "--yes"]);
+        assert!(world.tree() == before, "{command}: {rewound}");
+    }
+    let world = world();
+    for number in 0..100 {
+        world.write(format!("data/out/{number}.bin"), "x\n");
+    }
+    let mut agent = world.agent();
+    agent.prompt("clean up");
+    agent.bash("rm -r data/out");
+    agent.stop();
+    assert_eq!(world.since_start(), ["t1: clean up"]);
+}

@@ -1,8 +1,11 @@
 //! Ignored files that a call reads, or that a command names: recorded before the call runs, so that they can come back. No
 //! scan finds them, since the ignore rules hide them; once they have a row, each scan checks them.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use rustix::fs::FileType;
 use serde_json::Value;
 
 use super::Capture;
@@ -14,7 +17,8 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
 use crate::system::read_small;
-use crate::worktree::disk::{DiskEntry, Root};
+use crate::vcs;
+use crate::worktree::disk::{DirListing, DiskEntry, Root};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
 
@@ -22,8 +26,12 @@ use crate::worktree::ignore_rules::{Rules, was_ignored};
 const MAX_INPUT: usize = 64 << 10;
 /// Maximum number of names of one call that are looked at.
 const MAX_NAMES: usize = 64;
-/// Maximum number of files that one call makes recorded.
+/// Maximum number of files that one call makes recorded by their own names.
 const MAX_FILES: usize = 8;
+/// Maximum number of ignored files in a named directory. One with more is the output of some program.
+const MAX_BELOW: usize = 64;
+/// Maximum number of entries that are looked at in the named directories of a call.
+const MAX_ENTRIES: usize = 2000;
 
 impl Capture<&mut Engine> {
     /// Reads the ignored files that a call names and that are not recorded yet. Costs one `stat` for each name, and a query
@@ -34,35 +42,109 @@ impl Capture<&mut Engine> {
         call: &ToolCall,
     ) -> Result<Vec<(RelPath, DiskEntry)>> {
         let mut entries = Vec::new();
-        let engine = &*self.engine;
-        for path in names(call, &engine.root.path, e.cwd.as_deref()) {
-            let is_file = engine.root.is_regular_file(&path);
-            let (conn, root) = (&engine.store.conn, engine.here.root);
-            if !is_file
-                || file_state::row(conn, root, &path)?.is_some()
-                || engine.root.vcs_dir(&path).is_some()
-                || engine.root.excluding().is_some_and(|all| all.holds(&path))
-                || !is_hidden(&engine.root, &path)
-            {
-                continue;
-            }
-            let entry = self.disk_entry_stored(&path)?;
-            if !matches!(entry.image, Image::Opaque(_)) {
-                entries.push((path, entry));
-            }
-            if entries.len() == MAX_FILES {
-                break;
+        let root = &self.engine.root;
+        let mut hidden = HiddenPaths::new(root);
+        let (mut files, mut left) = (0, MAX_ENTRIES);
+        for name in names(call, &root.path, e.cwd.as_deref()) {
+            let path = name.path;
+            if root.is_regular_file(&path) {
+                if files < MAX_FILES
+                    && let Some(entry) = self.new_entry(&path, &mut hidden)?
+                {
+                    files += 1;
+                    entries.push((path, entry));
+                }
+            } else if name.is_changed && root.is_dir(path.bytes()) {
+                for file in files_below(root, &path, &mut hidden, &mut left) {
+                    if let Some(entry) = self.new_entry(&file, &mut hidden)? {
+                        entries.push((file, entry));
+                    }
+                }
             }
         }
         Ok(entries)
     }
+
+    /// Reads an ignored file that is not recorded yet.
+    fn new_entry(&self, path: &RelPath, hidden: &mut HiddenPaths<'_>) -> Result<Option<DiskEntry>> {
+        let engine = &*self.engine;
+        let (conn, root) = (&engine.store.conn, engine.here.root);
+        if file_state::row(conn, root, path)?.is_some()
+            || engine.root.vcs_dir(path).is_some()
+            || engine.root.excluding().is_some_and(|all| all.holds(path))
+            || !hidden.has(path)
+        {
+            return Ok(None);
+        }
+        let entry = self.disk_entry_stored(path)?;
+        Ok(Some(entry).filter(|entry| !matches!(entry.image, Image::Opaque(_))))
+    }
 }
 
-/// True if the rules that hold now hide a path.
-fn is_hidden(root: &Root, path: &RelPath) -> bool {
-    let base = Rules::base(&root.excludes());
-    let mut text = |file: &RelPath| read_small(&root.path.join(file.to_path()), false);
-    was_ignored(&base, path, &mut text)
+/// Answers if the rules that hold now hide a path.
+struct HiddenPaths<'a> {
+    root: &'a Root,
+    base: Arc<Rules>,
+    /// The files of rules that have been read.
+    read: HashMap<RelPath, Option<Vec<u8>>>,
+}
+
+impl<'a> HiddenPaths<'a> {
+    fn new(root: &'a Root) -> Self {
+        Self {
+            root,
+            base: Rules::base(&root.excludes()),
+            read: HashMap::new(),
+        }
+    }
+
+    fn has(&mut self, path: &RelPath) -> bool {
+        let (root, read) = (self.root, &mut self.read);
+        let mut text = |file: &RelPath| {
+            let text = || read_small(&root.path.join(file.to_path()), false);
+            read.entry(file.clone()).or_insert_with(text).clone()
+        };
+        was_ignored(&self.base, path, &mut text)
+    }
+}
+
+/// Returns the ignored files in a directory, at any depth. None, if there are too many. `left`: the number of entries that may
+/// still be looked at.
+fn files_below(
+    root: &Root,
+    dir: &RelPath,
+    hidden: &mut HiddenPaths<'_>,
+    left: &mut usize,
+) -> Vec<RelPath> {
+    let mut found = Vec::new();
+    let mut dirs = vec![dir.clone()];
+    while let Some(dir) = dirs.pop() {
+        let Ok(listed) = DirListing::read(&root.path.join(dir.to_path())) else {
+            continue;
+        };
+        for (name, kind) in &listed.entries {
+            let Some(path) = RelPath::new([dir.bytes(), b"/", name].concat()) else {
+                continue;
+            };
+            if *left == 0 || found.len() > MAX_BELOW {
+                return Vec::new();
+            }
+            *left -= 1;
+            match kind {
+                FileType::Directory if !vcs::is_vcs_entry(name, *kind) => dirs.push(path),
+                FileType::RegularFile if hidden.has(&path) => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A path that a call names.
+struct MentionedPath {
+    path: RelPath,
+    /// True if the call may change it.
+    is_changed: bool,
 }
 
 /// Records the files that `read_named_ignored` has read.
@@ -78,14 +160,18 @@ pub(super) fn record(txn: &WriteTxn<'_>, entries: &[(RelPath, DiskEntry)]) -> Re
 }
 
 /// Returns the paths in the root that the texts of an input name: each as a path, and as a command.
-fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<RelPath> {
-    let mut found = Vec::new();
+fn names(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<MentionedPath> {
+    let mut found: Vec<MentionedPath> = Vec::new();
     for (text, named) in named_in(call, root, cwd) {
         let whole = inside(root, &cwd.unwrap_or(root).join(text));
-        let named = named.paths.into_iter().filter_map(RelPath::new);
-        for path in whole.into_iter().chain(named) {
-            if !found.contains(&path) && found.len() < MAX_NAMES {
-                found.push(path);
+        let whole = whole.map(|path| (path, true));
+        let named_paths = named.paths.iter().filter_map(|text| {
+            let is_changed = !named.only_read.contains(text);
+            Some((RelPath::new(text.as_bytes())?, is_changed))
+        });
+        for (path, is_changed) in whole.into_iter().chain(named_paths) {
+            if found.iter().all(|known| known.path != path) && found.len() < MAX_NAMES {
+                found.push(MentionedPath { path, is_changed });
             }
         }
     }
