@@ -356,7 +356,13 @@ fn settings_choose_the_directory_of_the_stores() {
             .contains(":1: `store.dir`: a file in a workspace")
     );
     world.remove(FILE);
-    agent.prompt("go on");
+    // the first hook says that another store was used before
+    agent.let_complain();
+    let said = agent.prompt("go on").stderr;
+    assert!(
+        said.contains("config.toml:1 leads to another store"),
+        "{said}"
+    );
     agent.bash("echo three >> a.txt");
     agent.stop();
     let store = world.json(["status"])["store"].clone();

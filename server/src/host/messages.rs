@@ -22,14 +22,14 @@ pub fn other_store(config: &Config, before: &EarlierStore) -> (String, String) {
         || "the settings name another store than before".to_owned(),
         |place| format!("{place} leads to another store (`store.dir`)"),
     );
-    let lost = if before.is_armed() {
-        "the history and the armed breakpoints"
+    let (lost, verb) = if before.is_armed() {
+        ("the history and the armed breakpoints", "are")
     } else {
-        "the history"
+        ("the history", "is")
     };
     let dir = before.dir.display();
     (
-        render::clean(&format!("{place}: {lost} in {dir} are not used")),
+        render::clean(&format!("{place}: {lost} in {dir} {verb} not used")),
         "take that line out if you did not write it; else remove the earlier store".to_owned(),
     )
 }
