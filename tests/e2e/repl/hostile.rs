@@ -191,7 +191,10 @@ fn the_clients_have_no_unpickler() {
         "_evaluate.py evaluate eval",
         "_evaluate.py evaluate exec",
         "_evaluate.py _compile 'exec'",
+        // the mode is named to the parser, and to the compiler
         "_evaluate.py _compile 'eval'",
+        "_evaluate.py _compile 'eval'",
+        "_evaluate.py _compile 'exec'",
         "_evaluate.py _compile 'exec'",
     ];
     assert_eq!(said.stdout.lines().collect::<Vec<_>>(), expected);
