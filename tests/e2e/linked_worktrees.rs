@@ -76,7 +76,7 @@ fn a_removed_worktree_comes_back() {
 #[test]
 fn a_removed_worktree_of_another_repository_comes_back() {
     for command in ["rm -rf vendor", "rm -rf vendor/*", "git clean -ffdqx"] {
-        let world = two_files(SEVEN_LINES);
+        let world = two_files(SEVEN_LINES).with("BACKSTITCH_GIT_BACKED_ALWAYS", "1");
         let made = "git clone -q . \"$HOME/other\" && git -C \"$HOME/other\" worktree add -q -b w \"$PWD/vendor/o\"";
         world.sh(made).expect_code(0);
         world.write("vendor/o/a.txt", "not committed\n");
@@ -91,6 +91,8 @@ fn a_removed_worktree_of_another_repository_comes_back() {
         assert!(world.exists("vendor/o/a.txt"), "{command}: {rewound}");
         assert_eq!(world.read("vendor/o/a.txt"), "not committed\n");
         assert_eq!(world.read("vendor/readme.txt"), "vendor\n");
+        // git has it, in a repository that is not the workspace's
+        assert_eq!(world.read("vendor/o/b.txt"), "other\n", "{rewound}");
     }
 }
 

@@ -34,7 +34,7 @@ impl EarlierStore {
     }
 }
 
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct UsedStores {
     store: PathBuf,
     earlier: Vec<EarlierStore>,
@@ -44,6 +44,15 @@ impl UsedStores {
     fn read(root: &Path) -> Option<Self> {
         let text = fs::read(file(root)?).ok()?;
         serde_json::from_slice(&text).ok()
+    }
+
+    /// Returns the note of a workspace that has none: until now hooks used its usual store, if there is one.
+    fn first(workspace: &Workspace) -> Self {
+        let usual = usual(&workspace.root);
+        Self {
+            store: usual.unwrap_or_else(|| workspace.store_dir.clone()),
+            earlier: Vec::new(),
+        }
     }
 
     /// Makes this store the one in use. Returns the one that was, if that has changed.
@@ -76,13 +85,12 @@ impl UsedStores {
 pub fn note(workspace: &Workspace) -> Option<EarlierStore> {
     let root = &workspace.root;
     let known = UsedStores::read(root);
-    let is_known = known.is_some();
-    let mut note = known.unwrap_or_default();
-    if !is_known {
-        note.store = usual(root).unwrap_or_else(|| workspace.store_dir.clone());
-    }
+    let is_noted = known
+        .as_ref()
+        .is_some_and(|known| known.store == workspace.store_dir);
+    let mut note = known.unwrap_or_else(|| UsedStores::first(workspace));
     let before = note.change(&workspace.store_dir);
-    if before.is_some() || !is_known {
+    if !is_noted {
         // a failure costs the note alone
         note.write(root);
     }
@@ -101,10 +109,7 @@ pub fn earlier(workspace: &Workspace) -> Vec<EarlierStore> {
     if !by_settings.is_ok_and(|found| found.store_dir == workspace.store_dir) {
         return Vec::new();
     }
-    let mut note = UsedStores::read(root).unwrap_or_else(|| UsedStores {
-        store: usual(root).unwrap_or_else(|| workspace.store_dir.clone()),
-        earlier: Vec::new(),
-    });
+    let mut note = UsedStores::read(root).unwrap_or_else(|| UsedStores::first(workspace));
     if note.change(&workspace.store_dir).is_some()
         && let Some(newest) = note.earlier.first_mut()
     {

@@ -331,7 +331,7 @@ impl Capture<&mut Engine> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         let ignored = self.read_named_ignored(e, call)?;
-        let worktrees = self.read_named_worktrees(e, call, deadline)?;
+        let worktrees = self.read_named_worktrees(e, call, deadline);
         self.notifying_txn(BEFORE, (scanned, worktrees), |txn, (scanned, worktrees)| {
             let open = || open(txn.conn, txn.dir, txn.here.root, e, call, None);
             let idle_until = match opening {

@@ -16,6 +16,7 @@ use crate::control::{CommandPlace, NamedFiles, named_files};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};
+use crate::places::is_linked_worktree;
 use crate::system::read_small;
 use crate::vcs;
 use crate::worktree::disk::{DirListing, DiskEntry, Root};
@@ -119,7 +120,10 @@ fn files_below(
     let mut found = Vec::new();
     let mut dirs = vec![dir.clone()];
     while let Some(dir) = dirs.pop() {
-        let Ok(listed) = DirListing::read(&root.path.join(dir.to_path())) else {
+        let full = root.path.join(dir.to_path());
+        // a worktree is a workspace of its own
+        let listed = (!is_linked_worktree(&full)).then(|| DirListing::read(&full));
+        let Some(Ok(listed)) = listed else {
             continue;
         };
         for (name, kind) in &listed.entries {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::Capture;
@@ -47,15 +47,17 @@ enum WorktreeRole {
 }
 
 impl Capture<&mut Engine> {
-    /// Reads the worktrees that a command may remove, as far as the time of a hook lets it.
+    /// Reads the worktrees that a command may remove, as far as the time of a hook lets it. A failure costs that worktree alone.
     pub(super) fn read_named_worktrees(
         &self,
         e: &AgentEvent,
         call: &ToolCall,
         deadline: Option<Instant>,
-    ) -> Result<Vec<WorktreeFiles>> {
+    ) -> Vec<WorktreeFiles> {
         let named = self.removable_worktrees(e, call).into_iter();
-        named.map(|dir| self.read_worktree(dir, deadline)).collect()
+        named
+            .filter_map(|dir| self.read_worktree(dir, deadline).ok())
+            .collect()
     }
 
     /// Forgets the files of the worktrees that a command has left in place: they belong to workspaces of their own.
@@ -76,7 +78,10 @@ impl Capture<&mut Engine> {
         let sources = std::sync::Arc::clone(&engine.root.sources);
         let root = Root::open(&engine.root.path.join(dir.to_path()), sources)?;
         let known = FileStates::default();
-        let clean_index = CleanIndex::of(&root.path);
+        // contents are read from the repository of the workspace alone
+        let common = |dir: &Path| crate::git::common_dir(dir)?.canonicalize().ok();
+        let is_shared = common(&root.path).is_some_and(|of| common(&engine.root.path) == Some(of));
+        let clean_index = is_shared.then(|| CleanIndex::of(&root.path)).flatten();
         let against = Baseline {
             known: &known,
             pending: &Pending::default(),
