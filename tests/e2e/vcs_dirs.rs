@@ -345,3 +345,56 @@ fn objects_apart_from_their_repository_stay() {
         }
     }
 }
+
+/// A command that removes a repository is a gap of its turn, however the repository is made: nothing brings it back.
+#[test]
+fn a_repository_that_a_command_removes_is_named() {
+    for (made, command, removed) in [
+        ("GIT init -q inner", "rm -rf inner/.git", "inner/.git"),
+        ("GIT init -q inner", "rm -rf inner", "inner/.git"),
+        (
+            "GIT init -q --bare origin.git",
+            "rm -rf origin.git",
+            "origin.git",
+        ),
+        (
+            "mkdir -p old/.svn && echo 1 > old/.svn/wc.db",
+            "rm -rf old",
+            "old/.svn",
+        ),
+        ("GIT init -q .", "rm -rf .git", ".git"),
+        (
+            "GIT init -q sub && echo 1 > sub/a && rm -rf sub/.git && echo 'gitdir: ../m' > sub/.git",
+            "mv sub other",
+            "sub/.git",
+        ),
+    ] {
+        let world = World::new();
+        let made = format!("{made} && echo 1 > a.txt");
+        world.sh(&in_git(&made)).expect_code(0);
+        let mut agent = world.agent();
+        agent.prompt("look at it");
+        agent.bash("ls");
+        agent.prompt("clean up");
+        agent.bash(command);
+        agent.stop();
+        agent.prompt("go on");
+        agent.edit("a.txt", "1", "2");
+        agent.bash("ls");
+        agent.stop();
+        let plan = world.ok(["rewind", "t2", "--dry-run"]);
+        let at = format!("version control {removed} ");
+        let line = plan.stdout.lines().find(|line| line.contains(&at));
+        assert!(
+            line.is_some_and(|line| line.ends_with(": removed")),
+            "{command}: {plan}"
+        );
+        let shown = world.json(["show", "t3"]).to_string();
+        assert!(
+            !shown.contains("version_control"),
+            "it is told again: {shown}"
+        );
+        let none = world.ok(["rewind", "t3", "--dry-run"]);
+        assert!(!none.stdout.contains(&at), "{command}: {none}");
+    }
+}

@@ -16,7 +16,7 @@ use crate::store::SealedPack;
 use crate::store::tables::root::scan::{self, NewScan, RootBefore, UnfinishedScan};
 use crate::store::tables::{change, file};
 use crate::worktree::directories::{NotedDirs, joined};
-use crate::worktree::disk::{NO_STAT, Stat};
+use crate::worktree::disk::{NO_STAT, Root, Stat};
 use crate::worktree::file_state::{self, FileState, FileStates, Observed};
 use crate::worktree::ignore_rules::{Excludes, is_editor_file};
 use crate::worktree::ignored_paths::{IgnoredChange, IgnoredNow};
@@ -105,6 +105,9 @@ impl WriteTxn<'_> {
         let mut of_root = coverage.clone();
         of_root.retain_dirs(|_| false);
         self.take_ignored(ignored_now, context, &mut coverage)?;
+        if !partial && !matches!(context.observation, Observation::Between) {
+            note_removed_vcs(self.root, changed, &mut coverage);
+        }
         let pending = coverage.noted.clone().unwrap_or_default();
         let is_start = self.head()?.is_none();
         let node = if is_start {
@@ -411,7 +414,7 @@ fn unfinished(partial: bool, context: &ScanContext) -> UnfinishedScan {
 fn own_gaps(before: &RootBefore, mut coverage: Coverage) -> Coverage {
     let reported: Option<Coverage> = serde_json::from_str(&before.coverage).ok();
     let is_standing = |item: &CoverageItem| {
-        !matches!(item.detail.as_str(), "changed" | "named")
+        !matches!(item.detail.as_str(), "changed" | "named" | "removed")
             && item.reason.is_lasting()
             && reported.as_ref().is_some_and(|reported| {
                 let mut all = reported.items.iter();
@@ -456,6 +459,19 @@ fn list_changes(
     joined(before.pending.iter().cloned().chain(found))
 }
 
+/// Notes the entries of version control that are gone since the last scan. Nothing brings them back.
+fn note_removed_vcs(
+    root: &Root,
+    (before, now): (Option<&NotedDirs>, &NotedDirs),
+    coverage: &mut Coverage,
+) {
+    for entry in before.iter().flat_map(|before| &before.vcs) {
+        if now.vcs.binary_search(entry).is_err() && !root.has_entry(entry) {
+            coverage.note(entry.bytes(), Reason::VersionControl, IgnoredChange::Removed.name());
+        }
+    }
+}
+
 /// True if both leave out the same paths. The count of new files is ignored, since it differs from
 /// scan to scan.
 fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
@@ -476,6 +492,7 @@ fn has_reportable_gaps(coverage: &Coverage) -> bool {
                 i.reason,
                 Reason::Failed | Reason::Outside | Reason::Excluded
             ) || i.reason != Reason::Ignored && i.detail == "changed"
+                || i.reason == Reason::VersionControl && i.detail == IgnoredChange::Removed.name()
                 || i.detail == "named"
                 || i.reason == Reason::Ignored && is_file_or_removed(i)
         })

@@ -224,12 +224,16 @@ fn complete(
         let path = RelPath::new(path);
         path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))
     };
+    let is_gone = |item: &CoverageItem| {
+        let path = RelPath::new(item.path.as_slice());
+        item.reason == Reason::VersionControl && path.is_some_and(|path| !root.has_entry(&path))
+    };
     let new_items = std::mem::take(&mut findings.coverage.items);
     let kept = before
         .coverage
         .items
         .into_iter()
-        .filter(|item| item.reason.is_lasting() && !scanned(&item.path))
+        .filter(|item| item.reason.is_lasting() && !scanned(&item.path) && !is_gone(item))
         .map(|item| CoverageItem {
             detail: match item.detail.as_str() {
                 "changed" | "named" => String::new(),
@@ -279,6 +283,9 @@ fn noted_dirs(
     let found = findings.noted_dirs.worktrees.iter();
     let all: BTreeSet<&RelPath> = before.worktrees.iter().chain(found).collect();
     noted.worktrees = all.into_iter().cloned().collect();
+    let found = findings.noted_dirs.vcs.iter();
+    let still = before.vcs.iter().filter(|entry| root.has_entry(entry));
+    noted.set_vcs(still.chain(found).cloned());
     noted
 }
 

@@ -24,6 +24,9 @@ pub(crate) struct NotedDirs {
     /// Linked worktrees of git in the root, whose directories are not listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<RelPath>,
+    /// Entries of version control in the root: its directories, and links to them. None is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vcs: Vec<RelPath>,
     /// The head when the list was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<NodeId>,
@@ -39,6 +42,7 @@ impl NotedDirs {
             is_too_long: !fits,
             pending: Vec::new(),
             worktrees: Vec::new(),
+            vcs: Vec::new(),
             head: None,
         }
     }
@@ -102,6 +106,12 @@ impl NotedDirs {
             .collect();
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         changes
+    }
+
+    /// Notes the entries of version control, as many as can be noted.
+    pub(crate) fn set_vcs(&mut self, entries: impl IntoIterator<Item = RelPath>) {
+        let entries: BTreeSet<RelPath> = entries.into_iter().collect();
+        self.vcs = entries.into_iter().take(MAX_NOTED).collect();
     }
 
     /// Notes a directory as it is now. `mode`: its permission bits; None: it is gone.

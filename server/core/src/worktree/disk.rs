@@ -188,6 +188,12 @@ impl Root {
         stat.is_some_and(|stat| stat.kind() == FileType::RegularFile)
     }
 
+    /// True if there is an entry at a path, of any kind. One that cannot be looked at counts as there.
+    pub(crate) fn has_entry(&self, path: &RelPath) -> bool {
+        let found = std::fs::symlink_metadata(self.path.join(path.to_path()));
+        !found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// True if a directory is at this path, with no link on the way to it.
     pub(crate) fn is_dir(&self, dir: &[u8]) -> bool {
         self.dir(dir).is_ok()

@@ -482,6 +482,7 @@ impl<'a> Scan<'a> {
         out.noted_dirs = NotedDirs::new(usual_dir_mode, noted);
         out.noted_dirs.worktrees = gathered.worktrees;
         out.noted_dirs.worktrees.sort();
+        out.noted_dirs.set_vcs(gathered.vcs_entries);
         out.bare_dirs = bare_dirs.into_iter().collect::<Vec<_>>().join(&0);
         Ok(out)
     }
@@ -555,6 +556,7 @@ impl<'a> Scan<'a> {
         }
         if is_repository && !dir.path.is_empty() {
             self.note_vcs(&dir.path);
+            self.gather().vcs_entries.extend(RelPath::new(dir.path.as_slice()));
             return true;
         }
         false
@@ -658,6 +660,9 @@ impl<'a> Scan<'a> {
     /// True if an entry of a directory is version control's, which is noted.
     fn is_vcs_entry(&self, path: &[u8], name: &[u8], kind: FileType, is_repository: bool) -> bool {
         if vcs::is_vcs_entry(name, kind) || is_repository && vcs::is_git_entry(name) {
+            if vcs::is_vcs_entry(name, kind) {
+                self.gather().vcs_entries.extend(RelPath::new(path));
+            }
             if !vcs::is_top(name) {
                 self.note_vcs(path);
             }

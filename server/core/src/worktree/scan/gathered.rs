@@ -27,6 +27,8 @@ pub(super) struct Gathered<'k> {
     pub(super) visited: Vec<&'k RelPath>,
     /// Directories of version control, which are not scanned.
     pub(super) vcs_dirs: FxHashSet<RelPath>,
+    /// Entries of version control that the walk met.
+    pub(super) vcs_entries: Vec<RelPath>,
     /// Directories, with true if they have a file.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
     /// Linked worktrees that the walk did not enter.
