@@ -49,6 +49,7 @@ for (const theme of ['dark', 'light'] as const) {
       await page.keyboard.press('Enter');
       expect((await first).permissionDecisionReason).toContain('not the old one');
       await expect(page.locator('.tab', { hasText: 'Held:' })).toHaveCount(0);
+      await expect(agents.row(/^apply_patch/)).toHaveCount(0);
 
       // by keys: shown by its chord, and continued
       const second = patchOfCodex(world, PATCH, 'call_2_0');

@@ -175,7 +175,7 @@ test('two agents are told apart, and the held line is marked in its file', async
   await expect(agents.rows).toHaveCount(2);
   await expect(agents.rows.filter({ hasText: 'claude-code A' })).toContainText('“make it two”');
   await expect(agents.rows.filter({ hasText: 'claude-code B' })).toContainText('“make it three”');
-  await expect.poll(() => editor.notes()).toEqual([expect.stringMatching(/^held: claude-code [AB], claude-code [AB] wants/)]);
+  await expect.poll(() => editor.notes()).toEqual([expect.stringMatching(/^held: claude-code [AB], claude-code [AB] want /)]);
   await expect.poll(() => editor.marked()).toContain(2);
   await look(page, 'held-line');
   // it moves with the text

@@ -52,6 +52,7 @@ export class Decisions implements vscode.Disposable {
     };
     const touched = () => {
       if (this.next?.from === "comparison") this.next.from = "elsewhere";
+      void this.keepList(false);
     };
     this.disposables = [
       ctx.on("backstitch/didResume", ({ pause, outcome, by }) => {
@@ -82,6 +83,11 @@ export class Decisions implements vscode.Disposable {
       }),
     ];
     follow();
+  }
+
+  /** Keeps the empty list in place of the text that stands there without a held call: the focus would be nowhere. */
+  private keepList(isKept: boolean): Thenable<unknown> {
+    return vscode.commands.executeCommand("setContext", "backstitch.stepping", isKept);
   }
 
   /** Follows the tab in front: titles and keys are those of its call. */
@@ -182,7 +188,7 @@ export class Decisions implements vscode.Disposable {
   async resume(argument: unknown): Promise<unknown> {
     const pause = await this.call(argument);
     if (pause === undefined || (await this.isShownFirst(argument, pause))) return undefined;
-    return this.decide(pause, async () => {
+    return this.decide(pause, argument, async () => {
       const taken = await this.files.taken(pause);
       return this.ctx.execute("backstitch.resume", { ...this.about(pause), ...taken });
     });
@@ -198,8 +204,9 @@ export class Decisions implements vscode.Disposable {
     const pause = await this.call(argument);
     if (pause === undefined || (await this.isShownFirst(argument, pause))) return undefined;
     const next = { session: pause.session, root: shown(pause.root), from: this.from(argument, pause) };
-    return this.decide(pause, async () => {
+    return this.decide(pause, argument, async () => {
       const taken = await this.files.taken(pause);
+      if (next.from === "list") await this.keepList(true);
       // before the decision: a fast agent calls before it is answered
       this.next = next;
       return this.ctx.execute("backstitch.step", { ...this.about(pause), how, ...taken });
@@ -218,7 +225,9 @@ export class Decisions implements vscode.Disposable {
       if (typed === undefined) return undefined;
       value = typed;
     }
-    return this.decide(pause, () => this.ctx.execute("backstitch.skip", { ...this.about(pause), value }));
+    return this.decide(pause, argument, () =>
+      this.ctx.execute("backstitch.skip", { ...this.about(pause), value }),
+    );
   }
 
   /** Refuses the call; asks for the reason unless one is given. */
@@ -237,7 +246,7 @@ export class Decisions implements vscode.Disposable {
             prompt: vscode.l10n.t("Reason for the model; may be empty"),
           });
     if (message === undefined) return undefined;
-    return this.decide(pause, () => this.ctx.execute(command, { ...this.about(pause), message }));
+    return this.decide(pause, argument, () => this.ctx.execute(command, { ...this.about(pause), message }));
   }
 
   async back(argument: unknown): Promise<unknown> {
@@ -251,12 +260,15 @@ export class Decisions implements vscode.Disposable {
     });
     if (typed === undefined) return undefined;
     const steps = Number(typed);
-    return this.decide(pause, () => this.ctx.execute("backstitch.back", { ...this.about(pause), steps }));
+    return this.decide(pause, argument, () =>
+      this.ctx.execute("backstitch.back", { ...this.about(pause), steps }),
+    );
   }
 
   /** Sends a decision, and closes what was shown of the call. A prediction that no longer holds is shown anew. */
-  private async decide<T>(pause: Pause, send: () => Promise<T>): Promise<T | undefined> {
-    const hadFocus = this.tabs.active()?.id === pause.id;
+  private async decide<T>(pause: Pause, argument: unknown, send: () => Promise<T>): Promise<T | undefined> {
+    // a list or a REPL keeps the focus
+    const hadFocus = this.from(argument, pause) === "comparison";
     const isParked = pause.state === "parked";
     this.next = undefined;
     let done: T;
@@ -264,6 +276,7 @@ export class Decisions implements vscode.Disposable {
       done = await send();
     } catch (error) {
       this.next = undefined;
+      void this.keepList(false);
       const kind = failure(error)?.kind;
       if (kind === "already_resumed" || kind === "unknown_pause") {
         // somebody else was first
@@ -318,6 +331,7 @@ export class Decisions implements vscode.Disposable {
     const { next } = this;
     if (next?.session !== pause.session || next.root !== shown(pause.root)) return false;
     this.next = undefined;
+    void this.keepList(false);
     if (kindOf(pause) === "program") return false;
     const isThere = next.from === "comparison";
     // the side that can be edited never has it

@@ -111,8 +111,12 @@ export class HeldMarks implements vscode.Disposable {
     for (const each of here) lines.set(line(each), [...(lines.get(line(each)) ?? []), each]);
     const notes = [...lines].map(([number, all]): vscode.DecorationOptions => {
       const { end } = at(number);
-      const agents = all.map(({ pause }) => [pause.agent, pause.letter].filter(Boolean).join(" "));
-      const text = say("held: {0} wants to change this", [...new Set(agents)].join(", "));
+      const named = all.map(({ pause }) => [pause.agent, pause.letter].filter(Boolean).join(" "));
+      const agents = [...new Set(named)];
+      const text =
+        agents.length === 1
+          ? say("held: {0} wants to change this", agents.join())
+          : say("held: {0} want to change this", agents.join(", "));
       return {
         range: new vscode.Range(end, end),
         hoverMessage: all.map(({ pause }) => hoverOf(pause)),
