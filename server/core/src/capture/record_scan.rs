@@ -467,7 +467,11 @@ fn note_removed_vcs(
 ) {
     for entry in before.iter().flat_map(|before| &before.vcs) {
         if now.vcs.binary_search(entry).is_err() && !root.has_entry(entry) {
-            coverage.note(entry.bytes(), Reason::VersionControl, IgnoredChange::Removed.name());
+            coverage.note(
+                entry.bytes(),
+                Reason::VersionControl,
+                IgnoredChange::Removed.name(),
+            );
         }
     }
 }

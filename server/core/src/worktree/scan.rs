@@ -556,7 +556,9 @@ impl<'a> Scan<'a> {
         }
         if is_repository && !dir.path.is_empty() {
             self.note_vcs(&dir.path);
-            self.gather().vcs_entries.extend(RelPath::new(dir.path.as_slice()));
+            self.gather()
+                .vcs_entries
+                .extend(RelPath::new(dir.path.as_slice()));
             return true;
         }
         false
