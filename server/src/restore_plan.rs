@@ -1,7 +1,7 @@
 //! A plan as people and scripts get it: its document with counts and authors, its title and its summary. Reads the store.
 
 use backstitch_core::restore::{ActionKind, Applied, LastTurn, Plan, PlannedWork, Request};
-use backstitch_core::{Engine, Result, Subject};
+use backstitch_core::{Engine, OperationSubject, Result};
 use backstitch_protocol as protocol;
 
 use crate::file_changes::{Difference, difference};
@@ -16,7 +16,7 @@ const MAX_COUNTED: usize = 2000;
 #[derive(Clone, Debug)]
 pub struct ShownPlan {
     pub plan: Plan,
-    pub subject: Subject,
+    pub subject: OperationSubject,
     pub document: protocol::Plan,
     /// For example `Rewind to before “Add a cart” (t4, 2 min ago)`.
     pub title: String,

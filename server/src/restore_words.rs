@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
 use backstitch_core::restore::{Action, ActionKind, GapKind, Plan, PlannedTurn, PlannedWork};
-use backstitch_core::{NamedState, OpKind, RestoreLimits, Subject};
+use backstitch_core::{NamedState, OpKind, OperationSubject, RestoreLimits};
 
 use crate::render::{self, Paint};
 
@@ -30,57 +30,57 @@ impl Ages {
 }
 
 /// Title of a restore that is planned: `Rewind to before “Add a cart” (t9, 2 min ago)`.
-pub fn title(subject: &Subject, now: i64) -> String {
+pub fn title(subject: &OperationSubject, now: i64) -> String {
     let ages = Ages(Some(now));
     match subject {
-        Subject::Rewind(state, limits) => {
+        OperationSubject::Rewind(state, limits) => {
             format!("Rewind{} to {}", part(limits), state_name(state, ages))
         }
-        Subject::Revert(states, limits) => {
+        OperationSubject::Revert(states, limits) => {
             format!("Revert {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of, limits) => format!("Undo the {}{}", noun(of), within(limits)),
-        Subject::Redo(of, limits) => format!("Redo the {}{}", noun(of), within(limits)),
-        Subject::Switch(branch) => format!("Switch to {}", render::clean(branch)),
-        Subject::Other(kind, target) => capital(&other(*kind, target)),
+        OperationSubject::Undo(of, limits) => format!("Undo the {}{}", noun(of), within(limits)),
+        OperationSubject::Redo(of, limits) => format!("Redo the {}{}", noun(of), within(limits)),
+        OperationSubject::Switch(branch) => format!("Switch to {}", render::clean(branch)),
+        OperationSubject::Other(kind, target) => capital(&other(*kind, target)),
     }
 }
 
 /// Title of a restore as a noun, to follow another word: `rewind to before “Add a cart” (t9)`.
-pub fn noun(subject: &Subject) -> String {
+pub fn noun(subject: &OperationSubject) -> String {
     let ages = Ages(None);
     match subject {
-        Subject::Rewind(state, limits) => {
+        OperationSubject::Rewind(state, limits) => {
             let of = match part(limits) {
                 part if part.is_empty() => part,
                 part => format!(" of{part}"),
             };
             format!("rewind{of} to {}", state_name(state, ages))
         }
-        Subject::Revert(states, limits) => {
+        OperationSubject::Revert(states, limits) => {
             format!("revert of {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of, limits) => format!("undo of the {}{}", noun(of), within(limits)),
-        Subject::Redo(of, limits) => format!("redo of the {}{}", noun(of), within(limits)),
-        Subject::Switch(branch) => format!("switch to {}", render::clean(branch)),
-        Subject::Other(kind, target) => other(*kind, target),
+        OperationSubject::Undo(of, limits) => format!("undo of the {}{}", noun(of), within(limits)),
+        OperationSubject::Redo(of, limits) => format!("redo of the {}{}", noun(of), within(limits)),
+        OperationSubject::Switch(branch) => format!("switch to {}", render::clean(branch)),
+        OperationSubject::Other(kind, target) => other(*kind, target),
     }
 }
 
 /// Report of a restore that was done: `Rewound to before “Add a cart” (t9)`.
-pub fn done(subject: &Subject) -> String {
+pub fn done(subject: &OperationSubject) -> String {
     let ages = Ages(None);
     match subject {
-        Subject::Rewind(state, limits) => {
+        OperationSubject::Rewind(state, limits) => {
             format!("Rewound{} to {}", part(limits), state_name(state, ages))
         }
-        Subject::Revert(states, limits) => {
+        OperationSubject::Revert(states, limits) => {
             format!("Reverted {}{}", work_names(states, ages), within(limits))
         }
-        Subject::Undo(of, limits) => format!("Undid the {}{}", noun(of), within(limits)),
-        Subject::Redo(of, limits) => format!("Redid the {}{}", noun(of), within(limits)),
-        Subject::Switch(branch) => format!("Switched to {}", render::clean(branch)),
-        Subject::Other(kind, target) => capital(&other(*kind, target)),
+        OperationSubject::Undo(of, limits) => format!("Undid the {}{}", noun(of), within(limits)),
+        OperationSubject::Redo(of, limits) => format!("Redid the {}{}", noun(of), within(limits)),
+        OperationSubject::Switch(branch) => format!("Switched to {}", render::clean(branch)),
+        OperationSubject::Other(kind, target) => capital(&other(*kind, target)),
     }
 }
 
@@ -108,7 +108,7 @@ fn within(limits: &RestoreLimits) -> String {
 
 /// Sentences about the work that a restore concerns, the most important first. A turn that the title names is not
 /// named again.
-pub fn summary(subject: &Subject, work: &PlannedWork) -> Vec<String> {
+pub fn summary(subject: &OperationSubject, work: &PlannedWork) -> Vec<String> {
     let mut lines = Vec::new();
     // a turn that goes stays in files whose conflicts are not decided, too
     let goes = |turn: &PlannedTurn| {
@@ -270,24 +270,26 @@ pub fn warning(work: &PlannedWork) -> Option<&'static str> {
 }
 
 /// True if the title of an operation names this turn.
-fn names_turn(subject: &Subject, turn: &Turn) -> bool {
+fn names_turn(subject: &OperationSubject, turn: &Turn) -> bool {
     let begins = |state: &NamedState| state.begins.as_ref().is_some_and(|own| own.id == turn.id);
     match subject {
-        Subject::Rewind(state, _) => begins(state),
-        Subject::Revert(states, _) => states.iter().any(begins),
-        Subject::Undo(of, _) | Subject::Redo(of, _) => names_turn(of, turn),
-        Subject::Switch(_) | Subject::Other(..) => false,
+        OperationSubject::Rewind(state, _) => begins(state),
+        OperationSubject::Revert(states, _) => states.iter().any(begins),
+        OperationSubject::Undo(of, _) | OperationSubject::Redo(of, _) => names_turn(of, turn),
+        OperationSubject::Switch(_) | OperationSubject::Other(..) => false,
     }
 }
 
 /// True if the title of an operation says that it is limited to some files or lines.
-fn is_limited(subject: &Subject) -> bool {
+fn is_limited(subject: &OperationSubject) -> bool {
     match subject {
-        Subject::Rewind(_, limits) | Subject::Revert(_, limits) => !limits.is_none(),
-        Subject::Undo(of, limits) | Subject::Redo(of, limits) => {
+        OperationSubject::Rewind(_, limits) | OperationSubject::Revert(_, limits) => {
+            !limits.is_none()
+        }
+        OperationSubject::Undo(of, limits) | OperationSubject::Redo(of, limits) => {
             !limits.is_none() || is_limited(of)
         }
-        Subject::Switch(_) | Subject::Other(..) => false,
+        OperationSubject::Switch(_) | OperationSubject::Other(..) => false,
     }
 }
 
@@ -506,8 +508,8 @@ mod tests {
         }
     }
 
-    fn rewind(state: NamedState) -> Subject {
-        Subject::Rewind(state, RestoreLimits::default())
+    fn rewind(state: NamedState) -> OperationSubject {
+        OperationSubject::Rewind(state, RestoreLimits::default())
     }
 
     #[test]
@@ -518,7 +520,7 @@ mod tests {
             "Rewind to before “Mark bread” (t9, 2 min ago)"
         );
         assert_eq!(done(&rewind), "Rewound to before “Mark bread” (t9)");
-        let undo = Subject::Undo(Box::new(rewind), RestoreLimits::default());
+        let undo = OperationSubject::Undo(Box::new(rewind), RestoreLimits::default());
         assert_eq!(
             title(&undo, 2 * MINUTE),
             "Undo the rewind to before “Mark bread” (t9)"
@@ -534,7 +536,7 @@ mod tests {
         };
         assert_eq!(
             title(
-                &Subject::Revert(vec![before(3, ""), step], RestoreLimits::default()),
+                &OperationSubject::Revert(vec![before(3, ""), step], RestoreLimits::default()),
                 0
             ),
             "Revert t3 (just now) and c18 (in t4, just now)"
@@ -549,7 +551,7 @@ mod tests {
         };
         let named = rewind(before(9, "a"));
         assert_eq!(summary(&named, &work), [""; 0]);
-        let undo = Subject::Undo(Box::new(named), RestoreLimits::default());
+        let undo = OperationSubject::Undo(Box::new(named), RestoreLimits::default());
         assert_eq!(summary(&undo, &work), [""; 0]);
         let earlier = rewind(before(7, "b"));
         assert_eq!(summary(&earlier, &work), ["Undoes turn t9 “a”."]);
@@ -569,7 +571,7 @@ mod tests {
             paths: vec![RelPath::new("cart.ts").unwrap()],
             lines: false,
         };
-        let limited = Subject::Rewind(before(9, "a"), limits.clone());
+        let limited = OperationSubject::Rewind(before(9, "a"), limits.clone());
         assert_eq!(summary(&limited, &work), [""; 0]);
         assert_eq!(done(&limited), "Rewound cart.ts to before “a” (t9)");
         assert_eq!(noun(&limited), "rewind of cart.ts to before “a” (t9)");
@@ -577,7 +579,7 @@ mod tests {
             lines: true,
             ..limits
         };
-        let revert = Subject::Revert(vec![before(9, "a")], lines);
+        let revert = OperationSubject::Revert(vec![before(9, "a")], lines);
         assert_eq!(
             title(&revert, 0),
             "Revert “a” (t9, just now) in some lines of cart.ts"

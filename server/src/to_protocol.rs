@@ -6,8 +6,8 @@ use backstitch_core::capture::AtWork;
 use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
 use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan, PlannedWork};
 use backstitch_core::{
-    BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave, ReviewAuthor,
-    ReviewFile, ReviewHunk, ShellCommand, ShownState, Subject,
+    BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, OperationSubject, Orphan,
+    PendingSave, ReviewAuthor, ReviewFile, ReviewHunk, ShellCommand, ShownState,
 };
 use backstitch_protocol::{
     Action, ActionKind, AgentAtWork, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint,
@@ -335,7 +335,7 @@ pub fn branch(branch: &BranchInfo) -> Branch {
     }
 }
 
-pub fn operation(operation: &backstitch_core::Operation, subject: &Subject) -> Operation {
+pub fn operation(operation: &backstitch_core::Operation, subject: &OperationSubject) -> Operation {
     Operation {
         id: id(operation.id),
         kind: operation_kind(operation.kind),

@@ -53,8 +53,8 @@ pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, CallEvents, Entry, EntryChange, FileCheckpoints, LAST_TURN, LogFilter, NamedState,
-    OpKind, OpState, Operation, RestoreLimits, RunningCall, SessionFacts, SessionTurn,
-    ShellCommand, Subject, Tag, Tree,
+    OpKind, OpState, Operation, OperationSubject, RestoreLimits, RunningCall, SessionFacts,
+    SessionTurn, ShellCommand, Tag, Tree,
 };
 pub use open::record_gap;
 pub use places::{Workspace, data_dir, is_linked_worktree, state_dir, user_config};

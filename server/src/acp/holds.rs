@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, Control, PauseDecision, PauseFilter, ProcessId};
+use backstitch_core::control::{Armed, Control, PauseDecision, PauseFilter, ProcessId, Subject};
 use backstitch_core::{Result, Workspace};
 
 use super::gated::{AcpAgent, cancellation, refusal};
@@ -117,6 +117,7 @@ impl Holds {
         let mut all: Vec<(Workspace, Passed)> = Vec::new();
         for (place, armed) in gates {
             let gate = AtGate {
+                subject: Subject::Call,
                 workspace: &place,
                 agent: &AcpAgent::of(&question.event.agent),
                 event: &question.event,

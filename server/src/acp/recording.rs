@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, ProcessId};
+use backstitch_core::control::{Armed, ProcessId, Subject};
 use backstitch_core::{Workspace, record_gap};
 
 use super::gated::AcpAgent;
@@ -271,6 +271,7 @@ fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
     gates.extend(own.map(|armed| (workspace.clone(), armed)));
     for (place, armed) in gates {
         let gate = AtGate {
+            subject: Subject::Call,
             workspace: &place,
             agent: &adapter,
             event: &told.event,

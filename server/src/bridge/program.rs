@@ -11,7 +11,7 @@ use backstitch_core::control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
     HeldCall, Hit, Hold, NOBODY_WATCHES, NewFunctionCall, ObjectValue, Pause, PauseDecision,
     PauseHit, PauseId, PauseOutcome, PauseState, ProcessId, ProgramHello, ProgramPause, StackFrame,
-    Unattended, ancestors, now, stops_function,
+    Subject, Unattended, ancestors, now, stops_function,
 };
 use base64::Engine as _;
 use serde::Deserialize;
@@ -520,16 +520,13 @@ impl BridgeShared {
         why: &str,
     ) -> Result<Option<PauseId>, Refusal> {
         let call = HeldCall {
+            subject: Subject::Program,
             breakpoint: breakpoint.map(|one| one.id),
             hit: breakpoint.map(PauseHit::of),
             why: why.to_owned(),
             root: self.workspace.root.clone(),
             agent: program.language.clone(),
             session: program.session.clone(),
-            letter: None,
-            subagent: None,
-            turn: None,
-            prompt: None,
             iteration: stop.call,
             tool: stop.function.to_owned(),
             call: stop.key.map_or_else(
@@ -541,9 +538,6 @@ impl BridgeShared {
             ),
             moment: stop.moment,
             input: stop.args.to_string(),
-            error: None,
-            output: None,
-            shown: None,
             cwd: Some(program.cwd.clone().into()),
             files: stop
                 .stack
@@ -553,7 +547,7 @@ impl BridgeShared {
                 .collect(),
             can: stop.can.to_vec(),
             agent_process: program.process_id,
-            until: None,
+            ..HeldCall::default()
         };
         let at = ProgramPause {
             process: program.process,

@@ -10,7 +10,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState};
+use backstitch_core::control::{
+    Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject,
+};
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 use rustyline::error::ReadlineError;
@@ -349,7 +351,7 @@ impl Debugger<'_> {
         };
         let text = held_text::text(&shown, extent, self.context.out.paint);
         self.context.out.text(&text)?;
-        let keys = if pause.call.is_proposal() {
+        let keys = if pause.call.subject == Subject::Proposal {
             "c rewind · d deny · h help\n"
         } else {
             "c continue · n step · d deny · k skip · e edit · h help\n"

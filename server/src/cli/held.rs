@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Attempt, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, WaitingMessage,
+    Attempt, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject,
+    WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions};
@@ -386,7 +387,7 @@ pub fn told(
 ) -> String {
     let ends_turns = agents::takes(&pause.call.agent, AnswerPart::Stop);
     let what = match decision {
-        PauseDecision::Continue if pause.call.is_proposal() => "is carried out",
+        PauseDecision::Continue if pause.call.subject == Subject::Proposal => "is carried out",
         PauseDecision::Continue => "goes on",
         PauseDecision::Change { .. } => "goes on with the changed input",
         PauseDecision::Deny { .. } => "was denied",

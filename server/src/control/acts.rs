@@ -223,7 +223,7 @@ pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, Go
             seen,
         });
     }
-    if !pause.is_program && !wish.force {
+    if !pause.call.subject.evaluates() && !wish.force {
         let problem = checks::problem(&pause.call, (&own, &shown.input), &shown.predicted);
         if let Some(problem) = problem {
             return Err(GoOnObstacle::Input(problem));

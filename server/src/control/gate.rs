@@ -10,8 +10,8 @@ use backstitch_core::config::{Config, OnTimeout};
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, BreakpointSpec, CallFacts, CallMoment, Control,
     Given, HeldCall, Hit, Hold, NOBODY_WATCHES, PauseDecision, PauseHit, PauseId, PauseOutcome,
-    PauseState, ProcessId, TIME_LIMIT, Trigger, Unattended, Waited, Wake, armed_elsewhere, check,
-    may_match, now,
+    PauseState, ProcessId, Subject, TIME_LIMIT, Trigger, Unattended, Waited, Wake, armed_elsewhere,
+    check, may_match, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
@@ -36,6 +36,8 @@ const MARGIN: Duration = Duration::from_secs(10);
 /// An event at the gate.
 #[derive(Clone, Copy)]
 pub struct AtGate<'a> {
+    /// `Call`, or `Edit` for an agent inside an editor.
+    pub subject: Subject,
     pub workspace: &'a Workspace,
     pub agent: &'a dyn Gated,
     pub event: &'a AgentEvent,
@@ -542,40 +544,28 @@ impl AtGate<'_> {
         call.id.clone().unwrap_or_else(|| {
             let thread = self.event.subagent.as_deref().unwrap_or_default();
             let hash = blake3::hash(&call.input).to_hex();
-            format!(
-                "{}{thread}/{}/{}",
-                HeldCall::MADE_ID,
-                call.tool,
-                &hash[..16]
-            )
+            format!("~{thread}/{}/{}", call.tool, &hash[..16])
         })
     }
 
     fn bare_call(&self, call: &ToolCall, facts: CallFacts<'_>) -> HeldCall {
         HeldCall {
-            breakpoint: None,
-            hit: None,
-            why: String::new(),
+            subject: self.subject,
             root: self.workspace.root.clone(),
             agent: facts.agent.to_owned(),
             session: facts.session.to_owned(),
-            letter: None,
             subagent: facts.subagent.map(str::to_owned),
-            turn: None,
-            prompt: None,
-            iteration: None,
             tool: facts.tool.to_owned(),
             call: self.call_id(call),
+            is_made_id: call.id.is_none(),
             moment: facts.moment,
             input: String::from_utf8_lossy(&call.input).into_owned(),
-            error: None,
-            output: None,
             cwd: self.event.cwd.clone(),
             files: files(facts),
-            shown: None,
             can: answers::abilities(self.agent, &self.event.name, facts.moment),
             agent_process: self.process,
             until: self.until(),
+            ..HeldCall::default()
         }
     }
 

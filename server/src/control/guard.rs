@@ -3,7 +3,7 @@
 //! from code of the same user.
 
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, Pause, PauseFilter, ancestors, starter};
+use backstitch_core::control::{Control, Pause, PauseFilter, Subject, ancestors, starter};
 use backstitch_core::{Result, Workspace};
 
 use crate::agents;
@@ -107,9 +107,12 @@ pub fn check(workspace: Option<&Workspace>, face: Face<'_>) -> Result<Option<Fro
 /// is the same agent still; programs and proposals count only while they wait: a program is no agent, and an editor may
 /// have proposed for one.
 fn marks_agent(pause: &Pause) -> bool {
-    let is_passing = pause.is_program || pause.call.is_proposal();
-    // the process of an agent inside an editor is the editor
-    !pause.call.is_of_editor() && (!is_passing || pause.state.is_open())
+    match pause.call.subject {
+        Subject::Call => true,
+        // its process is the editor
+        Subject::Edit => false,
+        Subject::Program | Subject::Proposal => pause.state.is_open(),
+    }
 }
 
 impl FromAgent {

@@ -1,6 +1,6 @@
 //! A rewind that an agent proposes, as the input of its pause: its words, and the files that it would write. Pure.
 
-use backstitch_core::control::HeldCall;
+use backstitch_core::control::{HeldCall, Subject};
 use backstitch_protocol::{CallFile, PlannedTurn, PredictResult, PredictedFile, ProposedPlan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Proposal {
     /// Returns the proposal of a pause. None: a call or a program is held.
     pub fn of(call: &HeldCall) -> Option<Self> {
         let input = &call.input;
-        let proposed = call.is_proposal().then(|| serde_json::from_str(input));
+        let proposed = (call.subject == Subject::Proposal).then(|| serde_json::from_str(input));
         proposed?.ok()
     }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstitch_core::control::{CallMoment, HeldCall, Pause, PauseDecision};
+use backstitch_core::control::{CallMoment, HeldCall, Pause, PauseDecision, Subject};
 use backstitch_core::diff;
 use backstitch_protocol::{self as protocol, CallFile, Text};
 use serde_json::Value;
@@ -37,7 +37,9 @@ pub fn own_input(call: &HeldCall) -> Value {
 /// was let go on has the input with which it ran.
 pub fn input(pause: &Pause) -> Value {
     match (&pause.decision, &pause.draft) {
-        (Some(PauseDecision::Change { input }), _) if !pause.is_program => input.clone(),
+        (Some(PauseDecision::Change { input }), _) if !pause.call.subject.evaluates() => {
+            input.clone()
+        }
         (None, Some(draft)) => draft.input.clone(),
         _ => own_input(&pause.call),
     }
@@ -70,7 +72,7 @@ fn cwd(call: &HeldCall) -> &Path {
 
 /// Predicts a held call with this input.
 pub fn predicted(pause: &Pause, input: Value, read: ReadFile) -> protocol::PredictResult {
-    prediction(&pause.call, pause.is_program, input, read)
+    prediction(&pause.call, input, read)
 }
 
 /// Predicts a held call with the input with which it runs.
@@ -78,18 +80,14 @@ pub fn now(pause: &Pause, read: ReadFile) -> protocol::PredictResult {
     predicted(pause, input(pause), read)
 }
 
-fn prediction(
-    call: &HeldCall,
-    is_program: bool,
-    input: Value,
-    read: ReadFile,
-) -> protocol::PredictResult {
+fn prediction(call: &HeldCall, input: Value, read: ReadFile) -> protocol::PredictResult {
     if let Some(proposal) = Proposal::of(call) {
         let files: Vec<CallFile> = proposal.files.iter().map(call_file).collect();
         let summary = words::summary(call, &Value::Null, &files);
         return proposal.predicted(files, summary);
     }
     let input = as_it_runs(call, input);
+    let is_program = call.subject == Subject::Program;
     // a call that has run changes no file any more
     let prediction = match call.moment {
         _ if is_program => Prediction::Unpredicted {
@@ -161,7 +159,7 @@ pub fn wanted(
     then: &[protocol::WantedText],
     read: ReadFile,
 ) -> Result<protocol::PredictResult, String> {
-    if pause.call.is_proposal() {
+    if pause.call.subject == Subject::Proposal {
         return Err("a proposed rewind is carried out as it is, or denied".to_owned());
     }
     let call = &pause.call;
@@ -213,7 +211,7 @@ pub fn summary(pause: &Pause) -> String {
 
 /// The files that a call would write, for its row: they are shown after it has run.
 pub fn stored_files(call: &HeldCall) -> Option<String> {
-    let shown = prediction(call, false, own_input(call), &read_disk);
+    let shown = prediction(call, own_input(call), &read_disk);
     stored(&shown.files)
 }
 

@@ -2,7 +2,7 @@
 
 use backstitch_core::control::{
     Breakpoint, BreakpointAction, BreakpointSpec, CallMoment, Pause, PauseOutcome, PauseState,
-    RegionState,
+    RegionState, Subject,
 };
 use backstitch_protocol as protocol;
 use serde_json::Value;
@@ -57,12 +57,10 @@ pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> 
 pub fn pause(pause: &Pause) -> protocol::Pause {
     let call = &pause.call;
     let row = shown::row(pause);
-    let by = if pause.is_program {
-        "program"
-    } else if call.is_proposal() {
-        "proposal"
-    } else {
-        "call"
+    let by = match call.subject {
+        Subject::Program => "program",
+        Subject::Proposal => "proposal",
+        Subject::Call | Subject::Edit => "call",
     };
     let draft = pause.draft.as_ref();
     protocol::Pause {

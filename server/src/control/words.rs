@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use backstitch_core::control::{
-    Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState,
+    Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState, Subject,
 };
 use backstitch_protocol::{CallFile, Text};
 use serde_json::Value;
@@ -281,15 +281,17 @@ pub fn state(pause: &Pause) -> String {
         (PauseState::Parked, _) => "time ran out, told to try again".to_owned(),
         (PauseState::Decided, _) => "decided".to_owned(),
         (PauseState::Slipped, _) => "ran unasked".to_owned(),
-        (PauseState::Lost, _) if pause.is_program => "its program ended".to_owned(),
-        (PauseState::Lost, _) if pause.call.is_proposal() => "its server ended".to_owned(),
-        (PauseState::Lost, _) => "its hook died".to_owned(),
-        (PauseState::Ended, _) if pause.is_program => "given up by the program".to_owned(),
-        (PauseState::Ended, _) if pause.call.is_proposal() => match pause.decided_by.as_deref() {
-            Some(WITHDRAWN) | None => "withdrawn".to_owned(),
-            Some(_) => "accepted, not possible any more".to_owned(),
+        (PauseState::Lost, _) => match pause.call.subject {
+            Subject::Program => "its program ended".to_owned(),
+            Subject::Proposal => "its server ended".to_owned(),
+            Subject::Call | Subject::Edit => "its hook died".to_owned(),
         },
-        (PauseState::Ended, _) => "given up by the agent".to_owned(),
+        (PauseState::Ended, _) => match (pause.call.subject, pause.decided_by.as_deref()) {
+            (Subject::Program, _) => "given up by the program".to_owned(),
+            (Subject::Proposal, Some(WITHDRAWN) | None) => "withdrawn".to_owned(),
+            (Subject::Proposal, Some(_)) => "accepted, no longer possible".to_owned(),
+            (Subject::Call | Subject::Edit, _) => "given up by the agent".to_owned(),
+        },
         (PauseState::Expired, _) => "expired".to_owned(),
         (_, Some(outcome)) => outcome.name().to_owned(),
         (_, None) => "ended".to_owned(),

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, starter};
+use backstitch_core::control::{Armed, Subject, starter};
 use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
 use crate::agents::switches::{OFF, SWITCH};
@@ -154,6 +154,7 @@ fn handle(
         });
     }
     let gate = AtGate {
+        subject: Subject::Call,
         workspace,
         agent: &agent,
         event: &event,

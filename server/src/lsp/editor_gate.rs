@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::control::{Armed, HeldCall, PauseDecision, PauseFilter, starter};
+use backstitch_core::control::{Armed, PauseDecision, PauseFilter, Subject, starter};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ async fn hold(
         .iter()
         .map(|(path, text)| json!({ "path": path.to_string_lossy(), "text": text }))
         .collect();
-    let id = format!("{}{}", HeldCall::OF_EDITOR, uuid());
+    let id = format!("{EVENT}-{}", uuid());
     let call = ToolCall {
         id: Some(id.clone()),
         tool: label.to_owned(),
@@ -101,6 +101,7 @@ async fn hold(
     let workspace = handle.workspace().clone();
     let held = tokio::task::spawn_blocking(move || {
         let gate = AtGate {
+            subject: Subject::Edit,
             workspace: &workspace,
             agent: &EditorAgent,
             event: &event,

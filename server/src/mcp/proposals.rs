@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Waited,
-    Wake, now, starter,
+    Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
+    Waited, Wake, now, starter,
 };
 use backstitch_core::restore::Request;
 use backstitch_core::{Engine, Error, OpenOptions, Workspace};
@@ -183,8 +183,7 @@ impl Proposals {
         let agent = agent.filter(|name| !name.is_empty());
         let until = timeout.and_then(|timeout| i64::try_from(timeout.as_micros()).ok());
         Ok(HeldCall {
-            breakpoint: None,
-            hit: None,
+            subject: Subject::Proposal,
             why: match reason {
                 Some(reason) => format!("the agent proposes it: {}", render::clean(&reason)),
                 None => "the agent proposes it".to_owned(),
@@ -192,23 +191,16 @@ impl Proposals {
             root: engine.root().to_path_buf(),
             agent: agent.unwrap_or_else(|| "an agent".to_owned()),
             session: format!("mcp-{pid}"),
-            letter: None,
-            subagent: None,
-            turn: None,
-            prompt: None,
-            iteration: None,
             tool: TOOL.to_owned(),
-            call: format!("{}{pid}/{}/{number}", HeldCall::PROPOSAL, now()),
+            call: format!("proposal/{pid}/{}/{number}", now()),
             moment: CallMoment::Before,
             input,
-            error: None,
-            output: None,
-            shown: None,
             cwd: Some(engine.root().to_path_buf()),
             files: names,
             can: vec![Ability::Rewind, Ability::Deny],
             agent_process: starter(),
             until: until.map(|until| now().saturating_add(until)),
+            ..HeldCall::default()
         })
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, PauseId};
+use backstitch_core::control::{Control, PauseId, Subject};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData,
     Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -165,7 +165,9 @@ impl McpServer {
         self.run(move |access| {
             let control = Control::open_existing(&access.find()?)?;
             let pause = control.and_then(|control| control.pause(id).transpose());
-            let pause = pause.transpose()?.filter(|pause| pause.call.is_proposal());
+            let pause = pause
+                .transpose()?
+                .filter(|pause| pause.call.subject == Subject::Proposal);
             let pause = pause.ok_or_else(unknown)?;
             let state = crate::control::words::state(&pause);
             Err(

@@ -50,6 +50,11 @@ fn a_change_is_shown_everywhere_and_runs_with_a_step() {
     let mut client = panels(&world);
     client.open(FILE);
     let (_agent, hook, _watcher, pause) = held(&world);
+    // a server that reads it later finds it changed already
+    client.until(|client| {
+        let mut told = client.notified.iter();
+        told.any(|(name, _)| name == "backstitch/didPause")
+    });
     let own = inspected(&world);
     assert_eq!(own["changedBy"], Value::Null, "{own:#}");
     assert_eq!(own["predicted"][0]["then"], "1\ntwo\nthree\n", "{own:#}");

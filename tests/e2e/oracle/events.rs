@@ -321,29 +321,16 @@ impl World {
         let control = Control::open(&self.workspace).map_err(failed)?;
         self.counter += 1;
         let held = HeldCall {
-            hit: None,
-            letter: None,
-            error: None,
-            output: None,
-            shown: None,
-            breakpoint: None,
             why: "every edit".into(),
             root: self.root.clone(),
             agent: "generated".into(),
             session: who.session().into(),
-            subagent: None,
-            turn: None,
-            prompt: None,
-            iteration: None,
             tool: "Edit".into(),
             call: format!("held-{}", self.counter),
             moment: CallMoment::Before,
             input: "{}".into(),
-            cwd: None,
-            files: Vec::new(),
             can: vec![Ability::Continue, Ability::Change, Ability::Deny],
-            agent_process: None,
-            until: None,
+            ..HeldCall::default()
         };
         let given = control.hold(&held, None, false).map_err(failed)?;
         let Some(Given::Held(mut hold)) = given else {

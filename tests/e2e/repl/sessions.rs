@@ -23,29 +23,16 @@ fn held(world: &World, name: &str) -> (Control, Hold) {
 
 fn a_call(world: &World, name: &str) -> HeldCall {
     HeldCall {
-        hit: None,
-        letter: None,
-        error: None,
-        output: None,
-        shown: None,
-        breakpoint: None,
         why: "a test".into(),
         root: world.root.clone(),
         agent: "claude-code".into(),
         session: "s1".into(),
-        subagent: None,
-        turn: None,
-        prompt: None,
-        iteration: None,
         tool: name.into(),
         call: name.into(),
         moment: CallMoment::Before,
         input: "{}".into(),
-        cwd: None,
-        files: Vec::new(),
         can: vec![Ability::Continue],
-        agent_process: None,
-        until: None,
+        ..HeldCall::default()
     }
 }
 

@@ -147,9 +147,10 @@ pub enum StepUntil {
 }
 
 /// The side of a call on which a breakpoint triggers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallMoment {
+    #[default]
     Before,
     After,
 }

@@ -19,6 +19,7 @@ mod regions;
 mod repl;
 mod repls;
 mod retention;
+mod subject;
 mod tables;
 
 use std::path::PathBuf;
@@ -56,6 +57,7 @@ pub use repl::{
 };
 pub use repls::LONGER;
 pub use retention::Problem;
+pub use subject::Subject;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;
 pub use tables::pause::PauseFilter;
@@ -77,6 +79,7 @@ const SCHEMA: Schema = Schema {
         include_str!("schema/002.sql"),
         include_str!("schema/003.sql"),
         include_str!("schema/004.sql"),
+        include_str!("schema/005.sql"),
     ],
     name: "a database of breakpoints and pauses",
     lock: "migrate-control.lock",

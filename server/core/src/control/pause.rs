@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::breakpoint::{Breakpoint, BreakpointId, CallMoment};
 use super::process::ProcessId;
+use super::subject::Subject;
 
 /// Number of a pause. People see `p7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,8 +36,6 @@ pub struct Pause {
     pub decided: Option<i64>,
     pub outcome: Option<PauseOutcome>,
     pub ended: Option<i64>,
-    /// True: a program stands still, not a tool call.
-    pub is_program: bool,
     /// The input as a user changed it. The call runs with it, if it is let go on.
     pub draft: Option<ChangedInput>,
 }
@@ -99,7 +98,7 @@ impl Pause {
         } else {
             &[]
         };
-        let is_proposal = self.call.is_proposal();
+        let is_proposal = self.call.subject == Subject::Proposal;
         can.iter().map(move |can| match can {
             // as an older version noted it
             Ability::Continue if is_proposal => Ability::Rewind,
@@ -109,8 +108,9 @@ impl Pause {
 }
 
 /// The call of a pause.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeldCall {
+    pub subject: Subject,
     pub breakpoint: Option<BreakpointId>,
     pub hit: Option<PauseHit>,
     /// The reason in words: `path src/auth/**`.
@@ -130,6 +130,8 @@ pub struct HeldCall {
     pub tool: String,
     /// The agent's own id of the call. Where it has none: made of thread, tool and input.
     pub call: String,
+    /// True if it is made: two calls with the same input have the same one.
+    pub is_made_id: bool,
     pub moment: CallMoment,
     /// Input of the tool, as JSON text.
     pub input: String,
@@ -150,35 +152,11 @@ pub struct HeldCall {
 }
 
 impl HeldCall {
-    /// Begins the id of a call whose agent gives it none.
-    pub const MADE_ID: &str = "~";
-
-    /// Begins the id of a rewind that an agent proposes. No tool runs: the process that holds it carries it out.
-    pub const PROPOSAL: &str = "proposal/";
-
-    /// True if it is a rewind that an agent proposes.
-    pub fn is_proposal(&self) -> bool {
-        self.call.starts_with(Self::PROPOSAL)
-    }
-
     /// True if its agent can be told this decision. To continue with a proposed rewind is to carry it out.
     pub fn takes(&self, decision: &PauseDecision) -> bool {
         let needed = decision.needs();
         self.can.contains(&needed)
             || needed == Ability::Continue && self.can.contains(&Ability::Rewind)
-    }
-
-    /// Begins the id of an edit by an agent inside an editor, whose language server holds it.
-    pub const OF_EDITOR: &str = "applyEdit-";
-
-    /// True if an agent inside an editor makes it. Its process is the editor.
-    pub fn is_of_editor(&self) -> bool {
-        self.call.starts_with(Self::OF_EDITOR)
-    }
-
-    /// True if two calls with the same input have the same id.
-    pub(crate) fn has_made_id(&self) -> bool {
-        self.call.starts_with(Self::MADE_ID)
     }
 
     /// Identity of the input. A call that is tried again has the same.

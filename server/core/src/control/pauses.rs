@@ -254,7 +254,7 @@ impl Control {
             };
             let is_alive = || open.call.agent_process.is_some_and(ProcessId::is_alive);
             // another bridge takes the pause of a program over that is alive
-            if open.is_program && is_alive() && !self.is_orphan(&open) {
+            if open.call.subject.is_taken_over() && is_alive() && !self.is_orphan(&open) {
                 continue;
             }
             // read again: it may have been answered between the list and the lock
@@ -330,7 +330,7 @@ impl Control {
         if !there.call.takes(ruling.decision) {
             return Err(cannot(&there, ruling.decision));
         }
-        if step.is_some() && there.call.is_proposal() {
+        if step.is_some() && !there.call.subject.has_next() {
             return Err(Error::refused(
                 format!("{id} is a proposed rewind, after which no call can be held"),
                 format!("it can be told to: {}", abilities(&there)),
@@ -367,7 +367,7 @@ impl Control {
                 insert_step(conn, &new)?;
             }
             // the program may refuse it, and stays held then
-            if !(there.is_program && decision.is_evaluated()) {
+            if !(there.call.subject.evaluates() && decision.is_evaluated()) {
                 repl::close_all(conn, id, "its pause was decided")?;
             }
             let args = json!({ "decision": decision, "step": step });
@@ -579,7 +579,7 @@ impl Pause {
         if !self.call.can.contains(&Ability::Change) {
             return Err(cannot_do(self, Ability::Change));
         }
-        if self.is_program {
+        if self.call.subject.evaluates() {
             return Err(Error::refused(
                 format!(
                     "{} is a program: its values are expressions, given with the decision",

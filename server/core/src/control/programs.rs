@@ -12,6 +12,7 @@ use super::process::ProcessId;
 use super::program::{
     FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
 };
+use super::subject::Subject;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::{breakpoint, hit, pause, program};
@@ -159,10 +160,10 @@ impl Control {
         one: Duration,
         is_over: &dyn Fn() -> bool,
     ) -> Result<()> {
-        if decided.pause.call.is_proposal() {
+        if decided.pause.call.subject == Subject::Proposal {
             return self.wait_until_carried_out(decided, is_over);
         }
-        if !decided.pause.is_program || !decided.decision.is_evaluated() {
+        if !decided.pause.call.subject.evaluates() || !decided.decision.is_evaluated() {
             return Ok(());
         }
         let id = decided.pause.id;

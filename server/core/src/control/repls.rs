@@ -35,7 +35,7 @@ impl Control {
         if there.state != PauseState::Held {
             return Err(super::pauses::already(&there));
         }
-        if there.call.is_proposal() {
+        if !there.call.subject.has_repl() {
             return Err(Error::refused(
                 format!("{pause} is a proposed rewind, which evaluates nothing"),
                 "continue or deny it",

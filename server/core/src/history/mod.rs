@@ -46,7 +46,7 @@ pub(crate) use revs::{begun_turn, names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, inconsistent_edits};
 pub use session_facts::{CallEvents, RunningCall, SessionFacts, SessionTurn};
 pub(crate) use sets::{in_force, is_changed, moved_by, partial_restore_of, set_at, state_at};
-pub use subject::{NamedState, Subject};
+pub use subject::{NamedState, OperationSubject};
 pub use timeline::{Entry, EntryChange, ShellCommand};
 pub use trees::Tree;
 

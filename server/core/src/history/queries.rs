@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BranchInfo, Entry, LogFilter, Operation, Subject, subject};
+use super::{BranchInfo, Entry, LogFilter, Operation, OperationSubject, subject};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::history;
@@ -158,7 +158,7 @@ impl History<'_> {
     }
 
     /// Returns the subject of an operation, for its title.
-    pub fn subject(&self, operation: &Operation) -> Result<Subject> {
+    pub fn subject(&self, operation: &Operation) -> Result<OperationSubject> {
         subject::of_operation(&self.store.conn, self.here, operation)
     }
 

@@ -21,7 +21,7 @@ pub struct NamedState {
 
 /// Subject of an operation: the states, the branch or the operation that it is about.
 #[derive(Clone, Debug)]
-pub enum Subject {
+pub enum OperationSubject {
     Rewind(NamedState, RestoreLimits),
     Revert(Vec<NamedState>, RestoreLimits),
     Undo(Box<Self>, RestoreLimits),
@@ -35,7 +35,7 @@ pub(crate) fn of_operation(
     conn: &Connection,
     here: Here,
     operation: &Operation,
-) -> Result<Subject> {
+) -> Result<OperationSubject> {
     let about = (operation.target.as_str(), &operation.limits);
     find(conn, here, operation.kind, about, operation.of)
 }
@@ -48,28 +48,30 @@ pub(crate) fn find(
     kind: OpKind,
     (target, limits): (&str, &RestoreLimits),
     of: Option<OpId>,
-) -> Result<Subject> {
-    let raw = || Subject::Other(kind, target.to_owned());
+) -> Result<OperationSubject> {
+    let raw = || OperationSubject::Other(kind, target.to_owned());
     Ok(match (kind, of) {
         (OpKind::Undo | OpKind::Redo, Some(of)) => {
             let done = super::operation(conn, of)?;
             let about = Box::new(of_operation(conn, here, &done)?);
             match kind {
-                OpKind::Redo => Subject::Redo(about, limits.clone()),
-                _ => Subject::Undo(about, limits.clone()),
+                OpKind::Redo => OperationSubject::Redo(about, limits.clone()),
+                _ => OperationSubject::Undo(about, limits.clone()),
             }
         }
         (OpKind::Rewind, _) => match named(conn, here, target)? {
-            Some(state) => Subject::Rewind(state, limits.clone()),
+            Some(state) => OperationSubject::Rewind(state, limits.clone()),
             None => raw(),
         },
         (OpKind::Revert, _) => {
             let words = target.split([' ', ',']).filter(|word| !word.is_empty());
             let states: Result<Option<Vec<_>>> =
                 words.map(|word| named(conn, here, word)).collect();
-            states?.map_or_else(raw, |states| Subject::Revert(states, limits.clone()))
+            states?.map_or_else(raw, |states| {
+                OperationSubject::Revert(states, limits.clone())
+            })
         }
-        (OpKind::Switch, _) => Subject::Switch(target.to_owned()),
+        (OpKind::Switch, _) => OperationSubject::Switch(target.to_owned()),
         _ => raw(),
     })
 }

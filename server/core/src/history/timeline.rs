@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::subject::Subject;
+use super::subject::OperationSubject;
 use crate::model::{Call, Change, Node, Session, Turn};
 use crate::store::tables::node_text::Unsaved;
 use crate::store::tables::operation::Operation;
@@ -27,7 +27,7 @@ pub struct Entry {
     /// The operation of a rewind.
     pub operation: Option<Operation>,
     /// The subject of that operation.
-    pub subject: Option<Subject>,
+    pub subject: Option<OperationSubject>,
     /// Unsaved text at that moment, besides the state on disk.
     pub unsaved: Vec<Unsaved>,
 }

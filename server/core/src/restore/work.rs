@@ -12,7 +12,7 @@ use super::returns::without_returns;
 use super::types::{Conflict, FilePlan, Goal, Plan, Request};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::history::{self, Ancestry, Subject, subject};
+use crate::history::{self, Ancestry, OperationSubject, subject};
 use crate::model::{
     Change, ChangeId, FileId, Kind, NodeId, RelPath, Session, SessionId, Turn, TurnId,
 };
@@ -305,7 +305,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     }
 
     /// Returns the subject of a plan.
-    pub fn subject(&self, plan: &Plan) -> Result<Subject> {
+    pub fn subject(&self, plan: &Plan) -> Result<OperationSubject> {
         let (conn, here) = (&self.engine.store.conn, self.engine.here);
         // a plan to undo is of the kind Undo, whatever it undoes
         subject::find(conn, here, plan.kind, (&plan.target, &plan.limits), plan.of)

@@ -217,8 +217,8 @@ async fn after(
     handle: &WorkspaceHandle,
     decided: Decided,
 ) -> Reply<DecisionResult> {
-    let is_evaluated = decided.pause.is_program && decided.decision.is_evaluated();
-    if is_evaluated || decided.pause.call.is_proposal() {
+    let subject = decided.pause.call.subject;
+    if subject.is_carried_out_later(decided.decision.is_evaluated()) {
         evaluated(handle, decided.clone()).await?;
     }
     Ok(told(server, &decided))

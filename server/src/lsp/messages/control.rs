@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstitch_core::control::{Ability, Breakpoint, CallMoment, Pause};
+use backstitch_core::control::{Ability, Breakpoint, CallMoment, Pause, Subject};
 use backstitch_protocol::{PredictResult, Text};
 
 use crate::control::proposal::Proposal;
@@ -48,7 +48,7 @@ pub fn held(pause: &Pause, shown: &PredictResult) -> String {
     let proposal = Proposal::of(call);
     let mut text = if proposal.is_some() {
         format!("{agent} proposes a {summary}")
-    } else if pause.is_program {
+    } else if call.subject == Subject::Program {
         format!("A {agent} program stands still: {summary}")
     } else if call.moment == CallMoment::After {
         format!("{agent} has run {summary}")

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstitch_core::Subject;
+use backstitch_core::OperationSubject;
 use backstitch_core::model::RelPath;
 use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 
@@ -188,7 +188,7 @@ fn some(paths: &[String]) -> String {
 }
 
 /// `unsaved`: edited documents whose files are still to be saved.
-pub fn done(subject: &Subject, applied: &Applied, unsaved: &[RelPath]) -> String {
+pub fn done(subject: &OperationSubject, applied: &Applied, unsaved: &[RelPath]) -> String {
     // short: an editor has one line for it
     let mut text = format!(
         "{}: {}",

@@ -10,6 +10,7 @@ use crate::control::pause::{
 };
 use crate::control::process::ProcessId;
 use crate::control::program::{ProgramPause, StackFrame};
+use crate::control::subject::Subject;
 use crate::error::{Error, Result};
 use crate::model::{bytes_path, os_bytes};
 use crate::store::tables::damage::{InRow, read_all, stored_as};
@@ -26,6 +27,12 @@ stored_as!(PauseState as text, "state of a pause", {
     Ended = "ended",
     Lost = "lost",
     Slipped = "slipped",
+});
+stored_as!(Subject as text, "subject of a pause", {
+    Call = "call",
+    Edit = "edit",
+    Program = "program",
+    Proposal = "proposal",
 });
 stored_as!(PauseOutcome as text, "outcome of a pause", {
     Continued = "continued",
@@ -52,7 +59,7 @@ const MAX_INPUT: usize = 256 << 20;
 
 const COLUMNS: &str = "id, breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment, \
                        input, cwd, files, can, holder, agent_process, until, made, state, decision, decided_by, \
-                       decided, outcome, ended, by, hit, error, output, letter, draft, draft_by, shown";
+                       decided, outcome, ended, by, hit, error, output, letter, draft, draft_by, shown, made_id";
 
 /// A row whose texts are not parsed yet.
 struct StoredPause {
@@ -83,7 +90,7 @@ struct StoredPause {
     decided: Option<i64>,
     outcome: Option<PauseOutcome>,
     ended: Option<i64>,
-    by: String,
+    by: Subject,
     hit: Option<String>,
     error: Option<String>,
     output: Option<String>,
@@ -91,6 +98,7 @@ struct StoredPause {
     draft: Option<String>,
     draft_by: Option<String>,
     shown: Option<String>,
+    made_id: bool,
 }
 
 fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
@@ -130,6 +138,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<StoredPause> {
         draft: r.get(32)?,
         draft_by: r.get(33)?,
         shown: r.get(34)?,
+        made_id: r.get(35)?,
     })
 }
 
@@ -171,6 +180,7 @@ fn parse(row: StoredPause) -> Result<Pause> {
         id: PauseId(row.id),
         holder: process(&row.holder)?,
         call: HeldCall {
+            subject: row.by,
             agent_process: row.agent_process.as_deref().map(process).transpose()?,
             breakpoint: row.breakpoint.map(BreakpointId),
             hit,
@@ -185,6 +195,7 @@ fn parse(row: StoredPause) -> Result<Pause> {
             iteration: row.iteration,
             tool: row.tool,
             call: row.call,
+            is_made_id: row.made_id,
             moment: row.moment,
             input,
             error: row.error,
@@ -202,7 +213,6 @@ fn parse(row: StoredPause) -> Result<Pause> {
         decided: row.decided,
         outcome: row.outcome,
         ended: row.ended,
-        is_program: row.by == "program",
         draft,
     })
 }
@@ -215,8 +225,9 @@ pub(crate) fn insert(conn: &Connection, call: &HeldCall, holder: ProcessId) -> R
     })?;
     conn.prepare_cached(
         "INSERT INTO pause (breakpoint, why, root, agent, session, subagent, turn, prompt, iteration, tool, call, moment,
-           input, input_hash, cwd, files, can, holder, agent_process, until, made, state, hit, error, output, letter, shown)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27)",
+           input, input_hash, cwd, files, can, holder, agent_process, until, made, state, hit, error, output, letter, shown,
+           by, made_id)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24,?25,?26,?27,?28,?29)",
     )?
     .execute(params![
         call.breakpoint.map(|id| id.0),
@@ -246,6 +257,8 @@ pub(crate) fn insert(conn: &Connection, call: &HeldCall, holder: ProcessId) -> R
         call.output,
         call.letter,
         call.shown,
+        call.subject,
+        call.is_made_id,
     ])?;
     Ok(PauseId(conn.last_insert_rowid()))
 }
@@ -279,7 +292,7 @@ pub(crate) fn program(conn: &Connection, id: PauseId) -> Result<(Option<i64>, Op
 
 pub(crate) fn set_program(conn: &Connection, id: PauseId, at: &ProgramPause<'_>) -> Result<()> {
     conn.prepare_cached(
-        "UPDATE pause SET by = 'program', process = ?2, function_call = ?3, stack = ?4 WHERE id = ?1",
+        "UPDATE pause SET process = ?2, function_call = ?3, stack = ?4 WHERE id = ?1",
     )?
     .execute(params![id.0, at.process, at.call, to_json(&at.stack)?])?;
     Ok(())
@@ -391,7 +404,7 @@ pub(crate) fn of_call(conn: &Connection, call: &HeldCall) -> Result<Option<Pause
             call.session,
             call.call,
             call.moment,
-            call.has_made_id(),
+            call.is_made_id,
             now() - SAME_EVENT
         ],
         read,
