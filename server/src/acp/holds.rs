@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, Control, PauseDecision, PauseFilter, ProcessId, Subject};
+use backstitch_core::control::{Armed, Control, ProcessId, Subject};
 use backstitch_core::{Result, Workspace};
 
 use super::gated::{AcpAgent, cancellation, refusal};
@@ -185,14 +185,7 @@ impl Held {
         let mut is_done = false;
         for workspace in &self.workspaces {
             let control = Control::open_for_hook(workspace)?;
-            let open = control.pauses(PauseFilter::Open)?.into_iter();
-            for pause in open.filter(|pause| pause.call.call == self.call) {
-                let message = words::refused();
-                let decision = PauseDecision::Deny { message };
-                is_done |= control
-                    .decide(pause.id, &decision, None, "cancelled")
-                    .is_ok();
-            }
+            is_done |= control.call_off(&self.call, &words::refused())?;
         }
         Ok(is_done)
     }

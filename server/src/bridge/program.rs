@@ -9,9 +9,9 @@ use backstitch_core::Workspace;
 use backstitch_core::config::Config;
 use backstitch_core::control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
-    HeldCall, Hit, Hold, NOBODY_WATCHES, NewFunctionCall, ObjectValue, Pause, PauseDecision,
-    PauseHit, PauseId, PauseOutcome, PauseState, ProcessId, ProgramHello, ProgramPause, StackFrame,
-    Subject, Unattended, ancestors, now, stops_function,
+    HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, Pause, PauseDecision, PauseHit, PauseId,
+    PauseOutcome, PauseState, ProcessId, ProgramHello, ProgramPause, StackFrame, Subject,
+    ancestors, now, stops_function,
 };
 use base64::Engine as _;
 use serde::Deserialize;
@@ -20,15 +20,12 @@ use serde_json::{Value, json};
 
 use super::rpc::{self, Message, Refusal};
 use crate::control::condition;
+use crate::control::silence::{SilenceLimits, SilentState};
 use crate::json_text;
 use crate::render;
 
 /// Maximum time of a poll.
 const MAX_WAIT: Duration = Duration::from_mins(1);
-/// Interval at which a poll for evaluations looks for one.
-const LOOK: Duration = Duration::from_millis(5);
-/// Time in which a face has to show a pause, else nobody watches.
-const ACK_TIME: Duration = Duration::from_millis(500);
 /// Time of a condition.
 const CONDITION: Duration = Duration::from_millis(100);
 
@@ -660,9 +657,9 @@ impl BridgeShared {
     fn pause_poll(&self, poll: &Poll) -> Outcome {
         let id = self.own_pause(&poll.pause)?.id;
         let control = Control::open_for_hook(&self.workspace)?;
-        let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
-        let until = Instant::now() + wait;
-        let policy = Config::of(&self.workspace).pause_unattended();
+        let watch = control.watch();
+        let until = Instant::now() + Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
+        let mut limits = None;
         loop {
             let pause = control
                 .pause(id)?
@@ -677,19 +674,26 @@ impl BridgeShared {
                 self.forget(id);
                 return Ok(json!({ "action": { "kind": "continue" } }));
             }
-            let age = Duration::from_micros((now() - pause.made).max(0).unsigned_abs());
-            if policy == Unattended::Allow && age > ACK_TIME && !control.is_acknowledged(id)? {
-                let decided = control.decide(id, &PauseDecision::Continue, None, NOBODY_WATCHES);
-                if decided.is_ok() {
-                    continue;
-                }
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let limits = limits.get_or_insert_with(|| self.limits(&control, &pause));
+            let next = match limits.look(&control, id, &pause.call)? {
+                SilentState::Held { until } => until,
+                SilentState::Decided | SilentState::Parked { .. } => continue,
+            };
+            if Instant::now() >= until {
                 return Ok(json!({ "action": null }));
             }
-            std::thread::sleep(left.min(LOOK));
+            watch.wait(next.into_iter().chain([until]).min());
         }
+    }
+
+    /// The limits of a pause, with the rule of its breakpoint.
+    fn limits(&self, control: &Control, pause: &Pause) -> SilenceLimits {
+        let breakpoints = control.breakpoints().unwrap_or_default();
+        let own = breakpoints
+            .iter()
+            .find(|one| Some(one.id) == pause.call.breakpoint);
+        let unattended = own.and_then(|one| one.unattended);
+        SilenceLimits::new(&self.workspace, unattended, pause.made, None)
     }
 
     /// Notes that the program has the decision.
@@ -715,8 +719,8 @@ impl BridgeShared {
     fn repl_poll(&self, poll: &Poll, at_begin: u64) -> Outcome {
         let id = self.own_pause(&poll.pause)?.id;
         let control = Control::open_for_hook(&self.workspace)?;
-        let wait = Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
-        let until = Instant::now() + wait;
+        let watch = control.watch();
+        let until = Instant::now() + Duration::from_millis(poll.wait_ms).min(MAX_WAIT);
         let refusals = || locked(&self.state).refusals;
         loop {
             self.tell_closed(&control, id)?;
@@ -739,14 +743,14 @@ impl BridgeShared {
                     "timeoutMs": request.timeout,
                 }));
             }
-            let left = until.saturating_duration_since(Instant::now());
             let pause = control
                 .pause(id)?
                 .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
-            if left.is_zero() || pause.state != PauseState::Held || refusals() != at_begin {
+            if Instant::now() >= until || pause.state != PauseState::Held || refusals() != at_begin
+            {
                 return Ok(json!({ "evalId": null }));
             }
-            std::thread::sleep(left.min(LOOK));
+            watch.wait(Some(until));
         }
     }
 

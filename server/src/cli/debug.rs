@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Control, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject,
+    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject, Undone,
 };
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions, Workspace};
@@ -137,6 +136,7 @@ impl PromptWatch {
             let Ok(Some(control)) = Control::open_existing(&workspace) else {
                 return;
             };
+            let news = control.watch();
             while !ends.load(Ordering::Relaxed) {
                 match control.pause(id) {
                     Ok(Some(pause)) if pause.state != PauseState::Held => {
@@ -148,7 +148,7 @@ impl PromptWatch {
                         let _ = printer.print(told);
                         return;
                     }
-                    Ok(_) => std::thread::sleep(WAIT),
+                    Ok(_) => news.wait(Instant::now().checked_add(WAIT)),
                     Err(_) => return,
                 }
             }
@@ -311,6 +311,7 @@ impl Debugger<'_> {
     /// Waits for a call that is held. None: nobody can decide on one any more.
     fn next_held(&mut self) -> CliResult<Option<Pause>> {
         let mut is_told = false;
+        let news = self.control.watch();
         loop {
             let held = self.control.pauses(PauseFilter::Open)?;
             let session = self.session.as_deref();
@@ -332,7 +333,7 @@ impl Debugger<'_> {
                     .remark(&self.context.out.paint.on(DIM, text))?;
                 is_told = true;
             }
-            std::thread::sleep(WAIT);
+            news.wait(Instant::now().checked_add(WAIT));
         }
     }
 
@@ -430,9 +431,14 @@ impl Debugger<'_> {
 
     fn decide(&mut self, pause: &Pause, decision: &PauseDecision) -> CliResult<Next> {
         let summary = shown::summary(pause);
-        let decided = self.control.decide(pause.id, decision, None, FACE)?;
+        let undone = self.control.decide(pause.id, decision, None, FACE)?;
+        let decided = self.carried_out(undone)?;
         let told = held::told(pause, &summary, &decided.decision, None);
         Ok(Next::Show(told))
+    }
+
+    fn carried_out(&self, undone: Undone) -> CliResult<Decided> {
+        held::carried_out(&self.control, &self.context.workspace, undone)
     }
 
     /// Lets the call go on as it was shown.
@@ -465,10 +471,7 @@ impl Debugger<'_> {
         let goes_on = acts::going_on(pause, &wish).map_err(refused)?;
         let until = step.and_then(|how| acts::step_until(pause, held::how_name(how)));
         let decided = acts::go_on(&self.control, pause, &goes_on, until.as_ref(), FACE);
-        let decided = decided.map_err(refused)?;
-        let one = Config::of(&self.context.workspace).eval_timeout();
-        self.control
-            .wait_until_evaluated(&decided, one, &|| false)?;
+        let decided = self.carried_out(decided.map_err(refused)?)?;
         let summary = &goes_on.shown.summary;
         Ok(Next::Show(held::told(
             pause,
@@ -497,7 +500,8 @@ impl Debugger<'_> {
             face: FACE,
         };
         let editor = OwnEditor::default();
-        let (decided, _) = acts::back(&mut engine, &self.control, pause, &back, &editor)?;
+        let (undone, _) = acts::back(&mut engine, &self.control, pause, &back, &editor)?;
+        let decided = self.carried_out(undone)?;
         let told = held::told(pause, &summary, &decided.decision, None);
         Ok(Next::Show(told))
     }

@@ -1,15 +1,14 @@
 //! `pauses`, `resume` and the other commands on held calls.
 
 use std::io::Read as _;
-use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Attempt, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject,
-    WaitingMessage,
+    Attempt, Control, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState,
+    Subject, Undone, WaitingMessage,
 };
 use backstitch_core::restore::OnConflict;
-use backstitch_core::{Engine, OpenOptions};
+use backstitch_core::{Engine, OpenOptions, Workspace};
 use backstitch_protocol::PauseDetails;
 use serde_json::{Value, json};
 
@@ -38,8 +37,6 @@ use crate::safeguards;
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
 /// Calls that breakpoints denied, as `pauses --all` and `show` list them.
 pub const DENIED: usize = 50;
-/// Interval at which `pauses --watch` looks for news.
-const WATCH: Duration = Duration::from_millis(100);
 
 /// Runs a command about breakpoints and held calls. None: it is another command.
 pub fn run(
@@ -244,6 +241,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     let face = format!("{FACE} {}", std::process::id());
     let mut shown: Vec<(PauseId, PauseState)> = Vec::new();
     let mut seq = None;
+    let news = control.watch();
     loop {
         let now = control.seq()?;
         // a hook that died commits nothing
@@ -273,7 +271,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
                 }
             }
         }
-        std::thread::sleep(WATCH);
+        news.wait(None);
     }
 }
 
@@ -308,13 +306,18 @@ fn decide(context: &ControlContext, options: &HeldArgs, decision: &PauseDecision
     carry_out(context, &pause, decision)
 }
 
+/// Waits until a decision is carried out.
+pub fn carried_out(control: &Control, workspace: &Workspace, undone: Undone) -> CliResult<Decided> {
+    let one = Config::of(workspace).eval_timeout();
+    Ok(undone.carried_out(control, one, &|| false)?)
+}
+
 /// Stores a decision that keeps a call from running, and says so.
 fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) -> CliResult<()> {
     let control = context.required()?;
     let summary = shown::summary(pause);
-    let decided = control.decide(pause.id, decision, None, FACE)?;
-    let one = Config::of(&context.workspace).eval_timeout();
-    control.wait_until_evaluated(&decided, one, &|| false)?;
+    let undone = control.decide(pause.id, decision, None, FACE)?;
+    let decided = carried_out(&control, &context.workspace, undone)?;
     say(context, pause, &summary, &decided, None)
 }
 
@@ -340,10 +343,9 @@ fn go_on(
     }
     let until = step.and_then(|how| acts::step_until(&pause, how_name(how)));
     let control = context.required()?;
-    let decided = acts::go_on(&control, &pause, &goes_on, until.as_ref(), FACE)
+    let undone = acts::go_on(&control, &pause, &goes_on, until.as_ref(), FACE)
         .map_err(|obstacle| refusal(&pause, obstacle))?;
-    let one = Config::of(&context.workspace).eval_timeout();
-    control.wait_until_evaluated(&decided, one, &|| false)?;
+    let decided = carried_out(&control, &context.workspace, undone)?;
     say(context, &pause, &goes_on.shown.summary, &decided, step)
 }
 
@@ -595,7 +597,8 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         face: FACE,
     };
     let editor = OwnEditor::default();
-    let (decided, _) = acts::back(&mut engine, &control, &pause, &back, &editor)?;
+    let (undone, _) = acts::back(&mut engine, &control, &pause, &back, &editor)?;
+    let decided = carried_out(&control, &context.workspace, undone)?;
     say(context, &pause, &summary, &decided, None)
 }
 

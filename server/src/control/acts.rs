@@ -1,7 +1,7 @@
 //! The actions on held calls that the command line and the language server share.
 
 use backstitch_core::control::{
-    Ability, CallMoment, Control, Decided, Pause, PauseDecision, Ruling, SeenInput, StepUntil,
+    Ability, CallMoment, Control, Pause, PauseDecision, Ruling, SeenInput, StepUntil, Undone,
 };
 use backstitch_core::model::{EditorId, NodeId, OpId, RelPath};
 use backstitch_core::restore::{Applied, Goal, OnConflict, OpenDoc, Request};
@@ -67,7 +67,7 @@ pub fn back(
     pause: &Pause,
     back: &Back<'_>,
     editor: &OwnEditor,
-) -> Result<(Decided, Applied)> {
+) -> Result<(Undone, Applied)> {
     let steps = back.steps;
     // no step is taken out for a call that gets no answer
     if !pause.is_open() {
@@ -246,7 +246,7 @@ pub fn go_on(
     goes_on: &GoesOn,
     step: Option<&StepUntil>,
     face: &str,
-) -> std::result::Result<Decided, GoOnObstacle> {
+) -> std::result::Result<Undone, GoOnObstacle> {
     let files = shown::stored(&goes_on.shown.files);
     let ruling = Ruling {
         decision: &goes_on.decision,

@@ -6,12 +6,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::config::{Config, OnTimeout};
+use backstitch_core::config::Unattended;
 use backstitch_core::control::{
     Ability, Armed, Breakpoint, BreakpointAction, BreakpointSpec, CallFacts, CallMoment, Control,
-    Given, HeldCall, Hit, Hold, NOBODY_WATCHES, PauseDecision, PauseHit, PauseId, PauseOutcome,
-    PauseState, ProcessId, Subject, TIME_LIMIT, Trigger, Unattended, Waited, Wake, armed_elsewhere,
-    check, may_match, now,
+    Given, HeldCall, Hit, Hold, PauseDecision, PauseHit, PauseId, PauseOutcome, PauseState,
+    ProcessId, Subject, Trigger, Waited, armed_elsewhere, check, may_match, now,
 };
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
@@ -19,11 +18,10 @@ use serde_json::Value;
 use super::evaluate::Evaluation;
 use super::lookup::{CallAt, Lookup, PastCall, resolved};
 use super::named::by_call;
+use super::silence::{SilenceLimits, SilentState};
 use super::{answers, input, moves, shown, words};
 use crate::agents::{Answer, Gated};
 
-/// Time in which a face has to show a pause, else it counts as unattended.
-const ACK_TIME: Duration = Duration::from_millis(500);
 /// Interval at which a running evaluation is looked at.
 const EVALUATION_TICK: Duration = Duration::from_millis(5);
 /// Maximum size in bytes of the output of a call that is kept while it is held.
@@ -620,17 +618,16 @@ impl AtGate<'_> {
         }
     }
 
-    /// The time at which the call is answered, whatever happens.
-    /// `idle`: the time since a person last worked on the call.
-    fn deadline(&self, config: &Config, idle: Duration) -> Instant {
+    /// The time after which the agent would hear no answer, in microseconds since 1970.
+    fn last_moment(&self) -> i64 {
         let limit = self.limit.unwrap_or(OLD_LIMIT);
         let margin = MARGIN.min(limit.mul_f64(0.05).max(Duration::from_millis(200)));
         let margin = if limit >= MARGIN * 3 { MARGIN } else { margin };
-        let by_agent = self.started + limit.saturating_sub(margin);
-        let by_setting = config
-            .pause_timeout()
-            .and_then(|timeout| Instant::now().checked_add(timeout.saturating_sub(idle)));
-        by_setting.map_or(by_agent, |at| at.min(by_agent))
+        let last = (self.started + limit).checked_sub(margin);
+        let left = last.map_or(Duration::ZERO, |at| {
+            at.saturating_duration_since(Instant::now())
+        });
+        now().saturating_add(i64::try_from(left.as_micros()).unwrap_or(i64::MAX))
     }
 
     /// The agent's own limit, in microseconds since 1970.
@@ -661,55 +658,42 @@ impl AtGate<'_> {
         held: &HeldCall,
         unattended: Option<Unattended>,
     ) -> Passed {
-        let config = Config::of(self.workspace);
-        let began = Instant::now();
-        let mut deadline = self.deadline(&config, Duration::ZERO);
-        let failed =
-            |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
-        let seen_until = deadline.min(began + ACK_TIME);
+        let limit = Some(self.last_moment());
+        let limits = SilenceLimits::new(self.workspace, unattended, now(), limit);
         hold.evaluates = true;
         let mut running = None;
-        let mut waited = match self.wait_evaluating(control, hold, &mut running, seen_until) {
-            Ok(waited) => waited,
-            Err(error) => return failed(error),
-        };
-        if waited == Waited::Timeout {
-            let is_seen = control.is_acknowledged(hold.id).unwrap_or(true);
-            let policy = unattended.unwrap_or_else(|| config.pause_unattended());
-            if !is_seen && let Some(decision) = unseen(policy, held) {
-                return self.decide_alone(control, hold.id, &decision, held, NOBODY_WATCHES);
-            }
-            loop {
-                waited = match self.wait_evaluating(control, hold, &mut running, deadline) {
-                    Ok(waited) => waited,
-                    Err(error) => return failed(error),
-                };
-                let touched = control.touched(hold.id).ok().flatten();
-                let Some(touched) = touched.filter(|_| waited == Waited::Timeout) else {
-                    break;
-                };
-                let idle = Duration::from_micros((now() - touched).max(0).unsigned_abs());
-                let later = self.deadline(&config, idle);
-                if later <= Instant::now() {
-                    break;
+        let failed =
+            |error: backstitch_core::Error| self.refused(&words::cannot_hold(&error.to_string()));
+        loop {
+            let until = match limits.look(control, hold.id, held) {
+                Ok(SilentState::Held { until }) => until,
+                // the row says it
+                Ok(SilentState::Decided) => None,
+                Ok(SilentState::Parked { message }) => {
+                    return Passed {
+                        pause: Some((hold.id, PauseOutcome::Parked)),
+                        warning: None,
+                        ..self.refused(&message)
+                    };
                 }
-                deadline = later;
-            }
-        }
-        match waited {
-            Waited::Decided(decision) => self.carry_out(hold.id, &decision, held),
-            Waited::AgentGone => {
-                let ended = (PauseState::Ended, Some(PauseOutcome::Ended));
-                let _ = control.end_pause(hold.id, ended.0, ended.1);
-                Passed {
-                    abandoned: true,
-                    ..Passed::default()
+                Err(error) => return failed(error),
+            };
+            match self.wait_evaluating(control, hold, &mut running, until) {
+                Ok(Waited::Decided(decision)) => return self.carry_out(hold.id, &decision, held),
+                Ok(Waited::AgentGone) => {
+                    let ended = (PauseState::Ended, Some(PauseOutcome::Ended));
+                    let _ = control.end_pause(hold.id, ended.0, ended.1);
+                    return Passed {
+                        abandoned: true,
+                        ..Passed::default()
+                    };
                 }
+                Ok(Waited::Timeout) => {}
+                Ok(Waited::Ended(_) | Waited::Eval) => {
+                    return self.refused(&words::cannot_hold("its pause was ended"));
+                }
+                Err(error) => return failed(error),
             }
-            Waited::Ended(_) | Waited::Eval => {
-                self.refused(&words::cannot_hold("its pause was ended"))
-            }
-            Waited::Timeout => self.time_out(control, hold.id, held, &config, began.elapsed()),
         }
     }
 
@@ -719,16 +703,13 @@ impl AtGate<'_> {
         control: &Control,
         hold: &mut Hold,
         running: &mut Option<Evaluation>,
-        until: Instant,
+        until: Option<Instant>,
     ) -> backstitch_core::Result<Waited> {
         loop {
-            let at = if running.is_some() {
-                until.min(Instant::now() + EVALUATION_TICK)
-            } else {
-                until
-            };
-            let waited = hold.wait(control, Wake { at: Some(at) })?;
+            let look = running.is_some().then(|| Instant::now() + EVALUATION_TICK);
+            let waited = hold.wait(control, look.into_iter().chain(until).min())?;
             *running = running.take().and_then(|one| one.go_on(control));
+            let is_early = until.is_none_or(|until| Instant::now() < until);
             match waited {
                 Waited::Eval => {
                     if let Some(request) = control.take_eval(hold.id)? {
@@ -739,62 +720,8 @@ impl AtGate<'_> {
                         *running = asked.flatten();
                     }
                 }
-                Waited::Timeout if Instant::now() < until => {}
+                Waited::Timeout if is_early => {}
                 other => return Ok(other),
-            }
-        }
-    }
-
-    /// Carries out a decision that a rule has made.
-    fn decide_alone(
-        &self,
-        control: &Control,
-        id: PauseId,
-        decision: &PauseDecision,
-        held: &HeldCall,
-        rule: &str,
-    ) -> Passed {
-        match control.decide(id, decision, None, rule) {
-            Ok(_) => self.carry_out(id, decision, held),
-            // a person was faster
-            Err(_) => match control.pause(id).ok().flatten().and_then(|p| p.decision) {
-                Some(decision) => self.carry_out(id, &decision, held),
-                None => self.refused(&words::cannot_hold("its pause was ended")),
-            },
-        }
-    }
-
-    fn time_out(
-        &self,
-        control: &Control,
-        id: PauseId,
-        held: &HeldCall,
-        config: &Config,
-        waited: Duration,
-    ) -> Passed {
-        match config.pause_on_timeout() {
-            OnTimeout::Allow => {
-                self.decide_alone(control, id, &PauseDecision::Continue, held, TIME_LIMIT)
-            }
-            OnTimeout::Ask if held.can.contains(&Ability::Ask) => {
-                self.decide_alone(control, id, &PauseDecision::Ask, held, TIME_LIMIT)
-            }
-            OnTimeout::Ask | OnTimeout::Deny => {
-                if held.moment == CallMoment::After {
-                    return self.decide_alone(
-                        control,
-                        id,
-                        &PauseDecision::Continue,
-                        held,
-                        TIME_LIMIT,
-                    );
-                }
-                let message = words::timed_out(&held.why, waited);
-                Passed {
-                    pause: Some((id, PauseOutcome::Parked)),
-                    warning: None,
-                    ..self.refused(&message)
-                }
             }
         }
     }
@@ -877,20 +804,4 @@ fn stopping(breakpoints: &[Breakpoint], began: Option<i64>) -> Vec<Breakpoint> {
         // one that was made while the call ran stops it no more
         .filter(|one| began.is_none_or(|began| one.created < began));
     stops.cloned().collect()
-}
-
-/// The decision on a pause that nobody sees. None: it is held.
-fn unseen(policy: Unattended, held: &HeldCall) -> Option<PauseDecision> {
-    match policy {
-        Unattended::Ask if held.can.contains(&Ability::Ask) => Some(PauseDecision::Ask),
-        Unattended::Deny if held.can.contains(&Ability::Deny) => Some(PauseDecision::Deny {
-            message: words::unattended(&held.why),
-        }),
-        Unattended::Allow => Some(PauseDecision::Continue),
-        // it has run: there is nothing to ask about or to deny
-        Unattended::Ask | Unattended::Deny if held.moment == CallMoment::After => {
-            Some(PauseDecision::Continue)
-        }
-        Unattended::Ask | Unattended::Hold | Unattended::Deny => None,
-    }
 }

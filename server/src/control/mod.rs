@@ -20,6 +20,7 @@ pub mod pattern;
 pub mod predict;
 pub mod proposal;
 pub mod shown;
+pub mod silence;
 mod tokens;
 pub mod view;
 pub mod words;

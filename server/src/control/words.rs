@@ -88,6 +88,16 @@ pub fn unattended(why: &str) -> String {
     format!("A breakpoint of the user stops here ({why}), and nobody watches. Ask the user.")
 }
 
+/// Denial of what nobody decided on in time and is not tried again.
+pub fn nobody_answered() -> String {
+    "nobody answered in time".to_owned()
+}
+
+/// Denial of what nobody sees and no breakpoint stopped.
+pub fn nobody_watches() -> String {
+    "no editor and no terminal shows it".to_owned()
+}
+
 /// Denial of a call that has to be held and cannot be.
 pub fn cannot_hold(reason: &str) -> String {
     format!(

@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::control::{Armed, PauseDecision, PauseFilter, Subject, starter};
+use backstitch_core::control::{Armed, Subject, starter};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
@@ -19,6 +19,7 @@ use super::workspace_edit::{EditParts, FilesAfter};
 use crate::agents::{Abilities, AnswerPart, Gated, ToolDecision};
 use crate::control::gate::AtGate;
 use crate::control::predict::EDITOR_TEXTS;
+use crate::control::words;
 use crate::host::progress::wait_for_cancellation;
 use crate::host::workspace::WorkspaceHandle;
 
@@ -141,16 +142,7 @@ async fn hold(
 /// Denies a held edit whose request was cancelled.
 async fn give_up(handle: &Arc<WorkspaceHandle>, call: String) {
     let denied = handle.control(false, move |control| {
-        let open = control.pauses(PauseFilter::Open)?.into_iter();
-        for pause in open.filter(|pause| pause.call.call == call) {
-            let message = crate::control::words::refused();
-            control.decide(
-                pause.id,
-                &PauseDecision::Deny { message },
-                None,
-                "cancelled",
-            )?;
-        }
+        control.call_off(&call, &words::refused())?;
         Ok(())
     });
     if let Err(error) = denied.await {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
-    Waited, Wake, now, starter,
+    Waited, now, starter,
 };
 use backstitch_core::restore::Request;
 use backstitch_core::{Engine, Error, OpenOptions, Workspace};
@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use super::answer::{ToolError, ToolResult};
 use super::rewind::{self, PlannedRewind};
 use crate::control::proposal::Proposal;
+use crate::control::silence::{SilenceLimits, SilentState};
 use crate::control::words::{self, WITHDRAWN};
 use crate::render;
 
@@ -116,10 +117,9 @@ impl Proposals {
         let (sender, outcome) = watch::channel(None);
         let held = HeldProposal {
             workspace: workspace.clone(),
-            session: call.session,
+            call,
             control,
             hold,
-            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             request: planned.request.clone(),
             rev: planned.rev.clone(),
             fingerprint: fingerprint.clone(),
@@ -234,11 +234,10 @@ impl WaitingProposal {
         }
         let message = "the agent withdrew it".to_owned();
         let withdrawn = Control::open(&self.workspace).and_then(|control| {
-            control.decide(self.id, &PauseDecision::Deny { message }, None, WITHDRAWN)
+            control.decide_alone(self.id, &PauseDecision::Deny { message }, WITHDRAWN)
         });
-        match withdrawn {
-            Ok(_) | Err(Error::Resumed { .. }) => {}
-            Err(error) => tracing::warn!("{} cannot be withdrawn: {error}", self.id),
+        if let Err(error) = withdrawn {
+            tracing::warn!("{} cannot be withdrawn: {error}", self.id);
         }
     }
 
@@ -253,12 +252,10 @@ impl WaitingProposal {
 #[derive(Debug)]
 struct HeldProposal {
     workspace: Workspace,
-    session: String,
+    call: HeldCall,
     control: Control,
     /// Kept until the proposal is carried out: a pause whose lock is free counts as lost.
     hold: Hold,
-    /// The setting `pause.timeout`.
-    deadline: Option<Instant>,
     request: Request,
     rev: Option<String>,
     fingerprint: String,
@@ -266,25 +263,34 @@ struct HeldProposal {
 
 impl HeldProposal {
     fn run(mut self) -> ProposalOutcome {
+        match self.wait() {
+            Ok(Some(decision)) => self.carry_out(&decision),
+            Ok(None) => ProposalOutcome::Withdrawn,
+            Err(error) => {
+                tracing::error!("{} cannot be waited for: {error}", self.hold.id);
+                ProposalOutcome::Accepted(Err(error.into()))
+            }
+        }
+    }
+
+    /// Waits for the decision. None: its pause was ended.
+    fn wait(&mut self) -> Result<Option<PauseDecision>, Error> {
         let id = self.hold.id;
+        let limits = SilenceLimits::new(&self.workspace, None, now(), None);
         loop {
-            let rule = match self.hold.wait(&self.control, Wake { at: self.deadline }) {
-                Ok(Waited::Decided(decision)) => return self.carry_out(&decision),
-                Ok(Waited::Eval) => continue,
-                Ok(Waited::Timeout) => "time limit",
-                Ok(Waited::AgentGone) => WITHDRAWN,
-                Ok(Waited::Ended(_)) => return ProposalOutcome::Withdrawn,
-                Err(error) => {
-                    tracing::error!("{id} cannot be waited for: {error}");
-                    return ProposalOutcome::Accepted(Err(error.into()));
-                }
+            let until = match limits.look(&self.control, id, &self.call)? {
+                SilentState::Held { until } => until,
+                SilentState::Decided | SilentState::Parked { .. } => None,
             };
-            let message = "nobody answered in time".to_owned();
-            let denied = PauseDecision::Deny { message };
-            match self.control.decide(id, &denied, None, rule) {
-                // read with the next look, as is the decision of a person who was first
-                Ok(_) | Err(Error::Resumed { .. }) => {}
-                Err(error) => return ProposalOutcome::Accepted(Err(error.into())),
+            match self.hold.wait(&self.control, until)? {
+                Waited::Decided(decision) => return Ok(Some(decision)),
+                Waited::Timeout | Waited::Eval => {}
+                Waited::AgentGone => {
+                    let message = words::nobody_answered();
+                    let denied = PauseDecision::Deny { message };
+                    self.control.decide_alone(id, &denied, WITHDRAWN)?;
+                }
+                Waited::Ended(_) => return Ok(None),
             }
         }
     }
@@ -304,7 +310,7 @@ impl HeldProposal {
                     .map_or_else(words::refused, str::to_owned);
                 (ProposalOutcome::Denied { reason, by }, decision.outcome())
             };
-            self.ended(self.control.end_proposal(id, &self.session, end));
+            self.ended(self.control.end_proposal(id, &self.call.session, end));
             return outcome;
         }
         let done = self.apply();
@@ -313,12 +319,12 @@ impl HeldProposal {
             Err(error) if error.document.is_none() => {
                 let refused = self
                     .control
-                    .refuse_proposal(id, &self.session, &error.message);
+                    .refuse_proposal(id, &self.call.session, &error.message);
                 self.ended(refused);
             }
             Ok(_) | Err(_) => {
                 let end = PauseOutcome::Continued;
-                self.ended(self.control.end_proposal(id, &self.session, end));
+                self.ended(self.control.end_proposal(id, &self.call.session, end));
             }
         }
         ProposalOutcome::Accepted(done)

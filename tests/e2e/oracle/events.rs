@@ -7,7 +7,7 @@ use backstitch_core::capture::{
     AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
 };
 use backstitch_core::control::{
-    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited, Wake,
+    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited,
 };
 use backstitch_core::model::NodeId;
 
@@ -351,9 +351,9 @@ impl World {
             }
         };
         control
-            .decide(hold.id, &decision, None, "oracle")
+            .decide_alone(hold.id, &decision, "oracle")
             .map_err(failed)?;
-        let waited = hold.wait(&control, Wake { at: None }).map_err(failed)?;
+        let waited = hold.wait(&control, None).map_err(failed)?;
         if waited != Waited::Decided(decision.clone()) {
             return Err(format!("{waited:?} instead of {decision:?}"));
         }

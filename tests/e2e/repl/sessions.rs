@@ -127,7 +127,7 @@ fn a_session_and_its_end() {
     // the other one goes on, until the pause is over
     exchange(&control, &second.id, hold.id, "4", "four");
     control
-        .decide(hold.id, &PauseDecision::Continue, None, "cli")
+        .decide_alone(hold.id, &PauseDecision::Continue, "cli")
         .expect("decided");
     let second = control.repl(&second.id).expect("asked").expect("a session");
     assert!(second.closed.is_some());

@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::GitignoreBuilder;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::size;
-use crate::control::Unattended;
 
 /// Default of `capture.maxFileSize`.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
@@ -106,12 +106,36 @@ pub enum OnTimeout {
 }
 
 impl OnTimeout {
-    const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+    pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
     fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
             Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// Outcome of a pause that nobody sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unattended {
+    /// The agent's own question if a person sits before it, else the call is held.
+    Ask,
+    Hold,
+    Deny,
+    Allow,
+}
+
+impl Unattended {
+    pub const ALL: [Self; 4] = [Self::Ask, Self::Hold, Self::Deny, Self::Allow];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Hold => "hold",
+            Self::Deny => "deny",
             Self::Allow => "allow",
         }
     }

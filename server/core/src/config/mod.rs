@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, SettingOrigin, unknown};
+pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, SettingOrigin, Unattended, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
 pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
@@ -328,10 +328,10 @@ impl Config {
     }
 
     /// Outcome of a pause that nobody sees.
-    pub fn pause_unattended(&self) -> crate::control::Unattended {
+    pub fn pause_unattended(&self) -> Unattended {
         match self.setting(Key::PauseUnattended) {
             Some(Setting::Unattended(outcome)) => outcome,
-            _ => crate::control::Unattended::Ask,
+            _ => Unattended::Ask,
         }
     }
 

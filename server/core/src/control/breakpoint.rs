@@ -8,6 +8,7 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::command_words::{CommandPattern, has_expression_signs};
+use crate::config::Unattended;
 use crate::error::{Error, Result};
 use crate::model::RelPath;
 
@@ -176,30 +177,6 @@ pub enum BreakpointAction {
     Log,
     /// Refuses the call, with a message for the model.
     Deny,
-}
-
-/// Outcome of a pause that nobody sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unattended {
-    /// The agent's own question if a person sits before it, else the call is held.
-    Ask,
-    Hold,
-    Deny,
-    Allow,
-}
-
-impl Unattended {
-    pub const ALL: [Self; 4] = [Self::Ask, Self::Hold, Self::Deny, Self::Allow];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ask => "ask",
-            Self::Hold => "hold",
-            Self::Deny => "deny",
-            Self::Allow => "allow",
-        }
-    }
 }
 
 /// Condition on the number of triggers: `>= 3`, `% 5`, `== 2`.

@@ -7,11 +7,12 @@ use serde_json::json;
 use super::Control;
 use super::breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
-    HitCondition, Unattended,
+    HitCondition,
 };
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::{breakpoint, hit, region};
+use crate::config::Unattended;
 use crate::error::{Error, Result};
 use crate::model::RelPath;
 use crate::store::now;

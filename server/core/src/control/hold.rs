@@ -1,20 +1,12 @@
-//! Waiting for the decision on a held call: the bell of the database, the agent's end, and a timer.
+//! Waiting for the decision on a held call.
 
-use std::os::fd::AsFd as _;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::Instant;
 
 use super::Control;
 use super::pause::{PauseDecision, PauseId, PauseState};
+use super::wait::News;
 use crate::error::Result;
 use crate::store::Lock;
-
-/// Interval at which the row is read even if no bell rang.
-const TICK: Duration = Duration::from_millis(250);
-/// The same where no bell can be watched.
-const TICK_UNWATCHED: Duration = Duration::from_millis(20);
 
 /// A call that this process holds, or waits for beside the hook that does.
 #[derive(Debug)]
@@ -26,13 +18,6 @@ pub struct Hold {
     lock: Option<Lock>,
 }
 
-/// Time at which a wait ends without a decision.
-#[derive(Clone, Copy, Debug)]
-pub struct Wake {
-    /// None: no limit.
-    pub at: Option<Instant>,
-}
-
 /// The end of a wait.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waited {
@@ -41,7 +26,7 @@ pub enum Waited {
     Eval,
     /// The time is up.
     Timeout,
-    /// The agent reads the answer no more.
+    /// The agent no longer reads the answer.
     AgentGone,
     /// The pause was ended by another process.
     Ended(PauseState),
@@ -56,9 +41,9 @@ impl Hold {
         }
     }
 
-    /// Waits for the decision. No transaction is open meanwhile, and nothing is written.
-    pub fn wait(&mut self, control: &Control, wake: Wake) -> Result<Waited> {
-        let watch = BellWatch::of(&control.dir);
+    /// Waits for the decision. `until`: the wait ends then without one.
+    pub fn wait(&mut self, control: &Control, until: Option<Instant>) -> Result<Waited> {
+        let watch = control.watch();
         loop {
             if self.lock.is_none() {
                 // the first hook of this event may have died
@@ -79,84 +64,12 @@ impl Hold {
                     (state, _) => return Ok(Waited::Ended(state)),
                 },
             }
-            let left = wake
-                .at
-                .map(|at| at.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
+            if until.is_some_and(|at| at <= Instant::now()) {
                 return Ok(Waited::Timeout);
             }
-            if watch.wait(left) == Heard::HangUp {
+            if watch.wait_beside_reader(until) == News::HangUp {
                 return Ok(Waited::AgentGone);
             }
-        }
-    }
-}
-
-/// A wait's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
-    /// The bell, or the timer.
-    Something,
-    /// Nobody reads the standard output of this process any more.
-    HangUp,
-}
-
-/// The sources of news that a wait listens to.
-#[derive(Debug)]
-struct BellWatch {
-    #[cfg(target_os = "linux")]
-    bell: Option<std::os::fd::OwnedFd>,
-}
-
-impl BellWatch {
-    #[cfg(target_os = "linux")]
-    fn of(dir: &Path) -> Self {
-        use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-        let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
-        let bell = inotify::init(flags).ok().filter(|bell| {
-            // the directory, since the file may not be there yet
-            inotify::add_watch(bell, dir, WatchFlags::MODIFY | WatchFlags::CREATE).is_ok()
-        });
-        Self { bell }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn of(_dir: &Path) -> Self {
-        Self {}
-    }
-
-    /// Waits for the bell, for at most one tick.
-    fn wait(&self, left: Option<Duration>) -> Heard {
-        #[cfg(target_os = "linux")]
-        let (bell, tick) = match &self.bell {
-            Some(bell) => (Some(bell), TICK),
-            None => (None, TICK_UNWATCHED),
-        };
-        #[cfg(not(target_os = "linux"))]
-        let (bell, tick): (Option<&std::os::fd::OwnedFd>, _) = (None, TICK_UNWATCHED);
-        let tick = left.map_or(tick, |left| left.min(tick));
-        let stdout = std::io::stdout();
-        let mut fds = vec![PollFd::new(&stdout, PollFlags::empty())];
-        if let Some(bell) = bell {
-            fds.push(PollFd::new(bell, PollFlags::IN));
-        }
-        let timeout = Timespec {
-            tv_sec: i64::try_from(tick.as_secs()).unwrap_or(0),
-            tv_nsec: i64::from(tick.subsec_nanos()),
-        };
-        // an interrupted wait is a short one
-        let _ = poll(&mut fds, Some(&timeout));
-        let gone = fds
-            .first()
-            .is_some_and(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR));
-        if let Some(bell) = bell {
-            let mut buffer = [0; 4096];
-            while rustix::io::read(bell.as_fd(), &mut buffer).is_ok_and(|read| read > 0) {}
-        }
-        if gone {
-            Heard::HangUp
-        } else {
-            Heard::Something
         }
     }
 }

@@ -7,6 +7,7 @@ mod attempts;
 mod breakpoint;
 mod breakpoints;
 mod command_words;
+mod decided;
 mod hold;
 pub(crate) mod matching;
 mod pause;
@@ -19,8 +20,10 @@ mod regions;
 mod repl;
 mod repls;
 mod retention;
+mod silence;
 mod subject;
 mod tables;
+mod wait;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,11 +37,12 @@ pub use armed_index::armed_elsewhere;
 pub use attempts::Attempt;
 pub use breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
-    CallMoment, Case, HitCondition, StepUntil, Unattended, fixed_start, glob, literal_glob, regex,
+    CallMoment, Case, HitCondition, StepUntil, fixed_start, glob, literal_glob, regex,
 };
 pub use breakpoints::NewBreakpoint;
 pub use command_words::{CommandPlace, NamedFiles, SearchedFiles, named_files};
-pub use hold::{Hold, Waited, Wake};
+pub use decided::{Decided, Undone};
+pub use hold::{Hold, Waited};
 pub use matching::{
     CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
     stops_function,
@@ -47,7 +51,7 @@ pub use pause::{
     Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
     PauseOutcome, PauseState, TIME_LIMIT,
 };
-pub use pauses::{Decided, Given, Ruling, SeenInput};
+pub use pauses::{Given, Ruling, SeenInput};
 pub use process::{ProcessId, agent_processes, ancestors, descendants, starter};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
@@ -57,10 +61,12 @@ pub use repl::{
 };
 pub use repls::LONGER;
 pub use retention::Problem;
+pub use silence::{Silence, SilenceClock, SilenceRules, SilentOutcome};
 pub use subject::Subject;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;
 pub use tables::pause::PauseFilter;
+pub use wait::{BellWatch, News};
 
 use crate::error::{Error, Result};
 use crate::places::Workspace;

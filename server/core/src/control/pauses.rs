@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Control;
 use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
 use super::breakpoints::NewBreakpoint;
+use super::decided::{Decided, Undone};
 use super::hold::Hold;
 use super::pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
 use super::process::ProcessId;
@@ -26,6 +27,9 @@ const HOLDS: &str = "holds";
 
 /// Time after which a pause is lost that no bridge takes over. Its program has given up, and goes on.
 const ORPHAN: Duration = Duration::from_secs(20);
+
+/// Stands in place of a front end where the agent has called its own call off.
+const CALLED_OFF: &str = "cancelled";
 
 /// The outcome of an attempt to hold a call.
 #[derive(Debug)]
@@ -55,15 +59,6 @@ pub enum SeenInput<'a> {
     Any,
     /// The one that a user had set when it was shown. None: the agent's own.
     Draft(Option<&'a Value>),
-}
-
-/// A decision that was stored.
-#[derive(Clone, Debug)]
-pub struct Decided {
-    pub pause: Pause,
-    /// Number of the row of the decision.
-    pub(super) command: i64,
-    pub decision: PauseDecision,
 }
 
 impl Control {
@@ -303,7 +298,7 @@ impl Control {
         decision: &PauseDecision,
         step: Option<&StepUntil>,
         face: &str,
-    ) -> Result<Decided> {
+    ) -> Result<Undone> {
         self.rule(
             id,
             &Ruling {
@@ -316,9 +311,30 @@ impl Control {
         )
     }
 
+    /// Stores the decision of a rule, or of the process that holds the pause: nobody waits for it. A decision of a person who
+    /// was first stands.
+    pub fn decide_alone(&self, id: PauseId, decision: &PauseDecision, rule: &str) -> Result<()> {
+        match self.decide(id, decision, None, rule) {
+            Ok(_) | Err(Error::Resumed { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Denies the open pauses of a call that its agent has called off. Returns false if none is there.
+    pub fn call_off(&self, call: &str, message: &str) -> Result<bool> {
+        let mut is_there = false;
+        let open = self.pauses(PauseFilter::Open)?.into_iter();
+        for pause in open.filter(|pause| pause.call.call == call) {
+            let message = message.to_owned();
+            self.decide_alone(pause.id, &PauseDecision::Deny { message }, CALLED_OFF)?;
+            is_there = true;
+        }
+        Ok(is_there)
+    }
+
     /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. One that the agent
     /// cannot be told is refused by name, and so is one on another input than the one that was seen.
-    pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Decided> {
+    pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
         let Ruling { step, face, .. } = *ruling;
         let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
             what: "pause",
@@ -382,10 +398,9 @@ impl Control {
             Ok((command::insert(conn, &command)?, decision))
         })?;
         let pause = self.pause(id)?.unwrap_or(there);
-        Ok(Decided {
-            pause,
+        Ok(Undone {
+            decided: Decided { pause, decision },
             command,
-            decision,
         })
     }
 

@@ -1,45 +1,24 @@
 //! Programs in the store: connections, watched calls and pauses.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Control;
+use super::decided::REFUSED;
 use super::hold::Hold;
 use super::pause::{HeldCall, Pause, PauseId, PauseState};
-use super::pauses::Decided;
 use super::process::ProcessId;
 use super::program::{
     FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame,
 };
-use super::subject::Subject;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
 use super::tables::{breakpoint, hit, pause, program};
-use crate::error::{Error, Result};
-use crate::hint::Hint;
+use crate::error::Result;
 
 /// Time in which a process that was killed frees its locks.
 const DYING: Duration = Duration::from_secs(2);
-
-/// Interval at which the outcome of a decision is looked for.
-pub(super) const LOOK: Duration = Duration::from_millis(5);
-/// Name of the row about a decision that a program refused.
-pub(super) const REFUSED: &str = "refused";
-
-fn refused(args: &str) -> Error {
-    let args: Value = serde_json::from_str(args).unwrap_or_default();
-    let error = args["error"].as_str().unwrap_or_default();
-    // a traceback ends with the error itself
-    let last = error.lines().rfind(|line| !line.trim().is_empty());
-    Error::refused(
-        format!(
-            "the program cannot evaluate it: {}",
-            last.unwrap_or("it says no more")
-        ),
-        Hint::from("the program is held as before: correct the expression"),
-    )
-}
 
 impl Control {
     /// Notes a program. One that connects again keeps its number.
@@ -149,53 +128,6 @@ impl Control {
             super::tables::repl::untake(conn, id)?;
             Ok(true)
         })
-    }
-
-    /// Waits until a program has evaluated the expressions of a decision. Fails with the reason if it could not, and is held as
-    /// before, if it is gone, or if it takes longer than it may. The same for a proposal that is carried out.
-    /// `one`: time of an expression. `is_over`: asked from time to time; true ends the wait, and the decision stands.
-    pub fn wait_until_evaluated(
-        &self,
-        decided: &Decided,
-        one: Duration,
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        if decided.pause.call.subject == Subject::Proposal {
-            return self.wait_until_carried_out(decided, is_over);
-        }
-        if !decided.pause.call.subject.evaluates() || !decided.decision.is_evaluated() {
-            return Ok(());
-        }
-        let id = decided.pause.id;
-        let limit = one.saturating_add(super::LONGER);
-        let until = Instant::now() + limit.saturating_mul(decided.decision.expressions());
-        loop {
-            if is_over() {
-                return Err(Error::CalledOff);
-            }
-            let state = self.pause(id)?.map(|now| now.state);
-            // after the state: a refusal is stored with it
-            let refusal = command::first_after(&self.conn, (id.0, decided.command), REFUSED)?;
-            if let Some(args) = refusal {
-                return Err(refused(&args));
-            }
-            match state {
-                Some(PauseState::Held | PauseState::Decided) if Instant::now() >= until => {
-                    return Err(Error::refused(
-                        "the program still evaluates it",
-                        Hint::terminal("`backstitch pauses --all` shows the outcome"),
-                    ));
-                }
-                Some(PauseState::Held | PauseState::Decided) => std::thread::sleep(LOOK),
-                Some(PauseState::Answered) => return Ok(()),
-                _ => {
-                    return Err(Error::refused(
-                        "the program was gone, or gave the call up, before it had evaluated it",
-                        Hint::terminal("`backstitch pauses --all` shows the outcome"),
-                    ));
-                }
-            }
-        }
     }
 
     /// Takes a program's pause over from a bridge that died. None: it is over, or another bridge has it.

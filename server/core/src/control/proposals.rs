@@ -1,22 +1,16 @@
 //! Rewinds that an agent proposes: pauses without a tool call. The process that holds one carries it out.
 
-use std::time::{Duration, Instant};
-
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Control;
+use super::decided::REFUSED;
 use super::hold::Hold;
-use super::pause::{HeldCall, PauseDecision, PauseId, PauseOutcome, PauseState};
-use super::pauses::Decided;
+use super::pause::{HeldCall, PauseId, PauseOutcome, PauseState};
 use super::process::ProcessId;
-use super::programs::{LOOK, REFUSED};
+
 use super::tables::command::{self, NewCommand};
 use super::tables::{breakpoint, pause};
-use crate::error::{Error, Result};
-use crate::hint::Hint;
-
-/// Time in which a front end waits for a proposal to be carried out. A large one goes on after that.
-const CARRIED_OUT: Duration = Duration::from_secs(30);
+use crate::error::Result;
 
 impl Control {
     /// Holds a rewind that an agent proposes. No hook joins it, and it ends no step of the agent.
@@ -52,54 +46,5 @@ impl Control {
         };
         self.write(|conn| command::insert(conn, &refusal))?;
         self.end_proposal(id, session, PauseOutcome::Ended)
-    }
-
-    /// Waits until an accepted proposal is carried out. Fails with the reason if it cannot be.
-    pub(super) fn wait_until_carried_out(
-        &self,
-        decided: &Decided,
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<()> {
-        if !matches!(decided.decision, PauseDecision::Continue) {
-            return Ok(());
-        }
-        let id = decided.pause.id;
-        let until = Instant::now() + CARRIED_OUT;
-        loop {
-            if is_over() {
-                return Err(Error::CalledOff);
-            }
-            let state = self.pause(id)?.map(|now| now.state);
-            // after the state: a refusal is stored before it
-            if let Some(args) = command::first_after(&self.conn, (id.0, decided.command), REFUSED)?
-            {
-                let args: Value = serde_json::from_str(&args).unwrap_or_default();
-                let reason = args["error"].as_str().unwrap_or("the reason is not known");
-                return Err(Error::refused(
-                    format!("{id} was accepted, and nothing was changed: {reason}"),
-                    "the agent is told; it may propose it again, or you rewind yourself",
-                ));
-            }
-            let shows = || Hint::terminal("`backstitch log` shows if it was");
-            match state {
-                Some(PauseState::Decided) if Instant::now() < until => {
-                    self.notice_lost()?;
-                    std::thread::sleep(LOOK);
-                }
-                Some(PauseState::Decided) => {
-                    return Err(Error::refused(
-                        format!("{id} is still being carried out"),
-                        shows(),
-                    ));
-                }
-                Some(PauseState::Answered) => return Ok(()),
-                _ => {
-                    return Err(Error::refused(
-                        format!("the process that holds {id} ended before it had carried it out"),
-                        shows(),
-                    ));
-                }
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Sessions of REPLs: their transcripts, and the queue of evaluations. A session closes with its pause.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -19,10 +19,6 @@ use crate::store::now;
 
 /// Time that the waiting side of an evaluation waits longer than the evaluating one (S5-D1).
 pub const LONGER: Duration = Duration::from_secs(5);
-/// Interval at which an answer is looked for, at first and later.
-const LOOK: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
-/// Time after which the slower interval begins.
-const SOON: Duration = Duration::from_millis(200);
 /// Microseconds of a millisecond.
 const MS: i64 = 1000;
 
@@ -147,30 +143,30 @@ impl Control {
 
     /// Waits for the answer to an input. `is_over`: asked from time to time; true ends the wait, and withdraws the input.
     pub fn answer_to(&self, id: EvalId, is_over: &dyn Fn() -> bool) -> Result<ReplEntry> {
-        let began = Instant::now();
-        loop {
-            let request = repl::request(&self.conn, id)?
-                .ok_or_else(|| Error::UnknownSession("of this evaluation".to_owned()))?;
-            match request.state {
-                EvalState::Answered | EvalState::TimedOut => {
-                    let number = request.entry.unwrap_or(0);
-                    let mut entries = repl::entries(&self.conn, &request.session, number - 1, 1)?;
-                    return entries.pop().ok_or(Error::EvalTimeout {
-                        ms: request.timeout,
-                    });
-                }
-                EvalState::Withdrawn => return Err(closed(&self.known_repl(&request.session)?)),
-                EvalState::Waiting | EvalState::Taken => {}
+        let answer = self.wait_for(is_over, || self.look_for_answer(id));
+        if matches!(answer, Err(Error::CalledOff)) {
+            self.write(|conn| repl::set_state(conn, id, EvalState::Withdrawn, None))?;
+        }
+        answer
+    }
+
+    /// None: there is none yet.
+    fn look_for_answer(&self, id: EvalId) -> Result<Option<ReplEntry>> {
+        let request = repl::request(&self.conn, id)?
+            .ok_or_else(|| Error::UnknownSession("of this evaluation".to_owned()))?;
+        match request.state {
+            EvalState::Answered | EvalState::TimedOut => {
+                let number = request.entry.unwrap_or(0);
+                let mut entries = repl::entries(&self.conn, &request.session, number - 1, 1)?;
+                entries.pop().map(Some).ok_or(Error::EvalTimeout {
+                    ms: request.timeout,
+                })
             }
-            if is_over() {
-                self.write(|conn| repl::set_state(conn, id, EvalState::Withdrawn, None))?;
-                return Err(Error::CalledOff);
+            EvalState::Withdrawn => Err(closed(&self.known_repl(&request.session)?)),
+            EvalState::Waiting | EvalState::Taken if self.is_too_late(&request)? => {
+                self.time_out(&request)
             }
-            if self.is_too_late(&request)? {
-                return self.time_out(&request);
-            }
-            let slow = began.elapsed() > SOON;
-            std::thread::sleep(LOOK[usize::from(slow)]);
+            EvalState::Waiting | EvalState::Taken => Ok(None),
         }
     }
 
@@ -189,8 +185,8 @@ impl Control {
         Ok(now() > since + request.timeout.saturating_mul(MS).saturating_add(longer))
     }
 
-    /// Notes that nobody answered an input.
-    fn time_out(&self, request: &EvalRequest) -> Result<ReplEntry> {
+    /// Notes that nobody answered an input. None: somebody did meanwhile.
+    fn time_out(&self, request: &EvalRequest) -> Result<Option<ReplEntry>> {
         let entry = self.write(|conn| {
             let is_open = matches!(
                 repl::request(conn, request.id)?.map(|now| now.state),
@@ -214,7 +210,7 @@ impl Control {
             Some(_) => Err(Error::EvalTimeout {
                 ms: request.timeout,
             }),
-            None => self.answer_to(request.id, &|| false),
+            None => Ok(None),
         }
     }
 

@@ -26,16 +26,6 @@ impl Subject {
         self == Self::Program
     }
 
-    /// True if the process that holds it has work to do after the decision, and the front end that decided waits for its end.
-    /// `by_value`: the decision has values.
-    pub fn is_carried_out_later(self, by_value: bool) -> bool {
-        match self {
-            Self::Call | Self::Edit => false,
-            Self::Program => by_value,
-            Self::Proposal => true,
-        }
-    }
-
     /// True if an agent may try it again: a decision then waits for that.
     pub fn is_tried_again(self) -> bool {
         matches!(self, Self::Call | Self::Edit)

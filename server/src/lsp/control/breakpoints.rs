@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use backstitch_core::config::Unattended;
 use backstitch_core::control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
-    HitCondition, LineRange, NewBreakpoint, Unattended, follow,
+    HitCondition, LineRange, NewBreakpoint, follow,
 };
 use backstitch_protocol::{
     self as protocol, AddBreakpointParams, BreakpointParams, BreakpointResult, BreakpointsResult,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
-    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil,
+    Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil, Undone,
 };
 use backstitch_core::{Engine, Error, LogFilter};
 use backstitch_protocol::{
@@ -215,24 +215,20 @@ async fn decide(
 async fn after(
     server: &ServerState,
     handle: &WorkspaceHandle,
-    decided: Decided,
+    undone: Undone,
 ) -> Reply<DecisionResult> {
-    let subject = decided.pause.call.subject;
-    if subject.is_carried_out_later(decided.decision.is_evaluated()) {
-        evaluated(handle, decided.clone()).await?;
-    }
+    let decided = carried_out(handle, undone).await?;
     Ok(told(server, &decided))
 }
 
-/// Waits beside all other requests until a program has evaluated the expressions of a decision, or a proposal is carried out.
-async fn evaluated(handle: &WorkspaceHandle, decided: Decided) -> Reply<()> {
+/// Waits beside all other requests until a decision is carried out.
+async fn carried_out(handle: &WorkspaceHandle, undone: Undone) -> Reply<Decided> {
     let workspace = handle.workspace().clone();
     let is_over = cancel_flag();
     let waited = tokio::task::spawn_blocking(move || {
-        let control = Control::open_existing(&workspace)?
-            .ok_or_else(|| Error::UnknownPause(decided.pause.id.to_string()))?;
+        let control = Control::open_existing(&workspace)?.ok_or(Error::CalledOff)?;
         let one = Config::of(&workspace).eval_timeout();
-        control.wait_until_evaluated(&decided, one, &|| is_over.load(Ordering::Relaxed))
+        undone.carried_out(&control, one, &|| is_over.load(Ordering::Relaxed))
     });
     let waited = waited.await.map_err(|error| {
         tracing::error!("a decision: {error}");
@@ -397,19 +393,19 @@ pub async fn back(
             on_conflict,
             face: &face,
         };
-        let (decided, applied) = acts::back(engine, &control, &pause, &back, &editor)?;
+        let (undone, applied) = acts::back(engine, &control, &pause, &back, &editor)?;
         // if another editor applied it, the texts are in its documents
         let texts = match &applied.by {
             None => restore::texts(engine, &applied.plan)?,
             Some(_) => Vec::new(),
         };
-        Ok((decided, texts))
+        Ok((undone, texts))
     });
     let stepped = stepped.await;
     server.changed(handle);
-    let (decided, texts) = stepped?;
+    let (undone, texts) = stepped?;
     editing::apply(server, handle, texts, EditWait::Command).await;
-    Ok(told(server, &decided))
+    after(server, handle, undone).await
 }
 
 pub async fn pause(

@@ -3,9 +3,8 @@
 use rusqlite::{Connection, Row, params};
 
 use super::from_json;
-use crate::control::breakpoint::{
-    Breakpoint, BreakpointAction, BreakpointId, CallMoment, Unattended,
-};
+use crate::config::Unattended;
+use crate::control::breakpoint::{Breakpoint, BreakpointAction, BreakpointId, CallMoment};
 use crate::error::Result;
 use crate::store::tables::damage::{InRow, read_all, stored_as};
 use crate::store::to_json;
