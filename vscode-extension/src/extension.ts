@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
 import { Gutter } from "./code/gutter.ts";
+import { withLinks } from "./code/hover.ts";
 import { Marks } from "./code/marks.ts";
 import { NotebookMarks } from "./code/notebooks.ts";
 import { registerCommands } from "./commands/index.ts";
@@ -15,7 +16,6 @@ import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
 import { reportChangesOnDisk } from "./changedOnDisk.ts";
 import { Ctx } from "./ctx.ts";
-import { Planned } from "./documents/planned.ts";
 import { Graph } from "./graph/panel.ts";
 import { Recording } from "./recording.ts";
 import { StatusBar } from "./status.ts";
@@ -34,12 +34,13 @@ import { Objects } from "./repl/objects.ts";
 import { ReplPanel } from "./repl/panel.ts";
 import { StackView } from "./repl/stack.ts";
 import { PlanEditor } from "./show/plan.ts";
+import { Planned } from "./show/planned.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
 
 export function activate(context: vscode.ExtensionContext): Api {
-  ctx = new Ctx(context);
+  ctx = new Ctx(context, withLinks);
   context.subscriptions.push(ctx);
   const recording = ctx.register(new Recording(ctx));
   const review = ctx.register(new Review(ctx));
