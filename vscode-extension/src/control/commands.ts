@@ -40,7 +40,8 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
     "backstitch.stack.open": (argument: unknown) => beside.stack.open(asArguments(argument)),
     "backstitch.calls": () => beside.calls.show(),
     "backstitch.calls.refresh": () => beside.calls.read(),
-    "backstitch.calls.repl": (argument: unknown) => beside.calls.repl(asArguments(argument), repl),
+    "backstitch.calls.repl": (argument: unknown) =>
+      beside.calls.repl(asArguments(argument), (session, place) => repl.look(session, place)),
     "backstitch.object.save": () => beside.objects.save(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));
