@@ -5,9 +5,9 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { setOpened } from "./documents/folders.ts";
 import { type FoundBinary, type Missing, find } from "./server/binary.ts";
 import type { ClientState } from "./server/client.ts";
+import { setOpened } from "./server/folders.ts";
 import type {
   BlameRun,
   CommandName,

@@ -4,8 +4,8 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
+import { asOpened, really } from "../server/folders.ts";
 import { type ChangedFile, type Change, type ContentResult, type Text, shown } from "../server/protocol.ts";
-import { asOpened, really } from "./folders.ts";
 import { parts } from "./uri.ts";
 
 /** Empty document for the side of a diff on which the file does not exist. */
@@ -45,13 +45,14 @@ export function baseOf(uri: vscode.Uri): Base | undefined {
   return path === undefined ? undefined : { root, rev, path, there: nothing === undefined };
 }
 
-/** URI of a text that an editor had not saved at a checkpoint, by its number among those of the file. */
+/** URI of a text that an editor had not saved at a checkpoint. */
 export function keptUri({ file, root, rev, number }: Kept): vscode.Uri {
   const query: Query = { root, rev, unsaved: number };
   return file.with({ scheme: AT, query: JSON.stringify(query) });
 }
 
-type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
+/** A text that an editor had not saved. `number`: of the texts of this file at the checkpoint, from 1. */
+export type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
 
 function named(query: Query, file: string): vscode.Uri {
   return onDisk(query.root, file).with({ scheme: AT, query: JSON.stringify(query) });

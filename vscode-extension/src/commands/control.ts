@@ -2,13 +2,13 @@
 
 import * as vscode from "vscode";
 
+import type { Decisions } from "../control/decide.ts";
+import type { Held } from "../control/held.ts";
+import * as stops from "../control/stops.ts";
 import type { Ctx } from "../ctx.ts";
-import { asArguments } from "../commands/arguments.ts";
 import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Where } from "../server/protocol.ts";
-import type { Decisions } from "./decide.ts";
-import type { Held } from "./held.ts";
-import * as stops from "./stops.ts";
+import { asArguments } from "../timeline/arguments.ts";
 
 type Run = (...given: unknown[]) => unknown;
 
