@@ -1,4 +1,4 @@
-"""Reads tests/structure.layers: layers of modules, halves of one thing, files that may be long."""
+"""Reads tests/structure.layers: layers of modules, halves of one thing, enums of dispatch, files that may be long."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from collections import defaultdict
 from .place import TESTS
 
 PATH = os.path.join(TESTS, "structure.layers")
-LONG = "long files"
+DISPATCH, LONG = "dispatch", "long files"
 
 
 class Declared:
@@ -16,6 +16,8 @@ class Declared:
         self.layers = defaultdict(list)
         # folder: {the two modules}
         self.halves = defaultdict(set)
+        # names of enums
+        self.dispatch = set()
         # path: reason
         self.long = {}
         section = None
@@ -29,6 +31,8 @@ class Declared:
                 sys.exit(f"tests/structure.layers:{number}: a reason is missing after #")
             if text.startswith("["):
                 section = text.strip("[]")
+            elif section == DISPATCH:
+                self.dispatch |= set(words)
             elif section == LONG:
                 self.long[text] = reason
             elif words[0] == "halves:":
