@@ -21,7 +21,7 @@ def hold(check, figures, always=()):
         worse = count > ceiling
         failed |= worse
         note = "ABOVE ITS CEILING" if worse else "lower its ceiling: --lower" if count < ceiling else ""
-        print(f"{name:20} {count:5}  (at most {ceiling}) {note}".rstrip())
+        print(f"{name:24} {count:5}  (at most {ceiling}) {note}".rstrip())
         if worse or name in always or "--list" in sys.argv:
             shown = places if "--list" in sys.argv else places[:SHOWN]
             print("".join(f"    {place}\n" for place in shown), end="")

@@ -5,11 +5,11 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
-import { versionOf } from "./commands/run.ts";
-import { opened } from "./documents/open.ts";
 import { type FoundBinary, type Missing, find } from "./server/binary.ts";
 import type { ClientState } from "./server/client.ts";
+import { setOpened } from "./server/folders.ts";
 import type {
+  BlameRun,
   CommandName,
   Commands,
   Method,
@@ -19,6 +19,7 @@ import type {
   Where,
 } from "./server/protocol.ts";
 import { shown } from "./server/protocol.ts";
+import { versionOf } from "./server/run.ts";
 import { START_OPTIONS } from "./server/settings.ts";
 
 export type Standing =
@@ -27,6 +28,14 @@ export type Standing =
   | { name: "missing"; binary: Missing }
   | { name: "failed"; reason: string }
   | { name: "stopped" };
+
+/** Adds links to the server's hover of an agent's line. `runs`: the authors of the document's lines. */
+export type WithLinks = (
+  hover: vscode.Hover,
+  document: vscode.TextDocument,
+  line: number,
+  runs: readonly BlameRun[],
+) => vscode.Hover;
 
 /** Disposable. */
 export type Disposable = { dispose: () => unknown };
@@ -49,7 +58,10 @@ export class Ctx implements vscode.Disposable {
 
   readonly onDidChangeState = this.stateChanged.event;
 
-  constructor(readonly extension: vscode.ExtensionContext) {
+  constructor(
+    readonly extension: vscode.ExtensionContext,
+    private readonly withLinks: WithLinks,
+  ) {
     this.register(
       vscode.workspace.onDidChangeConfiguration((change) => {
         const isAtStart = ["server", "store", ...START_OPTIONS].some((key) =>
@@ -138,12 +150,17 @@ export class Ctx implements vscode.Disposable {
     try {
       // the client takes longest to load, so it is loaded after activation
       const { connect } = await import("./server/client.ts");
-      const client = connect(this, binary.path, {
+      const client = connect(this.log, binary.path, {
         notice: (notice) => {
           this.notices.fire(notice);
         },
         state: (state) => {
           if (this.client === client) this.follow(client, state);
+        },
+        hover: async (hover, document, position, token) => {
+          const uri = document.uri.toString();
+          const { runs } = await this.request("backstitch/blame", { uri }, token);
+          return this.withLinks(hover, document, position.line, runs);
         },
       });
       this.client = client;
@@ -298,7 +315,7 @@ function never(): vscode.CancellationToken {
 /** Reports folders opened through links: VS Code uses the path as opened, the server the real path. */
 function folders(): void {
   const local = vscode.workspace.workspaceFolders?.filter(({ uri }) => uri.scheme === "file") ?? [];
-  opened(
+  setOpened(
     local.map(({ uri }) => {
       const opened = uri.fsPath;
       return { opened, real: realpath(opened) };

@@ -3,22 +3,15 @@
 import * as vscode from "vscode";
 
 import { type Api, api } from "./api.ts";
+import { reportChangesOnDisk } from "./changedOnDisk.ts";
 import { Gutter } from "./code/gutter.ts";
+import { withLinks } from "./code/hover.ts";
 import { Marks } from "./code/marks.ts";
 import { NotebookMarks } from "./code/notebooks.ts";
 import { registerCommands } from "./commands/index.ts";
-import { Restores } from "./commands/restore.ts";
-import { UndoneInEditor } from "./commands/undone.ts";
 import { KeptMarks } from "./compare/kept.ts";
-import { Merges } from "./compare/merge.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
-import { reportChangesOnDisk } from "./changedOnDisk.ts";
-import { Ctx } from "./ctx.ts";
-import { Planned } from "./documents/planned.ts";
-import { Graph } from "./graph/panel.ts";
-import { Recording } from "./recording.ts";
-import { StatusBar } from "./status.ts";
 import { Announcer } from "./control/announce.ts";
 import { Decisions } from "./control/decide.ts";
 import { HeldFiles } from "./control/files.ts";
@@ -28,18 +21,26 @@ import { Mirror } from "./control/mirror.ts";
 import { Proposals } from "./control/proposal.ts";
 import { StopMarks } from "./control/stops.ts";
 import { AgentsView, BreakpointsView } from "./control/views.ts";
-import { Badges } from "./timeline/badges.ts";
+import { Ctx } from "./ctx.ts";
+import { Graph } from "./graph/panel.ts";
+import { Recording } from "./recording.ts";
 import { CallsView } from "./repl/calls.ts";
 import { Objects } from "./repl/objects.ts";
 import { ReplPanel } from "./repl/panel.ts";
 import { StackView } from "./repl/stack.ts";
+import { Merges } from "./restore/merge.ts";
+import { Restores } from "./restore/restores.ts";
+import { UndoneInEditor } from "./restore/undone.ts";
 import { PlanEditor } from "./show/plan.ts";
+import { Planned } from "./show/planned.ts";
+import { StatusBar } from "./status.ts";
+import { Badges } from "./timeline/badges.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
 
 export function activate(context: vscode.ExtensionContext): Api {
-  ctx = new Ctx(context);
+  ctx = new Ctx(context, withLinks);
   context.subscriptions.push(ctx);
   const recording = ctx.register(new Recording(ctx));
   const review = ctx.register(new Review(ctx));

@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 
-import { run } from "./commands/run.ts";
+import { run } from "./server/run.ts";
 import type { Ctx, Disposable } from "./ctx.ts";
 import { message, withErrors } from "./show/errors.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hasAll, sides } from "../src/compare/conflicts.ts";
+import { hasAll, sides } from "../src/restore/conflicts.ts";
 
 test("markers split into three texts", () => {
   const text =

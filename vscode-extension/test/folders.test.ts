@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { asOpened, really } from "../src/documents/folders.ts";
+import { asOpened, really } from "../src/server/folders.ts";
 
 const links = [{ opened: "/home/me/work", real: "/disk/projects/work" }];
 

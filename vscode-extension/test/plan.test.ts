@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellAt, cells } from "../src/code/cells.ts";
+import { cellAt, cells } from "../src/documents/cells.ts";
 import type { Action, PlanResult } from "../src/server/protocol.ts";
 import { planText } from "../src/show/planText.ts";
 import type { Say } from "../src/show/words.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { entries, folded, gaps, isEmpty, parse, written } from "../src/timeline/model.ts";
+import { entries, gaps } from "../src/show/entries.ts";
+import { folded, isEmpty, parse, written } from "../src/timeline/model.ts";
 import { checkpoint, operation } from "./checkpoints.ts";
 
 test("steps are below their turns, newest first", () => {

@@ -1,4 +1,5 @@
 --- Breakpoints of agents: signs at their lines, and the commands that change them.
+local debounce = require('backstitch.debounce')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -26,8 +27,6 @@ local FIELDS = {
 M.KINDS = vim.tbl_keys(FIELDS)
 table.sort(M.KINDS)
 
----@type table<integer, uv.uv_timer_t>
-local debounce = {}
 --- True for a client with breakpoints at lines.
 ---@type table<integer, boolean>
 local has_lines = {}
@@ -75,19 +74,7 @@ local function draw(client)
   end, function() end) -- a workspace without a history has none
 end
 
----@param client vim.lsp.Client
-local function schedule_draw(client)
-  debounce[client.id] = debounce[client.id] or assert(vim.uv.new_timer())
-  debounce[client.id]:start(
-    DELAY,
-    0,
-    vim.schedule_wrap(function()
-      if not client:is_stopped() then
-        draw(client)
-      end
-    end)
-  )
-end
+local schedule_draw = debounce.by_client(DELAY, draw)
 
 --- Makes a breakpoint at lines of a buffer, or removes those that are there.
 ---@async
@@ -178,12 +165,6 @@ function M.enable()
       end
     end,
   })
-  server.on('gone', function(_, client)
-    if debounce[client.id] then
-      debounce[client.id]:close()
-      debounce[client.id] = nil
-    end
-  end)
 end
 
 return M

@@ -2,6 +2,7 @@
 --- itself unless the option `pauses.open` says so, nothing takes the cursor, and a write decides nothing. A decision takes
 --- along the text that the user has changed.
 local config = require('backstitch.config')
+local debounce = require('backstitch.debounce')
 local files = require('backstitch.held_files')
 local float = require('backstitch.float')
 local server = require('backstitch.server')
@@ -33,8 +34,6 @@ local view
 --- Calls that are held, by client.
 ---@type table<integer, backstitch.Pause[]>
 local held = {}
----@type table<integer, uv.uv_timer_t>
-local debounce = {}
 
 --- Returns the number of calls that are held.
 ---@param client vim.lsp.Client
@@ -206,19 +205,7 @@ local function read(client)
   end, function() end) -- a workspace without a history has none
 end
 
----@param client vim.lsp.Client
-local function schedule_read(client)
-  debounce[client.id] = debounce[client.id] or assert(vim.uv.new_timer())
-  debounce[client.id]:start(
-    DELAY,
-    0,
-    vim.schedule_wrap(function()
-      if not client:is_stopped() then
-        read(client)
-      end
-    end)
-  )
-end
+local schedule_read = debounce.by_client(DELAY, read)
 
 --- Returns the server of a view or of files. One that was restarted has another number.
 ---@param of { client: integer }
@@ -922,10 +909,6 @@ function M.enable()
   server.on('gone', function(_, client)
     held[client.id] = nil
     require('backstitch.held_marks').forget(client)
-    if debounce[client.id] then
-      debounce[client.id]:close()
-      debounce[client.id] = nil
-    end
   end)
   local group = vim.api.nvim_create_augroup('backstitch.pauses', {})
   vim.api.nvim_create_autocmd('CursorHold', { group = group, callback = remind })

@@ -1,4 +1,5 @@
 --- Cached state of workspaces for the status line, and `User` autocommands for other plugins.
+local debounce = require('backstitch.debounce')
 local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -17,8 +18,6 @@ local DELAY = 100
 --- Keyed by client.
 ---@type table<integer, backstitch.WorkspaceState>
 local states = {}
----@type table<integer, uv.uv_timer_t>
-local debounce = {}
 
 ---@param client vim.lsp.Client
 local function read(client)
@@ -39,19 +38,7 @@ local function read(client)
   end, function() end) -- a workspace without a history has nothing to show
 end
 
----@param client vim.lsp.Client
-local function debounced_read(client)
-  debounce[client.id] = debounce[client.id] or assert(vim.uv.new_timer())
-  debounce[client.id]:start(
-    DELAY,
-    0,
-    vim.schedule_wrap(function()
-      if not client:is_stopped() then
-        read(client)
-      end
-    end)
-  )
-end
+local schedule_read = debounce.by_client(DELAY, read)
 
 ---@return string
 function M.line()
@@ -91,15 +78,11 @@ function M.enable()
   end)
   for _, method in ipairs({ 'attached', 'backstitch/timelineChanged', 'backstitch/didCheckpoint' }) do
     server.on(method, function(_, client)
-      debounced_read(client)
+      schedule_read(client)
     end)
   end
   server.on('gone', function(_, client)
     states[client.id] = nil
-    if debounce[client.id] then
-      debounce[client.id]:close()
-      debounce[client.id] = nil
-    end
   end)
 end
 

@@ -3,12 +3,12 @@
 
 import * as vscode from "vscode";
 
-import type { Restores } from "../commands/restore.ts";
+import * as compare from "../compare/compare.ts";
 import { hunks } from "../compare/hunks.ts";
 import { type Review, putBack } from "../compare/review.ts";
-import * as compare from "../compare/compare.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Base, below } from "../documents/open.ts";
+import type { Restores } from "../restore/restores.ts";
 import type { ReviewHunk } from "../server/protocol.ts";
 import { line as oneLine } from "../show/words.ts";
 import { type Gutter, type Mark, editOf } from "./gutter.ts";

@@ -4,9 +4,9 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
+import { cellAt } from "../documents/cells.ts";
 import { withoutIcons } from "../show/outside.ts";
 import { line as oneLine } from "../show/words.ts";
-import { cellAt } from "./cells.ts";
 
 export class NotebookMarks implements vscode.NotebookCellStatusBarItemProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();

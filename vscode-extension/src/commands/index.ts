@@ -3,25 +3,24 @@
 import * as vscode from "vscode";
 
 import type { Marks } from "../code/marks.ts";
-import type { Merges } from "../compare/merge.ts";
+import * as compare from "../compare/compare.ts";
 import type { KeptMarks } from "../compare/kept.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import type { Review } from "../compare/review.ts";
-import * as compare from "../compare/compare.ts";
-import { controlCommands } from "../control/commands.ts";
-import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Decisions } from "../control/decide.ts";
 import type { Held } from "../control/held.ts";
 import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
 import type { Graph } from "../graph/panel.ts";
+import type { Recording } from "../recording.ts";
+import type { Beside, ReplPanel } from "../repl/panel.ts";
+import type { Merges } from "../restore/merge.ts";
+import type { Restores, Verb } from "../restore/restores.ts";
 import type { Checkpoint, CommandName, Commands, Where } from "../server/protocol.ts";
 import { withErrors } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { PlanEditor } from "../show/plan.ts";
 import { about, point } from "../show/words.ts";
-import type { Recording } from "../recording.ts";
-import type { TimelineView } from "../timeline/view.ts";
 import {
   asArguments,
   filterOf,
@@ -35,10 +34,11 @@ import {
   seenAt,
   titled,
   toTakeOut,
-} from "./arguments.ts";
+} from "../timeline/arguments.ts";
+import type { TimelineView } from "../timeline/view.ts";
+import { controlCommands } from "./control.ts";
 import * as history from "./history.ts";
 import * as kept from "./kept.ts";
-import type { Restores, Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 
 export type Features = {

@@ -2,10 +2,7 @@
 
 import * as vscode from "vscode";
 
-import { keptUri } from "../documents/open.ts";
-
-/** `number`: of the texts of this file at the checkpoint, from 1. */
-export type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
+import { type Kept, keptUri } from "../documents/open.ts";
 
 export async function show(kept: Kept): Promise<void> {
   await vscode.commands.executeCommand("vscode.open", keptUri(kept), { preview: true }, titleOf(kept));

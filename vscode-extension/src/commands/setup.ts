@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { run, versionOf } from "./run.ts";
+import { run, versionOf } from "../server/run.ts";
 
 const say = vscode.l10n.t;
 

@@ -3,9 +3,9 @@
 
 import * as vscode from "vscode";
 
-import type { Outcome, Restores } from "../commands/restore.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
 import { type Base, NOTHING, type Sides, baseOf, onDisk, textAt } from "../documents/open.ts";
+import type { Outcome, Restores } from "../restore/restores.ts";
 import { type Text, rev as revOf, shown } from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
 import { type Hunk, areAll, hunks, isSame, lines, touched } from "./hunks.ts";

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 
-import type { Restores } from "../commands/restore.ts";
 import type { Ctx } from "../ctx.ts";
+import type { Restores } from "../restore/restores.ts";
 import {
   type Operation,
   type Pause,

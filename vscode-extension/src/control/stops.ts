@@ -4,10 +4,10 @@ import * as vscode from "vscode";
 
 import type { Gutter, Mark } from "../code/gutter.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
-import { asArguments } from "../commands/arguments.ts";
 import { onDisk } from "../documents/open.ts";
 import type { Breakpoint, Commands } from "../server/protocol.ts";
 import { markdown } from "../show/outside.ts";
+import { asArguments } from "../timeline/arguments.ts";
 import type { Held } from "./held.ts";
 import type { Stop } from "./views.ts";
 

@@ -3,10 +3,9 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-import type { Review } from "../compare/review.ts";
 import type { Ctx, Disposable } from "../ctx.ts";
+import { asOpened, really } from "../server/folders.ts";
 import { type ChangedFile, type Change, type ContentResult, type Text, shown } from "../server/protocol.ts";
-import { type Folder, asOpened, really } from "./folders.ts";
 import { parts } from "./uri.ts";
 
 /** Empty document for the side of a diff on which the file does not exist. */
@@ -46,19 +45,26 @@ export function baseOf(uri: vscode.Uri): Base | undefined {
   return path === undefined ? undefined : { root, rev, path, there: nothing === undefined };
 }
 
-/** URI of a text that an editor had not saved at a checkpoint, by its number among those of the file. */
+/** URI of a text that an editor had not saved at a checkpoint. */
 export function keptUri({ file, root, rev, number }: Kept): vscode.Uri {
   const query: Query = { root, rev, unsaved: number };
   return file.with({ scheme: AT, query: JSON.stringify(query) });
 }
 
-type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
+/** A text that an editor had not saved. `number`: of the texts of this file at the checkpoint, from 1. */
+export type Kept = { root: string; file: vscode.Uri; rev: string; number: number };
 
 function named(query: Query, file: string): vscode.Uri {
   return onDisk(query.root, file).with({ scheme: AT, query: JSON.stringify(query) });
 }
 
 const AT = "backstitch-file";
+
+/** Texts that present files are compared with. */
+export interface Bases {
+  original(base: Base): Promise<string>;
+  readonly onDidChange: vscode.Event<readonly Base[]>;
+}
 
 /** Provides files at checkpoints from the server. */
 export class Files implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -68,20 +74,20 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
 
   constructor(
     private readonly ctx: Ctx,
-    private readonly review: Review,
+    private readonly bases: Bases,
   ) {
     this.disposables = [
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(AT, this),
-      review.onDidChange((bases) => {
-        for (const base of bases) this.changed.fire(baseUri(base));
+      bases.onDidChange((changed) => {
+        for (const base of changed) this.changed.fire(baseUri(base));
       }),
     ];
   }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
     const base = baseOf(uri);
-    if (base !== undefined) return this.review.original(base);
+    if (base !== undefined) return this.bases.original(base);
     const { root, rev, unsaved } = JSON.parse(uri.query) as Query;
     const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
     return (await textAt(this.ctx, { root, rev, path }, false, unsaved)).text;
@@ -108,22 +114,15 @@ export async function textAt(
   return { ...content, text: content.text.replace(/^\uFEFF/, "") };
 }
 
-/** Folders opened through a link. */
-let links: readonly Folder[] = [];
-
-export function opened(folders: readonly Folder[]): void {
-  links = folders.filter(({ opened, real }) => opened !== real);
-}
-
 export function onDisk(root: string, file: Text): vscode.Uri {
-  return vscode.Uri.file(asOpened(path.join(root, shown(file)), links));
+  return vscode.Uri.file(asOpened(path.join(root, shown(file))));
 }
 
 /** Path from the root with `/`; undefined for a file outside of it. */
 export function below(root: string, file: string): string | undefined {
   const slashes = (path: string) => path.replaceAll("\\", "/");
   const start = `${slashes(root).replace(/\/$/, "")}/`;
-  const real = slashes(really(file, links));
+  const real = slashes(really(file));
   return real.startsWith(start) ? real.slice(start.length) : undefined;
 }
 

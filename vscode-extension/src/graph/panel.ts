@@ -8,7 +8,7 @@ import { message, withErrors } from "../show/errors.ts";
 import { fill } from "../show/webview.ts";
 import { about, ago, counts, which } from "../show/words.ts";
 import { outcome } from "../show/tooltip.ts";
-import { areOfSeveralSessions, changes, entries } from "../timeline/model.ts";
+import { areOfSeveralSessions, changes, entries } from "../show/entries.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
 
 const PAGE = 300;

@@ -3,9 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Disposable } from "../ctx.ts";
-import type { FunctionCall, Program } from "../server/protocol.ts";
+import type { FunctionCall, Program, Where } from "../server/protocol.ts";
 import { ago } from "../show/words.ts";
-import type { ReplPanel } from "./panel.ts";
 
 const VIEW = "backstitch.calls";
 
@@ -61,15 +60,15 @@ export class CallsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     }
   }
 
-  /** Shows the REPL session of a call: the only one, or the one that the user chooses. */
-  async repl(row: Partial<Row>, panel: ReplPanel): Promise<void> {
+  /** Shows the REPL session of a call with `show`: the only one, or the one that the user chooses. */
+  async repl(row: Partial<Row>, show: (session: string, place: Where) => Promise<void>): Promise<void> {
     const { known, call } = row;
     if (known === undefined || call === undefined) throw new Error(vscode.l10n.t("No call is chosen"));
     const title = vscode.l10n.t("REPL sessions of {0}", call.function);
     const [only, ...others] = call.replSessions;
     const chosen =
       others.length === 0 ? only : await vscode.window.showQuickPick(call.replSessions, { title });
-    if (chosen !== undefined) await panel.look(chosen, { workspace: known.root });
+    if (chosen !== undefined) await show(chosen, { workspace: known.root });
   }
 
   /** Reads all programs anew. */

@@ -13,8 +13,6 @@ import {
   TransportKind,
 } from "vscode-languageclient/node";
 
-import { withLinks } from "../code/hover.ts";
-import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
 import { Restarts } from "./restarts.ts";
 import { settings, startOptions } from "./settings.ts";
@@ -50,14 +48,24 @@ class Client extends LanguageClient {
 }
 
 export type ClientState = "starting" | "running" | "stopped";
-export type Handlers = { notice: (notice: ServerNotice) => void; state: (state: ClientState) => void };
+export type Handlers = {
+  notice: (notice: ServerNotice) => void;
+  state: (state: ClientState) => void;
+  /** Adds to a hover of the server. */
+  hover: (
+    hover: vscode.Hover,
+    document: vscode.TextDocument,
+    position: vscode.Position,
+    token: vscode.CancellationToken,
+  ) => Promise<vscode.Hover>;
+};
 
-export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageClient {
+export function connect(log: vscode.LogOutputChannel, binary: string, handlers: Handlers): LanguageClient {
   const own = vscode.workspace.getConfiguration("backstitch");
   const extra = own.get<Record<string, string>>("server.extraEnv", {});
   const options: LanguageClientOptions = {
     documentSelector: [{ scheme: "file" }],
-    outputChannel: ctx.log,
+    outputChannel: log,
     errorHandler: errors(),
     initializationOptions: {
       backstitch: {
@@ -74,8 +82,7 @@ export function connect(ctx: Ctx, binary: string, handlers: Handlers): LanguageC
       provideHover: async (document, position, token, next) => {
         const hover = await next(document, position, token);
         if (hover === null || hover === undefined) return hover;
-        const { runs } = await ctx.request("backstitch/blame", { uri: document.uri.toString() }, token);
-        return withLinks(hover, document, position.line, runs);
+        return handlers.hover(hover, document, position, token);
       },
       workspace: {
         configuration: (params) =>

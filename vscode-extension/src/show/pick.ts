@@ -14,7 +14,7 @@ import {
   rev,
   shown,
 } from "../server/protocol.ts";
-import { type Entry, changes, entries } from "../timeline/model.ts";
+import { type Entry, changes, entries } from "./entries.ts";
 import { withoutIcons } from "./outside.ts";
 import { about, ago, counts, files, line, which } from "./words.ts";
 

@@ -3,9 +3,9 @@
 import * as vscode from "vscode";
 
 import { changes } from "../documents/open.ts";
-import { type Planned, SCHEME } from "../documents/planned.ts";
 import type { OnConflict, PlanParams, PlanResult } from "../server/protocol.ts";
 import { MAX_SHOWN, planText, sentence } from "./planText.ts";
+import { type Planned, SCHEME } from "./planned.ts";
 import { conflicts } from "./words.ts";
 
 /** Run the plan, plan again with changed arguments, or deny what an agent proposes. */

@@ -1,12 +1,7 @@
-// Tree of the timeline. Pure.
+// Tree of the timeline: entries with what is folded into them, and its filter. Pure.
 
-import type { Change, Checkpoint, Coverage } from "../server/protocol.ts";
-
-export type Entry = {
-  checkpoint: Checkpoint;
-  /** Steps of this turn, newest first. */
-  steps: Checkpoint[];
-};
+import type { Checkpoint } from "../server/protocol.ts";
+import { type Entry, entries } from "../show/entries.ts";
 
 /** An entry with what was folded into it. */
 export type FoldedEntry = Entry & {
@@ -18,46 +13,6 @@ export type FoldedEntry = Entry & {
   undoneBy: Checkpoint | undefined;
   state: "in force" | "undone" | "partly undone";
 };
-
-/** Groups steps below their turns. A step whose turn is not among them stands below a row for it. */
-export function entries(newestFirst: readonly Checkpoint[]): Entry[] {
-  const turns = new Map<string, Entry>();
-  for (const checkpoint of newestFirst) {
-    if (checkpoint.kind === "turn" && checkpoint.turn !== null) {
-      turns.set(checkpoint.turn, { checkpoint, steps: [] });
-    }
-  }
-  const all: Entry[] = [];
-  for (const checkpoint of newestFirst) {
-    const { kind, turn: name } = checkpoint;
-    let turn = name === null ? undefined : turns.get(name);
-    if (turn === undefined && name !== null && kind === "step") {
-      turn = { checkpoint: turnOf(checkpoint, name), steps: [] };
-      turns.set(name, turn);
-      all.push(turn);
-    }
-    if (kind === "turn" && turn !== undefined) all.push(turn);
-    else if (kind === "step" && turn !== undefined) turn.steps.push(checkpoint);
-    else all.push({ checkpoint, steps: [] });
-  }
-  for (const { checkpoint, steps } of all) {
-    // a row for a turn says the same as its steps
-    if (checkpoint.id === checkpoint.turn) checkpoint.taken_out = steps.every((step) => step.taken_out);
-  }
-  return all;
-}
-
-/** Returns a turn that is not loaded, such as in the history of one file: its name is its id. */
-function turnOf(step: Checkpoint, name: string): Checkpoint {
-  const coverage = { ...step.coverage, items: [] };
-  const own = { kind: "turn" as const, id: name, label: null, tool: null, operation: null };
-  const turn = { ...step, ...own, tags: [], pinned: false, changes: [], unsaved: [], coverage };
-  delete turn.summary;
-  delete turn.command;
-  delete turn.failed;
-  delete turn.exit;
-  return turn;
-}
 
 /** Folds operations into the turns that they undid, and edits of the user that follow one another into one entry. */
 export function folded(newestFirst: readonly Checkpoint[]): FoldedEntry[] {
@@ -148,21 +103,6 @@ function mergeSaves(all: FoldedEntry[]): FoldedEntry[] {
 function isPlainSave({ kind, label, tags, pinned, coverage, unsaved }: Checkpoint): boolean {
   const isBare = tags.length + coverage.items.length + unsaved.length === 0;
   return kind === "external" && (label ?? "") === "" && !pinned && isBare;
-}
-
-/** Files that were not captured, of a checkpoint and all of its steps. */
-export function gaps({ checkpoint, steps }: Entry): Coverage["items"] {
-  return [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
-}
-
-/** Changes of a checkpoint and all of its steps. */
-export function changes({ checkpoint, steps }: Entry): Change[] {
-  return [checkpoint, ...steps].flatMap((each) => each.changes);
-}
-
-/** True if these checkpoints are of several sessions. */
-export function areOfSeveralSessions(all: readonly Checkpoint[]): boolean {
-  return new Set(all.flatMap(({ letter }) => letter ?? [])).size > 1;
 }
 
 export type Filter = { session?: string; agent?: string; text?: string; path?: string; only?: "prompts" };

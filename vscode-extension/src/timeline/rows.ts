@@ -13,11 +13,12 @@ import {
   rev,
   shown,
 } from "../server/protocol.ts";
+import { changes, gaps } from "../show/entries.ts";
 import { icon } from "../show/pick.ts";
 import { outcome, tooltip } from "../show/tooltip.ts";
 import { about, ago, counts, kindOf, which } from "../show/words.ts";
 import { badged } from "./badges.ts";
-import { type FoldedEntry, changes, gaps } from "./model.ts";
+import type { FoldedEntry } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
   /** Arguments for commands, in the form of a lens's. */

@@ -12,9 +12,10 @@ import {
   shown,
 } from "../server/protocol.ts";
 import type { Recording } from "../recording.ts";
+import { areOfSeveralSessions } from "../show/entries.ts";
 import { message } from "../show/errors.ts";
 import { chooseFilter, named } from "./filter.ts";
-import { type Filter, areOfSeveralSessions, folded, isEmpty } from "./model.ts";
+import { type Filter, folded, isEmpty } from "./model.ts";
 import {
   BranchRow,
   EntryRow,

@@ -4,11 +4,11 @@ import { randomUUID } from "node:crypto";
 
 import * as vscode from "vscode";
 
+import { cells } from "../documents/cells.ts";
+import { NOTHING, type Sides } from "../documents/open.ts";
 import { type Action, type PlanResult, shown } from "../server/protocol.ts";
-import { type PlanText, described } from "../show/planText.ts";
-import { actionOf } from "../show/words.ts";
-import { cells } from "../code/cells.ts";
-import { NOTHING, type Sides } from "./open.ts";
+import { type PlanText, described } from "./planText.ts";
+import { actionOf } from "./words.ts";
 
 export const SCHEME = "backstitch-plan";
 /** Number of plans whose texts stay available. */

@@ -4,13 +4,20 @@ import * as path from "node:path";
 
 export type Folder = { opened: string; real: string };
 
+/** Folders of this window that were opened through a link. */
+let links: readonly Folder[] = [];
+
+export function setOpened(folders: readonly Folder[]): void {
+  links = folders.filter(({ opened, real }) => opened !== real);
+}
+
 /** Path of a file as VS Code has it. */
-export function asOpened(file: string, folders: readonly Folder[]): string {
+export function asOpened(file: string, folders = links): string {
   return moved(file, folders, "real", "opened");
 }
 
 /** Real path of a file of VS Code. */
-export function really(file: string, folders: readonly Folder[]): string {
+export function really(file: string, folders = links): string {
   return moved(file, folders, "opened", "real");
 }
 

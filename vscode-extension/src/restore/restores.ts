@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 
-import type { Merges } from "../compare/merge.ts";
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import {
@@ -13,12 +12,13 @@ import {
   shown,
 } from "../server/protocol.ts";
 import { isCancelled, withErrors } from "../show/errors.ts";
-import type { UndoneInEditor } from "./undone.ts";
 import * as pick from "../show/pick.ts";
 import type { Decision, Instead, PlanEditor, Way } from "../show/plan.ts";
 import { sentence } from "../show/planText.ts";
 import { busy } from "../show/progress.ts";
 import { conflicts, gap } from "../show/words.ts";
+import type { Merges } from "./merge.ts";
+import type { UndoneInEditor } from "./undone.ts";
 
 export type Verb =
   "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";

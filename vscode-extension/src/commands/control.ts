@@ -2,13 +2,13 @@
 
 import * as vscode from "vscode";
 
+import type { Decisions } from "../control/decide.ts";
+import type { Held } from "../control/held.ts";
+import * as stops from "../control/stops.ts";
 import type { Ctx } from "../ctx.ts";
-import { asArguments } from "../commands/arguments.ts";
 import type { Beside, ReplPanel } from "../repl/panel.ts";
 import type { Where } from "../server/protocol.ts";
-import type { Decisions } from "./decide.ts";
-import type { Held } from "./held.ts";
-import * as stops from "./stops.ts";
+import { asArguments } from "../timeline/arguments.ts";
 
 type Run = (...given: unknown[]) => unknown;
 
@@ -40,7 +40,8 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
     "backstitch.stack.open": (argument: unknown) => beside.stack.open(asArguments(argument)),
     "backstitch.calls": () => beside.calls.show(),
     "backstitch.calls.refresh": () => beside.calls.read(),
-    "backstitch.calls.repl": (argument: unknown) => beside.calls.repl(asArguments(argument), repl),
+    "backstitch.calls.repl": (argument: unknown) =>
+      beside.calls.repl(asArguments(argument), (session, place) => repl.look(session, place)),
     "backstitch.object.save": () => beside.objects.save(),
     "backstitch.pause": async (argument: unknown) => {
       const done = await ctx.execute("backstitch.pause", await ctx.about(asArguments<Where>(argument)));

@@ -2,13 +2,12 @@
 
 import * as vscode from "vscode";
 
-import { below } from "../documents/open.ts";
-import type { Kept } from "./kept.ts";
+import { type Kept, below } from "../documents/open.ts";
 import type { Commands, Where } from "../server/protocol.ts";
 import { rev } from "../server/protocol.ts";
 import { about } from "../show/words.ts";
-import type { Filter } from "../timeline/model.ts";
-import { BranchRow, EntryRow, FileRow, KeptRow, Row } from "../timeline/rows.ts";
+import type { Filter } from "./model.ts";
+import { BranchRow, EntryRow, FileRow, KeptRow, Row } from "./rows.ts";
 
 /** Arguments from a lens, a code action, a row of the timeline or a file of the explorer; else an empty object. */
 // the caller names the type; the server refuses wrong arguments

@@ -1,0 +1,1 @@
+"""Parts of tests/structure: `rust` and `typescript` read the code, `declared` reads structure.layers, the others count."""

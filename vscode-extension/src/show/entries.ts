@@ -1,0 +1,64 @@
+// Checkpoints as entries of a list: a turn with its steps, or a checkpoint by itself. Pure.
+
+import type { Change, Checkpoint, Coverage } from "../server/protocol.ts";
+
+export type Entry = {
+  checkpoint: Checkpoint;
+  /** Steps of this turn, newest first. */
+  steps: Checkpoint[];
+};
+
+/** Groups steps below their turns. A step whose turn is not among them stands below a row for it. */
+export function entries(newestFirst: readonly Checkpoint[]): Entry[] {
+  const turns = new Map<string, Entry>();
+  for (const checkpoint of newestFirst) {
+    if (checkpoint.kind === "turn" && checkpoint.turn !== null) {
+      turns.set(checkpoint.turn, { checkpoint, steps: [] });
+    }
+  }
+  const all: Entry[] = [];
+  for (const checkpoint of newestFirst) {
+    const { kind, turn: name } = checkpoint;
+    let turn = name === null ? undefined : turns.get(name);
+    if (turn === undefined && name !== null && kind === "step") {
+      turn = { checkpoint: turnOf(checkpoint, name), steps: [] };
+      turns.set(name, turn);
+      all.push(turn);
+    }
+    if (kind === "turn" && turn !== undefined) all.push(turn);
+    else if (kind === "step" && turn !== undefined) turn.steps.push(checkpoint);
+    else all.push({ checkpoint, steps: [] });
+  }
+  for (const { checkpoint, steps } of all) {
+    // a row for a turn says the same as its steps
+    if (checkpoint.id === checkpoint.turn) checkpoint.taken_out = steps.every((step) => step.taken_out);
+  }
+  return all;
+}
+
+/** Returns a turn that is not loaded, such as in the history of one file: its name is its id. */
+function turnOf(step: Checkpoint, name: string): Checkpoint {
+  const coverage = { ...step.coverage, items: [] };
+  const own = { kind: "turn" as const, id: name, label: null, tool: null, operation: null };
+  const turn = { ...step, ...own, tags: [], pinned: false, changes: [], unsaved: [], coverage };
+  delete turn.summary;
+  delete turn.command;
+  delete turn.failed;
+  delete turn.exit;
+  return turn;
+}
+
+/** Files that were not captured, of a checkpoint and all of its steps. */
+export function gaps({ checkpoint, steps }: Entry): Coverage["items"] {
+  return [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
+}
+
+/** Changes of a checkpoint and all of its steps. */
+export function changes({ checkpoint, steps }: Entry): Change[] {
+  return [checkpoint, ...steps].flatMap((each) => each.changes);
+}
+
+/** True if these checkpoints are of several sessions. */
+export function areOfSeveralSessions(all: readonly Checkpoint[]): boolean {
+  return new Set(all.flatMap(({ letter }) => letter ?? [])).size > 1;
+}
