@@ -202,7 +202,7 @@ fn check_file(name: &str, text: &str) {
 #[test]
 fn typescript_is_up_to_date() {
     check_file(
-        "server/docs/backstitch.d.ts",
+        "server/protocol/generated/backstitch.d.ts",
         &typescript::file(&declared()),
     );
 }

@@ -2,8 +2,8 @@
 //! notifications. The command line's `--json` has the same shapes. Owns the field names, which scripts and extensions
 //! rely on; filling them is the server's task.
 //!
-//! A test generates `server/docs/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` from these types.
-//! With `BACKSTITCH_RENEW_TYPES=1` it writes the files.
+//! A test generates `server/protocol/generated/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` from
+//! these types. With `BACKSTITCH_RENEW_TYPES=1` it writes the files.
 
 mod arguments;
 mod catalogue;

@@ -110,7 +110,7 @@ fn every_documented_request_is_answered() {
 #[test]
 fn every_documented_name_has_its_types() {
     let page = |name: &str| fs::read_to_string(server().join(name)).expect("a page");
-    let typescript = page("docs/backstitch.d.ts");
+    let typescript = page("protocol/generated/backstitch.d.ts");
     let lua = page("../nvim-plugin/lua/backstitch/protocol.lua");
     let declared = |method: &str, shapes: &[Shape]| {
         assert!(

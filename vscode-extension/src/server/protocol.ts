@@ -1,6 +1,12 @@
 // The server's extensions of LSP. The types are generated from its code.
 
-import type { Checkpoint, Commands, Notifications, Requests, Text } from "../../../server/docs/backstitch.js";
+import type {
+  Checkpoint,
+  Commands,
+  Notifications,
+  Requests,
+  Text,
+} from "../../../server/protocol/generated/backstitch.js";
 
 export type {
   Action,
@@ -52,7 +58,7 @@ export type {
   TimelineParams,
   TimelineResult,
   Where,
-} from "../../../server/docs/backstitch.js";
+} from "../../../server/protocol/generated/backstitch.js";
 
 export type Method = keyof Requests;
 export type CommandName = keyof Commands;

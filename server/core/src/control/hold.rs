@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::Control;
 use super::pause::{PauseDecision, PauseId, PauseState};
-use super::wait::News;
+use super::wait::Wakeup;
 use crate::error::Result;
 use crate::store::Lock;
 
@@ -67,7 +67,7 @@ impl Hold {
             if until.is_some_and(|at| at <= Instant::now()) {
                 return Ok(Waited::Timeout);
             }
-            if watch.wait_beside_reader(until) == News::HangUp {
+            if watch.wait_beside_reader(until) == Wakeup::HangUp {
                 return Ok(Waited::AgentGone);
             }
         }

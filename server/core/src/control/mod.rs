@@ -66,7 +66,7 @@ pub use subject::Subject;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;
 pub use tables::pause::PauseFilter;
-pub use wait::{BellWatch, News};
+pub use wait::{BellWatch, Wakeup};
 
 use crate::error::{Error, Result};
 use crate::places::Workspace;

@@ -18,9 +18,9 @@ const TICK_UNWATCHED: Duration = Duration::from_millis(20);
 /// The same while a person waits for an answer, who may call it off.
 const TICK_CANCELLABLE: Duration = Duration::from_millis(50);
 
-/// The news that ended a wait.
+/// The reason for which a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Wakeup {
     /// The bell, or the timer.
     Something,
     /// Nobody reads the standard output of this process any longer.
@@ -57,11 +57,11 @@ impl BellWatch {
     }
 
     /// As `wait`. Ends also once nobody reads the standard output of this process.
-    pub fn wait_beside_reader(&self, until: Option<Instant>) -> News {
+    pub fn wait_beside_reader(&self, until: Option<Instant>) -> Wakeup {
         self.wait_for(until, TICK, true)
     }
 
-    fn wait_for(&self, until: Option<Instant>, tick: Duration, has_reader: bool) -> News {
+    fn wait_for(&self, until: Option<Instant>, tick: Duration, has_reader: bool) -> Wakeup {
         #[cfg(target_os = "linux")]
         let bell = self.bell.as_ref();
         #[cfg(not(target_os = "linux"))]
@@ -93,9 +93,9 @@ impl BellWatch {
             while rustix::io::read(bell.as_fd(), &mut buffer).is_ok_and(|read| read > 0) {}
         }
         if is_gone {
-            News::HangUp
+            Wakeup::HangUp
         } else {
-            News::Something
+            Wakeup::Something
         }
     }
 }
