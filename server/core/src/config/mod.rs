@@ -3,6 +3,7 @@
 
 mod file;
 mod key;
+mod silence;
 mod size;
 mod sources;
 #[cfg(test)]
@@ -11,8 +12,9 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use key::{Key, Lenses, OnTimeout, Restoring, Setting, SettingOrigin, Unattended, unknown};
+pub use key::{Key, Lenses, Restoring, Setting, SettingOrigin, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
+pub use silence::{OnTimeout, Unattended};
 pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
 

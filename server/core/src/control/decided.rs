@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Control;
 use super::pause::{Pause, PauseDecision, PauseState};
-use super::repls::LONGER;
+use super::repl::LONGER;
 use super::subject::Subject;
 use super::tables::command;
 use crate::error::{Error, Result};

@@ -56,10 +56,9 @@ pub use process::{ProcessId, agent_processes, ancestors, descendants, starter};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use repl::{
-    EvalAnswer, EvalId, EvalRequest, EvalState, ObjectValue, PAGE, ReplEntry, ReplFilter,
+    EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, PAGE, ReplEntry, ReplFilter,
     ReplSession, StoredObject,
 };
-pub use repls::LONGER;
 pub use retention::Problem;
 pub use silence::{Silence, SilenceClock, SilenceRules, SilentOutcome};
 pub use subject::Subject;

@@ -1,7 +1,11 @@
 //! REPLs at pauses: sessions, their entries, and evaluations that wait.
 
+use std::time::Duration;
+
 use super::pause::PauseId;
 
+/// Time that the waiting side of an evaluation waits longer than the evaluating one (S5-D1).
+pub const LONGER: Duration = Duration::from_secs(5);
 /// Number of sessions of a page.
 pub const PAGE: usize = 50;
 

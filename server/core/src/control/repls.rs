@@ -9,16 +9,14 @@ use sha2::{Digest as _, Sha256};
 use super::Control;
 use super::pause::{Pause, PauseId, PauseState};
 use super::repl::{
-    EvalAnswer, EvalId, EvalRequest, EvalState, ObjectValue, ReplEntry, ReplFilter, ReplSession,
-    StoredObject,
+    EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, ReplEntry, ReplFilter,
+    ReplSession, StoredObject,
 };
 use super::tables::command::{self, NewCommand};
 use super::tables::{object, pause, repl};
 use crate::error::{Error, Result};
 use crate::store::now;
 
-/// Time that the waiting side of an evaluation waits longer than the evaluating one (S5-D1).
-pub const LONGER: Duration = Duration::from_secs(5);
 /// Microseconds of a millisecond.
 const MS: i64 = 1000;
 
