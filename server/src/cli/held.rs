@@ -1,6 +1,7 @@
 //! `pauses`, `resume` and the other commands on held calls.
 
 use std::io::Read as _;
+use std::time::Duration;
 
 use backstitch_core::config::Config;
 use backstitch_core::control::{
@@ -37,6 +38,9 @@ use crate::safeguards;
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;
 /// Calls that breakpoints denied, as `pauses --all` and `show` list them.
 pub const DENIED: usize = 50;
+
+/// Time in which `pauses --watch` lets an act come to its end.
+const SETTLE: Duration = Duration::from_millis(50);
 
 /// Runs a command about breakpoints and held calls. None: it is another command.
 pub fn run(
@@ -272,6 +276,8 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
             }
         }
         news.wait(None);
+        // the commits of one act are one piece of news
+        std::thread::sleep(SETTLE);
     }
 }
 

@@ -9,6 +9,7 @@ mod holds;
 mod manage;
 pub mod real_agent;
 mod shown;
+mod silence;
 mod slips;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -187,6 +188,16 @@ impl Watcher {
     }
 
     /// The next pause in this state.
+    /// Waits for a pause that is held, by its number. One whose decision was refused is held once more.
+    pub fn held(&mut self, id: &str) -> Value {
+        loop {
+            let pause = self.until("held");
+            if pause["id"] == id {
+                return pause;
+            }
+        }
+    }
+
     pub fn until(&mut self, state: &str) -> Value {
         loop {
             let pause = self.next();

@@ -296,6 +296,11 @@ impl<'w> Client<'w> {
         self.answers.push_back(answer.to_owned());
     }
 
+    /// Forgets the answers to questions that did not come.
+    pub fn forget_answers(&mut self) {
+        self.answers.clear();
+    }
+
     /// Handles messages until a condition holds.
     pub fn until(&mut self, mut holds: impl FnMut(&Self) -> bool) {
         let deadline = Instant::now() + EVENT_TIMEOUT;

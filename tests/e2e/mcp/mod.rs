@@ -135,7 +135,7 @@ impl Drop for LibraryClient {
 }
 
 /// A client that writes its messages by itself.
-struct PlainClient {
+pub struct PlainClient {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -156,7 +156,7 @@ impl PlainClient {
         }
     }
 
-    fn begun(world: &World) -> Self {
+    pub fn begun(world: &World) -> Self {
         let mut client = Self::start(world);
         client.begin("2025-11-25");
         client
@@ -197,7 +197,7 @@ impl PlainClient {
     }
 
     /// The answer to a request.
-    fn answer_to(&mut self, id: i64) -> Value {
+    pub fn answer_to(&mut self, id: i64) -> Value {
         loop {
             let message = self.next().expect("an answer");
             if message["id"] == id {
@@ -211,7 +211,7 @@ impl PlainClient {
         self.answer_to(id)
     }
 
-    fn send_call(&mut self, name: &str, arguments: &Value) -> i64 {
+    pub fn send_call(&mut self, name: &str, arguments: &Value) -> i64 {
         self.send(
             "tools/call",
             &json!({ "name": name, "arguments": arguments }),
@@ -250,7 +250,7 @@ impl PlainClient {
 }
 
 /// A workspace with one turn of an agent that has changed `two` to `TWO`, and a line of the user's own after it.
-fn recorded() -> World {
+pub fn recorded() -> World {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
     let mut agent = world.agent();
     agent.session_start();

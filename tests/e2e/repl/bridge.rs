@@ -65,7 +65,7 @@ impl Talk {
         }
     }
 
-    fn ok(&mut self, method: &str, params: &Value) -> Value {
+    pub fn ok(&mut self, method: &str, params: &Value) -> Value {
         let said = self.ask(method, params);
         assert!(said["error"].is_null(), "{method}: {said}");
         said["result"].clone()

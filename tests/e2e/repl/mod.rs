@@ -1,6 +1,6 @@
 //! REPLs at pauses, over the real binary.
 
-mod bridge;
+pub mod bridge;
 mod frame_semantics;
 mod held_call;
 mod hostile;

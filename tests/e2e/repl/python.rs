@@ -318,7 +318,7 @@ for n in range(6):
     let mut watcher = Watcher::start(&world);
     let mut program = Program::start(&world, source);
     assert_eq!(program.line(), "0 1");
-    let pause = watcher.until("held");
+    let pause = watcher.held("p1");
     assert_eq!(
         (pause["tool"].as_str(), pause["at"].as_str()),
         (Some("__main__.plan"), Some("before"))
@@ -354,17 +354,17 @@ for n in range(6):
     world.write("args.json", "{\"x\": \"n + 4\", \"y\": \"2\"}");
     world.ok(["resume", "--input", "args.json"]);
     assert_eq!(program.line(), "1 11");
-    watcher.until("held");
+    watcher.held("p2");
     world.ok(["skip", "--value", "['instead', n]"]);
     assert_eq!(program.line(), "2 ['instead', 2]");
-    watcher.until("held");
+    watcher.held("p3");
     world.ok(["deny", "-m", "not this one"]);
     assert_eq!(program.line(), "3 Raised not this one");
-    watcher.until("held");
+    watcher.held("p4");
     world.ok(["breakpoint", "clear"]);
     world.ok(["breakpoint", "add", "function", "__main__.in*", "--after"]);
     world.ok(["resume"]);
-    let after = watcher.until("held");
+    let after = watcher.held("p5");
     assert_eq!(
         (after["tool"].as_str(), after["at"].as_str()),
         (Some("__main__.inner"), Some("after"))
@@ -375,7 +375,7 @@ for n in range(6):
     );
     world.ok(["skip", "--value", "result * 100"]);
     assert_eq!(program.line(), "4 4100");
-    watcher.until("held");
+    watcher.held("p6");
     world.ok(["resume"]);
     assert_eq!(program.line(), "5 51");
     let (code, _, errors) = program.end();
