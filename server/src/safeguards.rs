@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_control::{Attempt, Control, now};
 use backstitch_core::config::Config;
-use backstitch_core::control::{Attempt, Control, now};
 use backstitch_core::{Engine, OpenOptions, Workspace, user_config};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ from .rust import TOKEN
 # homes of tables, and code about the whole schema; the table `file_state` is part of the worktree's cache
 HOMES = (
     "server/core/src/store/tables/",
-    "server/core/src/control/tables/",
+    "server/control/src/tables/",
     "server/core/src/worktree/file_state.rs",
     "server/core/src/store/migrate.rs",
     "server/core/src/fuzz.rs",

@@ -13,11 +13,13 @@ mod words;
 use std::collections::HashMap;
 use std::ops::Range;
 
+pub use lines::LineChange;
 pub use lines::lines;
-pub(crate) use lines::{Interner, LineChange, changes};
+pub(crate) use lines::{Interner, changes};
 pub use patch::{patch, quoted};
 use trim::equal_ends;
-pub(crate) use trim::{count_lines, line_changes, lines_apart};
+pub(crate) use trim::lines_apart;
+pub use trim::{count_lines, line_changes};
 pub use words::word_diff;
 
 use crate::content::is_text;

@@ -156,7 +156,7 @@ impl Error {
         })
     }
 
-    pub(crate) fn refused(reason: impl Into<String>, hint: impl Into<Hint>) -> Self {
+    pub fn refused(reason: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Refused {
             reason: reason.into(),
             hint: Some(hint.into()),
@@ -195,7 +195,7 @@ fn unwritable(kind: std::io::ErrorKind) -> Option<&'static str> {
 }
 
 /// Adds the file name to an I/O error.
-pub(crate) trait Context<T> {
+pub trait Context<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }
 

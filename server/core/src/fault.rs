@@ -2,7 +2,7 @@
 
 /// With `BACKSTITCH_FAULT=N` in a debug build, the N-th point reached kills the process at once, as `kill -9` would.
 #[cfg(debug_assertions)]
-pub(crate) fn point(_name: &str) {
+pub fn point(_name: &str) {
     use std::sync::atomic::{AtomicU64, Ordering};
     static REACHED: AtomicU64 = AtomicU64::new(0);
     static FATAL: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
@@ -16,7 +16,7 @@ pub(crate) fn point(_name: &str) {
 }
 
 #[cfg(not(debug_assertions))]
-pub(crate) fn point(_name: &str) {}
+pub fn point(_name: &str) {}
 
 /// With `BACKSTITCH_NO_EXCHANGE` in a debug build, the file system acts as if it could not exchange two names.
 #[cfg(debug_assertions)]

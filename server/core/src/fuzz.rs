@@ -1,12 +1,11 @@
 //! Properties that the fuzz targets (`tests/fuzz`) exercise, and ordinary tests in short: settings, references,
-//! stored contents, git's index, breakpoints. Each takes any bytes and panics if a rule is broken.
+//! stored contents, git's index. Each takes any bytes and panics if a rule is broken.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
 use crate::config::{self, Key};
-use crate::control::{Armed, BreakpointSpec, HitCondition, matching};
 use crate::git::objects::Repository;
 use crate::history::{self};
 use crate::model::Here;
@@ -150,73 +149,6 @@ fn check_stored(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], want
     }
 }
 
-/// Reads the file `armed`. One that is read can be written, is read as itself, and each of its breakpoints is refused with a
-/// reason, or can be compared with a call.
-pub fn armed(input: &[u8]) {
-    match Armed::parse(input) {
-        Ok(armed) => {
-            let text = serde_json::to_vec(&armed).expect("JSON");
-            assert_eq!(Armed::parse(&text).as_ref(), Ok(&armed));
-            for breakpoint in armed.breakpoints {
-                match breakpoint.spec.check() {
-                    Ok(()) => matching::exercise(breakpoint.spec, "text"),
-                    Err(error) => assert!(!error.to_string().is_empty()),
-                }
-            }
-        }
-        Err(reason) => assert!(!reason.is_empty()),
-    }
-}
-
-/// Parses a text as a breakpoint, as a condition on the count, as an expression and as a pattern. Each is refused with
-/// a reason, or can be written, parsed again and compared with a call.
-pub fn breakpoint(input: &[u8]) {
-    let Ok(text) = std::str::from_utf8(input) else {
-        return;
-    };
-    match text.parse::<HitCondition>() {
-        Ok(condition) => {
-            assert_eq!(condition.to_string().parse(), Ok(condition));
-            condition.acts_at(1);
-        }
-        Err(reason) => assert!(!reason.is_empty()),
-    }
-    let parsed: Option<BreakpointSpec> = serde_json::from_str(text).ok();
-    let texts = || text.to_owned();
-    let specs = [
-        BreakpointSpec::Pattern { regex: texts() },
-        BreakpointSpec::command(text),
-        BreakpointSpec::Command {
-            regex: Some(texts()),
-            words: None,
-        },
-        BreakpointSpec::Path {
-            glob: texts(),
-            edits: false,
-        },
-        BreakpointSpec::Tool {
-            name: texts(),
-            condition: Some(texts()),
-        },
-        BreakpointSpec::Content {
-            regex: texts(),
-            path: Some(texts()),
-        },
-    ];
-    for spec in specs.into_iter().chain(parsed) {
-        spec.summary();
-        let json = serde_json::to_string(&spec).expect("JSON");
-        assert_eq!(
-            serde_json::from_str::<BreakpointSpec>(&json).expect("a spec"),
-            spec
-        );
-        match spec.check() {
-            Ok(()) => matching::exercise(spec, text),
-            Err(error) => assert!(!error.to_string().is_empty()),
-        }
-    }
-}
-
 thread_local! {
     static REPOSITORY: PathBuf = repository();
 }
@@ -294,8 +226,6 @@ mod tests {
             ("reference", super::reference),
             ("content", super::content),
             ("index", super::index),
-            ("breakpoint", super::breakpoint),
-            ("armed", super::armed),
         ] {
             let all = found(target);
             assert!(!all.is_empty(), "{target}");
@@ -314,20 +244,6 @@ mod tests {
         #[test]
         fn any_reference(text in "[ctop@~^0-9a-z/\" .-]{0,16}") {
             super::reference(text.as_bytes());
-        }
-
-        #[test]
-        fn any_breakpoint(
-            text in "[a-z*?{}\\[\\]()|^$\\\\./=> %0-9-]{0,16}",
-            kind in "tool|path|line|content|pattern|command|iteration|turn|error|budget|any|step",
-            number in any::<u32>(),
-        ) {
-            super::breakpoint(text.as_bytes());
-            let spec = serde_json::json!({
-                "kind": kind, "name": text, "glob": text, "path": text, "regex": text, "start": number, "count": number,
-                "number": number, "of": "calls", "limit": number, "how": {"until": "into"},
-            });
-            super::breakpoint(spec.to_string().as_bytes());
         }
 
         #[test]

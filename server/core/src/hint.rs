@@ -114,7 +114,7 @@ impl Listed {
 }
 
 impl Hint {
-    pub(crate) fn terminal(step: impl Into<String>) -> Self {
+    pub fn terminal(step: impl Into<String>) -> Self {
         Self::Terminal(step.into())
     }
 }

@@ -5,10 +5,10 @@
 mod blame;
 pub mod capture;
 mod clear;
+pub mod command_words;
 mod compare;
 pub mod config;
 mod content;
-pub mod control;
 pub mod diff;
 mod documents;
 mod engine;
@@ -26,11 +26,13 @@ pub mod model;
 mod open;
 mod owner;
 mod places;
+pub mod process;
 mod recorder;
 pub mod restore;
 pub mod retention;
 mod review;
 mod roots;
+pub mod sqlite;
 mod stats;
 mod status;
 mod store;
@@ -48,7 +50,8 @@ pub use documents::{
     PendingOutcome, PendingSave, Unsaved,
 };
 pub use engine::{Engine, OpenOptions, Progress};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Context, Error, ErrorKind, Result};
+pub use fault::point as fault_point;
 pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
@@ -57,6 +60,7 @@ pub use history::{
     SessionTurn, ShellCommand, Tag, Tree,
 };
 pub use open::record_gap;
+pub use owner::check as check_owner;
 pub use places::{Workspace, data_dir, is_linked_worktree, state_dir, user_config};
 pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};

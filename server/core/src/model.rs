@@ -205,13 +205,13 @@ impl fmt::Debug for RelPath {
 }
 
 #[cfg(unix)]
-pub(crate) fn os_bytes(s: &std::ffi::OsStr) -> Vec<u8> {
+pub fn os_bytes(s: &std::ffi::OsStr) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     s.as_bytes().to_vec()
 }
 
 #[cfg(unix)]
-pub(crate) fn bytes_path(bytes: &[u8]) -> PathBuf {
+pub fn bytes_path(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }

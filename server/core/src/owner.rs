@@ -20,7 +20,7 @@ const LEAST: usize = 32;
 
 /// The outcome of a check that a store passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ownership {
+pub enum Ownership {
     /// It has our stamp.
     Stamped,
     /// Its place is the user's own, and it has no stamp of this machine: an earlier version made it, or it was moved.
@@ -58,7 +58,7 @@ fn begin(dir: &Path, root: &Path) -> Result<()> {
 
 /// Checks that a store is the user's own, for a workspace at `root`. Nothing of it is read before. A store that is not
 /// there yet is made.
-pub(crate) fn check(dir: &Path, root: &Path) -> Result<Ownership> {
+pub fn check(dir: &Path, root: &Path) -> Result<Ownership> {
     places::check_state_dir(root)?;
     let Ok(meta) = std::fs::metadata(dir) else {
         make(dir, root)?;

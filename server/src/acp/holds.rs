@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backstitch_control::{Armed, Control, ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, Control, ProcessId, Subject};
 use backstitch_core::{Result, Workspace};
 
 use super::gated::{AcpAgent, cancellation, refusal};

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backstitch_core::control::ProcessId;
+use backstitch_control::ProcessId;
 
 use crate::agents::ACP_MARK;
 use crate::host::agent_events::print;

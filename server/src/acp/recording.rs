@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use backstitch_control::{Armed, ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, ProcessId, Subject};
 use backstitch_core::{Workspace, record_gap};
 
 use super::gated::AcpAgent;

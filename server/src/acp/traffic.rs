@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use backstitch_control::now;
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolReport};
-use backstitch_core::control::now;
 use serde_json::json;
 
 use super::message::{AcpMessage, Params, PermissionOption, ResultFields, ToolUpdate};

@@ -6,7 +6,7 @@ mod rpc;
 
 use std::io::{BufRead as _, Read as _, stdin};
 
-use backstitch_core::control::Control;
+use backstitch_control::Control;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::context;

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use backstitch_core::Workspace;
-use backstitch_core::config::Config;
-use backstitch_core::control::{
+use backstitch_control::{
     Ability, Breakpoint, BreakpointAction, CallMoment, Control, EvalAnswer, EvalId, FunctionFacts,
     HeldCall, Hit, Hold, NewFunctionCall, ObjectValue, Pause, PauseDecision, PauseHit, PauseId,
     PauseOutcome, PauseState, ProcessId, ProgramHello, ProgramPause, StackFrame, Subject,
     ancestors, now, stops_function,
 };
+use backstitch_core::Workspace;
+use backstitch_core::config::Config;
 use base64::Engine as _;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -2,12 +2,12 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::config::Config;
-use backstitch_core::config::Unattended;
-use backstitch_core::control::{
+use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, BudgetOf, CallMoment, Control,
     HitCondition, LineRange, NewBreakpoint, RegionState,
 };
+use backstitch_core::config::Config;
+use backstitch_core::config::Unattended;
 use backstitch_core::{Engine, OpenOptions};
 use serde_json::json;
 

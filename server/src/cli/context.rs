@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use backstitch_control::Control;
 use backstitch_core::config::Config;
-use backstitch_core::control::Control;
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
 

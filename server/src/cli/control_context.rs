@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstitch_core::control::{Control, PauseFilter};
+use backstitch_control::{Control, PauseFilter};
 use backstitch_core::{Engine, Error, Locate, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;

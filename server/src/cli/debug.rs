@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use backstitch_core::control::{
+use backstitch_control::{
     Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject, Undone,
 };
 use backstitch_core::restore::OnConflict;

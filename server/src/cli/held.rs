@@ -3,11 +3,11 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use backstitch_core::config::Config;
-use backstitch_core::control::{
+use backstitch_control::{
     Attempt, Control, Decided, Hit, Pause, PauseDecision, PauseFilter, PauseId, PauseState,
     Subject, Undone, WaitingMessage,
 };
+use backstitch_core::config::Config;
 use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 use backstitch_protocol::PauseDetails;
@@ -171,7 +171,7 @@ fn tell_slipped(context: &ControlContext, session: Option<&str>) -> CliResult<()
     let Some(control) = context.existing()? else {
         return Ok(());
     };
-    let since = backstitch_core::control::now() - SLIPPED;
+    let since = backstitch_control::now() - SLIPPED;
     for pause in control.pauses(PauseFilter::All)? {
         if pause.state == PauseState::Slipped && pause.made > since && is_of(&pause, session) {
             context.out.note(

@@ -1,9 +1,7 @@
 //! `repl`: evaluates inputs at a pause, and lists earlier sessions with their transcripts.
 
+use backstitch_control::{Control, Pause, PauseId, PauseState, ReplEntry, ReplFilter, ReplSession};
 use backstitch_core::config::Config;
-use backstitch_core::control::{
-    Control, Pause, PauseId, PauseState, ReplEntry, ReplFilter, ReplSession,
-};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use serde_json::json;
@@ -229,7 +227,7 @@ fn unknown_session(id: &str) -> CliError {
 }
 
 fn time(typed: Option<&str>, end: End) -> CliResult<Option<i64>> {
-    let now = backstitch_core::control::now();
+    let now = backstitch_control::now();
     let zone = jiff::tz::TimeZone::system();
     let time = typed.map(|typed| when::read(typed, end, now, &zone));
     Ok(time.transpose()?)

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::control::Control;
+use backstitch_control::Control;
 use backstitch_core::model::{ContentId, Kind, NodeId, RelPath};
 use backstitch_core::{Entry, Unsaved};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! `stats` and `clear`: statistics of the history, and its deletion.
 
-use backstitch_core::control::Control;
+use backstitch_control::Control;
 use backstitch_core::model::Kind;
 use backstitch_core::{Clearing, LineTotals, Stats};
 use serde_json::{Map, Value, json};

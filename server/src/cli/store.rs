@@ -123,12 +123,12 @@ impl HeldCalls {
 }
 
 fn held_calls(workspace: &backstitch_core::Workspace) -> HeldCalls {
-    use backstitch_core::control::{Control, PauseFilter, PauseState};
+    use backstitch_control::{Control, PauseFilter, PauseState};
     let Ok(Some(control)) = Control::open_existing(workspace) else {
         return HeldCalls::default();
     };
     let mut held = HeldCalls::default();
-    let since = backstitch_core::control::now() - super::held::SLIPPED;
+    let since = backstitch_control::now() - super::held::SLIPPED;
     for pause in control.pauses(PauseFilter::All).unwrap_or_default() {
         if pause.state == PauseState::Held {
             held.open.push(pause.id.to_string());

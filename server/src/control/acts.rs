@@ -1,6 +1,6 @@
 //! The actions on held calls that the command line and the language server share.
 
-use backstitch_core::control::{
+use backstitch_control::{
     Ability, CallMoment, Control, Pause, PauseDecision, Ruling, SeenInput, StepUntil, Undone,
 };
 use backstitch_core::model::{EditorId, NodeId, OpId, RelPath};

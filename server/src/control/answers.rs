@@ -1,7 +1,7 @@
 //! Decisions as answers to an agent. Pure.
 
+use backstitch_control::{Ability, CallMoment, PauseDecision};
 use backstitch_core::capture::EventKind;
-use backstitch_core::control::{Ability, CallMoment, PauseDecision};
 
 use super::words;
 use crate::agents::{Answer, AnswerPart, Gated, ToolDecision};

@@ -1,6 +1,6 @@
 //! Checks of an input that a user changed: it has the shape of the call's own, and the tool takes it. Pure.
 
-use backstitch_core::control::HeldCall;
+use backstitch_control::HeldCall;
 use backstitch_protocol::PredictedFile;
 use serde_json::Value;
 

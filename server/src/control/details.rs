@@ -1,7 +1,7 @@
 //! A held call with everything that a person decides by, in the protocol's form: its input, the files that it would
 //! write, and the places that it stands in. Reads the files through the caller's function.
 
-use backstitch_core::control::{Pause, PauseState};
+use backstitch_control::{Pause, PauseState};
 use backstitch_protocol as protocol;
 use serde_json::Value;
 

@@ -9,10 +9,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use backstitch_control::{Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId, descendants};
 use backstitch_core::config::Config;
-use backstitch_core::control::{
-    Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId, descendants,
-};
 use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};

@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::config::Unattended;
-use backstitch_core::control::{
+use backstitch_control::{
     Ability, Armed, Breakpoint, BreakpointAction, BreakpointSpec, CallFacts, CallMoment, Control,
     Given, HeldCall, Hit, Hold, PauseDecision, PauseHit, PauseId, PauseOutcome, PauseState,
     ProcessId, Subject, Trigger, Waited, armed_elsewhere, check, may_match, now,
 };
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
+use backstitch_core::config::Unattended;
 use backstitch_core::{CallEvents, Engine, OpenOptions, Workspace};
 use serde_json::Value;
 

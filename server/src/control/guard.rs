@@ -2,8 +2,8 @@
 //! refused that comes from inside an agent. The attempt is kept, and told to the user. It protects from accidents, not
 //! from code of the same user.
 
+use backstitch_control::{Control, Pause, PauseFilter, Subject, ancestors, starter};
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, Pause, PauseFilter, Subject, ancestors, starter};
 use backstitch_core::{Result, Workspace};
 
 use crate::agents;

@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use backstitch_core::control::{
+use backstitch_control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
     Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, fixed_start, follow,
 };
@@ -155,7 +155,7 @@ impl<'a> Lookup<'a> {
             kind: breakpoint.spec.kind().to_owned(),
             action: breakpoint.action,
             pause: None,
-            time: backstitch_core::control::now(),
+            time: backstitch_control::now(),
             agent: facts.agent.to_owned(),
             session: facts.session.to_owned(),
             subagent: facts.subagent.map(str::to_owned),
@@ -322,7 +322,7 @@ impl CallLookup for Lookup<'_> {
         let Some(turn) = self.session()?.turn else {
             return Ok(TurnFacts::default());
         };
-        let minutes = (backstitch_core::control::now() - turn.started).max(0) / MINUTE;
+        let minutes = (backstitch_control::now() - turn.started).max(0) / MINUTE;
         Ok(TurnFacts {
             number: Some(turn.number),
             is_first_call: turn.calls == own,
@@ -406,7 +406,7 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool> {
-        let Ok(pattern) = backstitch_core::control::glob(pattern) else {
+        let Ok(pattern) = backstitch_control::glob(pattern) else {
             return Ok(true);
         };
         let root = &self.at.workspace.root;
@@ -628,7 +628,7 @@ pub fn expanded(root: &Path, word: &str) -> Vec<String> {
             found = found.iter().map(|dir| join(dir, &fixed)).collect();
             continue;
         }
-        let Ok(pattern) = backstitch_core::control::glob(part) else {
+        let Ok(pattern) = backstitch_control::glob(part) else {
             return Vec::new();
         };
         // `**` stands for no directory, too
@@ -657,7 +657,7 @@ pub fn expanded(root: &Path, word: &str) -> Vec<String> {
 
 /// True if a file of the workspace matches both patterns, or the tree is too large to tell.
 fn has_both(root: &Path, search: &SearchedFiles, pattern: &str) -> bool {
-    let compile = backstitch_core::control::glob;
+    let compile = backstitch_control::glob;
     let (Ok(one), Ok(other)) = (compile(pattern), compile(&search.glob)) else {
         return true;
     };
@@ -676,7 +676,7 @@ pub fn matches_now(root: &Path, pattern: &str) -> Option<bool> {
     if is_whole || fixed.starts_with('/') {
         return Some(root.join(&fixed).symlink_metadata().is_ok());
     }
-    let pattern = backstitch_core::control::glob(pattern).ok()?;
+    let pattern = backstitch_control::glob(pattern).ok()?;
     let dir = fixed.rsplit_once('/').map_or("", |(dir, _)| dir);
     let mut left = MAX_WALK;
     let is_match = |path: &str| pattern.is_match(path);
@@ -768,6 +768,6 @@ pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 fn seconds_since(started: i64) -> u64 {
-    let micros = (backstitch_core::control::now() - started).max(0);
+    let micros = (backstitch_control::now() - started).max(0);
     micros.unsigned_abs() / 1_000_000
 }

@@ -1,5 +1,5 @@
 //! Breakpoints at work: the gate that holds an agent's call, the prediction of its effect, the decisions on it, and the
-//! guard against agents that decide for themselves. Owns no rows: `backstitch_core::control` does.
+//! guard against agents that decide for themselves. Owns no rows: `backstitch_control` does.
 
 pub mod acts;
 mod answers;

@@ -1,6 +1,6 @@
 //! Has `line` breakpoints follow files that were renamed, as the history knows it.
 
-use backstitch_core::control::{Breakpoint, BreakpointId, BreakpointSpec, Control};
+use backstitch_control::{Breakpoint, BreakpointId, BreakpointSpec, Control};
 use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use backstitch_control::{CommandPlace, SearchedFiles, named_files};
 use backstitch_core::capture::{Effect, ToolCall};
-use backstitch_core::control::{CommandPlace, SearchedFiles, named_files};
 use serde_json::Value;
 
 use super::lookup::{clean, expanded, relative, resolved};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstitch_core::control::{fixed_start, literal_glob};
+use backstitch_control::{fixed_start, literal_glob};
 
 use super::lookup::matches_now;
 

@@ -1,6 +1,6 @@
 //! A rewind that an agent proposes, as the input of its pause: its words, and the files that it would write. Pure.
 
-use backstitch_core::control::{HeldCall, Subject};
+use backstitch_control::{HeldCall, Subject};
 use backstitch_protocol::{CallFile, PlannedTurn, PredictResult, PredictedFile, ProposedPlan};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

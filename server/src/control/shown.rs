@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backstitch_core::control::{CallMoment, HeldCall, Pause, PauseDecision, Subject};
+use backstitch_control::{CallMoment, HeldCall, Pause, PauseDecision, Subject};
 use backstitch_core::diff;
 use backstitch_protocol::{self as protocol, CallFile, Text};
 use serde_json::Value;

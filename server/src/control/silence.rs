@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use backstitch_core::config::{Config, Unattended};
-use backstitch_core::control::{
+use backstitch_control::{
     Control, HeldCall, NOBODY_WATCHES, PauseDecision, PauseId, Silence, SilenceClock, SilenceRules,
     SilentOutcome, TIME_LIMIT, now,
 };
+use backstitch_core::config::{Config, Unattended};
 use backstitch_core::{Result, Workspace};
 
 use super::words;

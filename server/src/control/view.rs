@@ -1,6 +1,6 @@
 //! Breakpoints and pauses in the protocol's form. Reads the files that an open pause would write.
 
-use backstitch_core::control::{
+use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointSpec, CallMoment, Pause, PauseOutcome, PauseState,
     RegionState, Subject,
 };
@@ -99,7 +99,7 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
     }
 }
 
-pub fn session(session: &backstitch_core::control::ReplSession) -> protocol::ReplSession {
+pub fn session(session: &backstitch_control::ReplSession) -> protocol::ReplSession {
     protocol::ReplSession {
         id: session.id.clone(),
         pause: session.pause.to_string(),
@@ -120,7 +120,7 @@ pub fn session(session: &backstitch_core::control::ReplSession) -> protocol::Rep
     }
 }
 
-pub fn entry(entry: &backstitch_core::control::ReplEntry) -> protocol::ReplEntry {
+pub fn entry(entry: &backstitch_control::ReplEntry) -> protocol::ReplEntry {
     protocol::ReplEntry {
         index: entry.number,
         input: entry.input.clone(),
@@ -135,7 +135,7 @@ pub fn entry(entry: &backstitch_core::control::ReplEntry) -> protocol::ReplEntry
 }
 
 /// `breakpoints`: those that are there by now.
-pub fn hit(hit: &backstitch_core::control::Hit, breakpoints: &[Breakpoint]) -> protocol::Hit {
+pub fn hit(hit: &backstitch_control::Hit, breakpoints: &[Breakpoint]) -> protocol::Hit {
     let breakpoint = breakpoints.iter().find(|one| one.id == hit.breakpoint);
     protocol::Hit {
         breakpoint: hit.breakpoint.to_string(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use backstitch_core::control::{
+use backstitch_control::{
     Attempt, BreakpointId, BreakpointSpec, HeldCall, Pause, PauseDecision, PauseState, Subject,
 };
 use backstitch_protocol::{CallFile, Text};

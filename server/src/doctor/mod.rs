@@ -5,8 +5,8 @@ mod hooks;
 
 use std::path::Path;
 
+use backstitch_control::{Control, PauseFilter, PauseState};
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, PauseFilter, PauseState};
 use backstitch_core::health::{self, Health};
 use backstitch_core::{Engine, Error, Workspace, retention};
 use serde::Serialize;

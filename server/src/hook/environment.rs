@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use backstitch_core::control::agent_processes;
+use backstitch_control::agent_processes;
 
 use crate::agents::switches::{self, SwitchedBy};
 use crate::agents::{self, Agent};

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use backstitch_control::{Armed, Subject, starter};
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::{Armed, Subject, starter};
 use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
 use crate::agents::switches::{OFF, SWITCH};

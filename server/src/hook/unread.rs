@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use backstitch_control::Armed;
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::control::Armed;
 use backstitch_core::record_gap;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstitch_core::control::now;
+use backstitch_control::now;
 use backstitch_core::{Locate, Workspace, state_dir};
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use backstitch_core::control::Control;
+use backstitch_control::Control;
 use backstitch_core::{
     EditorLease, Engine, Error, Recorder, RecorderStatus, Recording, Result, Workspace,
 };

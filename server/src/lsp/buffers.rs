@@ -133,7 +133,7 @@ const SAVED: RecordOptions = RecordOptions {
 /// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
 /// has a marker, so that the first prompt's checkpoint includes it.
 async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) {
-    let seen = backstitch_core::control::now();
+    let seen = backstitch_control::now();
     let Some(document) = server.documents.get(uri).filter(Document::has_lines) else {
         return;
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use backstitch_core::control::{Breakpoint, Pause, PauseId};
+use backstitch_control::{Breakpoint, Pause, PauseId};
 use backstitch_protocol::PredictedFile;
 use dashmap::DashMap;
 use tokio::sync::Notify;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use backstitch_control::{Armed, Subject, starter};
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
-use backstitch_core::control::{Armed, Subject, starter};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
 
@@ -155,6 +155,6 @@ fn uuid() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static LAST: AtomicU64 = AtomicU64::new(0);
     let number = LAST.fetch_add(1, Ordering::Relaxed);
-    let now = backstitch_core::control::now();
+    let now = backstitch_control::now();
     format!("{}-{now}-{number}", std::process::id())
 }

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use backstitch_core::config::Config;
-use backstitch_core::control::{
+use backstitch_control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
     Waited, now, starter,
 };
+use backstitch_core::config::Config;
 use backstitch_core::restore::Request;
 use backstitch_core::{Engine, Error, OpenOptions, Workspace};
 use backstitch_protocol::Text;

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backstitch_control::{Control, PauseId, Subject};
 use backstitch_core::config::Config;
-use backstitch_core::control::{Control, PauseId, Subject};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData,
     Implementation, JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,

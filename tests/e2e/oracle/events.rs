@@ -2,12 +2,12 @@
 
 use std::fs;
 
+use backstitch_control::{
+    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited,
+};
 use backstitch_core::Engine;
 use backstitch_core::capture::{
     AgentEvent, Effect, EventKind, PathReport, ToolCall, ToolReport, Wrote,
-};
-use backstitch_core::control::{
-    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited,
 };
 use backstitch_core::model::NodeId;
 

@@ -1,6 +1,6 @@
 //! Sessions and transcripts: ids, order, search, pages.
 
-use backstitch_core::control::{
+use backstitch_control::{
     Ability, CallMoment, Control, EvalAnswer, Given, HeldCall, Hold, ObjectValue, PauseDecision,
     PauseId, ProgramHello, ProgramPause, ReplFilter,
 };

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::control::ProcessId;
+use crate::process::ProcessId;
 
 /// An event of an agent.
 #[derive(Clone, Debug)]

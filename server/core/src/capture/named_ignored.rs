@@ -12,7 +12,7 @@ use super::Capture;
 use super::event::{AgentEvent, ToolCall};
 use super::named_record::update_record;
 use super::write_txn::WriteTxn;
-use crate::control::{CommandPlace, NamedFiles, named_files};
+use crate::command_words::{CommandPlace, NamedFiles, named_files};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};

@@ -13,7 +13,7 @@ use super::named_ignored::named_in;
 use super::named_record::{adopt, update_record};
 use super::snapshot::keep_ahead;
 use super::write_txn::{AFTER, WriteTxn};
-use crate::control::NamedFiles;
+use crate::command_words::NamedFiles;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{Image, RelPath};

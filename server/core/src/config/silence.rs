@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::stored_as;
+
 /// Outcome of a pause that nobody has decided in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnTimeout {
@@ -48,3 +50,10 @@ impl Unattended {
         }
     }
 }
+
+stored_as!(Unattended as text, "outcome of a pause that nobody sees", {
+    Ask = "ask",
+    Hold = "hold",
+    Deny = "deny",
+    Allow = "allow",
+});

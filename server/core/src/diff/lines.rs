@@ -17,7 +17,7 @@ pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// One maximal changed region: `old` was replaced by `new` (0-based, one of them may be empty).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LineChange {
+pub struct LineChange {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }

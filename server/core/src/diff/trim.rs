@@ -5,7 +5,7 @@ use super::lines::{Interner, LineChange, changes};
 
 /// Returns the line changes from `old` to `new`, in order; no two changes touch. A line with only a
 /// different terminator is not changed.
-pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
+pub fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     let (above, below) = equal_ends(old, new);
     if above + below == old.len() && old.len() == new.len() {
         return Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn count_newlines(text: &[u8]) -> usize {
 }
 
 /// Returns the number of lines of a text; the last may lack its terminator.
-pub(crate) fn count_lines(text: &[u8]) -> usize {
+pub fn count_lines(text: &[u8]) -> usize {
     count_newlines(text) + usize::from(text.last().is_some_and(|b| *b != b'\n'))
 }
 

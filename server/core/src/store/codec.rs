@@ -171,7 +171,7 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(
 }
 
 /// Returns a value as JSON, for a column that `json` reads.
-pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String> {
+pub fn to_json(value: &impl serde::Serialize) -> Result<String> {
     let text = serde_json::to_string(value);
     text.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)).into())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The schema of a database: its steps, and the marks by which it is known.
 #[derive(Debug)]
-pub(crate) struct Schema {
+pub struct Schema {
     pub application_id: i64,
     pub steps: &'static [&'static str],
     /// Name of such a database, in errors.

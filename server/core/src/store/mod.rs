@@ -25,7 +25,8 @@ pub(crate) use blobs::{
     ContentReader, PackWriter, Packed, Repacked, SealedPack, get, has, number, packs, put,
     put_alone,
 };
-pub(crate) use codec::{json, state_columns, state_from, to_json};
+pub use codec::to_json;
+pub(crate) use codec::{json, state_columns, state_from};
 pub(crate) use pieces::{named as pieces, put_stream, read};
 pub(crate) use set_hash::SetHash;
 
@@ -38,10 +39,10 @@ const WAL_LIMIT: u64 = 1 << 20;
 const QUICK_COPY_LIMIT: i64 = 256 << 20;
 pub(crate) const BELL: &str = "bell";
 /// The same for the database of breakpoints and held calls.
-pub(crate) const CONTROL_BELL: &str = "bell-control";
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+pub const CONTROL_BELL: &str = "bell-control";
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 /// Busy timeout in a hook, which prefers a gap to delaying its agent.
-pub(crate) const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
+pub const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
 
 /// Pause between portions of a large content, so that others can write.
 const PORTION_PAUSE: Duration = Duration::from_millis(3);
@@ -384,7 +385,7 @@ impl Store {
 }
 
 /// Opens a database of this schema, and migrates it.
-pub(crate) fn connect(
+pub fn connect(
     path: &Path,
     schema: &migrate::Schema,
     busy_timeout: Duration,
@@ -406,7 +407,7 @@ pub(crate) fn connect(
 }
 
 /// Takes an operating system lock on this file. None: not within `wait`.
-pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
+pub fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
     let file = private_file(path)
         .create(true)
         .append(true)
@@ -453,7 +454,7 @@ fn lock_file(file: File, path: &Path, exclusive: bool, wait: Duration) -> Result
 
 /// A lock that is held until dropped; the kernel frees it when the process dies.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     file: File,
     #[expect(dead_code, reason = "held, not used")]
     gate: Option<File>,
@@ -473,7 +474,7 @@ pub fn now() -> i64 {
     time + crate::fault::clock_error()
 }
 
-pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
+pub fn make_private_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
     }
@@ -485,7 +486,7 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
 }
 
 /// Returns options for a file that only the user may read.
-pub(crate) fn private_file(_path: &Path) -> OpenOptions {
+pub fn private_file(_path: &Path) -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use backstitch_core::config::Unattended;
-use backstitch_core::control::{
+use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
     HitCondition, LineRange, NewBreakpoint, follow,
 };
+use backstitch_core::config::Unattended;
 use backstitch_protocol::{
     self as protocol, AddBreakpointParams, BreakpointParams, BreakpointResult, BreakpointsResult,
     EditBreakpointParams, FailureKind, Name, RemovedResult, ToggleBreakpointParams, ToggleResult,

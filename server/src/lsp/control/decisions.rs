@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use backstitch_core::config::Config;
-use backstitch_core::control::{
+use backstitch_control::{
     Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, StepUntil, Undone,
 };
+use backstitch_core::config::Config;
 use backstitch_core::{Engine, Error, LogFilter};
 use backstitch_protocol::{
     BackParams, BreakpointResult, DecisionResult, DraftParams, FailureKind, HeldParams,

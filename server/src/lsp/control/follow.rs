@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
-use backstitch_core::control::{
+use backstitch_control::{
     Attempt, Breakpoint, ChangedInput, Control, Hit, Pause, PauseFilter, PauseId, PauseOutcome,
     PauseState, ReplEntry, ReplFilter, ReplSession,
 };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backstitch_core::control::{LineRange, RegionState, follow};
+use backstitch_control::{LineRange, RegionState, follow};
 use backstitch_protocol::Text;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{CodeLens, Command};
@@ -37,7 +37,7 @@ fn marks<'a>(shown: &'a Shown, document: &Document) -> Vec<Mark<'a>> {
         }
     }
     for (one, base) in &shown.lines {
-        let backstitch_core::control::BreakpointSpec::Line {
+        let backstitch_control::BreakpointSpec::Line {
             path: own,
             start,
             count,

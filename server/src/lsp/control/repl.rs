@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use backstitch_core::Error;
-use backstitch_core::config::Config;
-use backstitch_core::control::{
+use backstitch_control::{
     Control, EvalId, FunctionCall, PAGE, Pause, PauseId, Program, ReplEntry, ReplFilter, StackFrame,
 };
+use backstitch_core::Error;
+use backstitch_core::config::Config;
 use backstitch_protocol::{
     self as protocol, CallsParams, CallsResult, FailureKind, Name, ObjectParams, ObjectResult,
     ReplCloseParams, ReplEvalParams, ReplEvalResult, ReplListParams, ReplListResult,

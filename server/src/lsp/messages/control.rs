@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use backstitch_core::control::{Ability, Breakpoint, CallMoment, Pause, Subject};
+use backstitch_control::{Ability, Breakpoint, CallMoment, Pause, Subject};
 use backstitch_protocol::{PredictResult, Text};
 
 use crate::control::proposal::Proposal;

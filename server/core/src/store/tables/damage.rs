@@ -13,7 +13,7 @@ struct UnknownValue {
     value: String,
 }
 
-pub(crate) fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
+pub fn unknown_value(what: &'static str, value: &impl ToString) -> FromSqlError {
     let value = value.to_string();
     FromSqlError::Other(Box::new(UnknownValue { what, value }))
 }
@@ -31,7 +31,7 @@ fn reason(error: &rusqlite::Error) -> String {
 }
 
 /// Adds the table and the row to an error about a value.
-pub(crate) trait InRow<T> {
+pub trait InRow<T> {
     /// `row` names the row: `the call 5`.
     fn in_row(self, conn: &Connection, row: impl FnOnce() -> String) -> Result<T>;
 }
@@ -51,7 +51,7 @@ impl<T> InRow<T> for rusqlite::Result<T> {
 }
 
 /// Reads all rows of a query. The first column and `table` name a damaged row.
-pub(crate) fn read_all<T, C: FromIterator<T>>(
+pub fn read_all<T, C: FromIterator<T>>(
     conn: &Connection,
     table: &str,
     mut rows: Rows<'_>,
@@ -81,12 +81,14 @@ fn key(row: &Row<'_>) -> String {
 }
 
 /// Stores the variants of an enum as integers or texts. Any other value is damage.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! stored_as {
     ($name:ident as i64, $what:literal, { $($variant:ident = $value:literal),+ $(,)? }) => {
-        $crate::store::tables::damage::stored_as!(@ $name, i64, $what, as_i64, { $($variant = $value),+ });
+        $crate::stored_as!(@ $name, i64, $what, as_i64, { $($variant = $value),+ });
     };
     ($name:ident as text, $what:literal, { $($variant:ident = $value:literal),+ $(,)? }) => {
-        $crate::store::tables::damage::stored_as!(@ $name, &'static str, $what, as_str, { $($variant = $value),+ });
+        $crate::stored_as!(@ $name, &'static str, $what, as_str, { $($variant = $value),+ });
     };
     (@ $name:ident, $stored:ty, $what:literal, $read:ident, { $($variant:ident = $value:literal),+ }) => {
         impl $name {
@@ -110,10 +112,10 @@ macro_rules! stored_as {
             ) -> rusqlite::types::FromSqlResult<Self> {
                 match value.$read()? {
                     $($value => Ok(Self::$variant),)+
-                    other => Err($crate::store::tables::damage::unknown_value($what, &other)),
+                    other => Err($crate::sqlite::unknown_value($what, &other)),
                 }
             }
         }
     };
 }
-pub(crate) use stored_as;
+pub(crate) use crate::stored_as;

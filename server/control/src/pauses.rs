@@ -1,0 +1,672 @@
+//! Holding calls, deciding on them, and noticing those whose hook died.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::Control;
+use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
+use super::breakpoints::NewBreakpoint;
+use super::decided::{Decided, Undone};
+use super::hold::Hold;
+use super::pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcome, PauseState};
+use super::retention::parked_before;
+use super::tables::command::{self, NewCommand};
+use super::tables::hit::Hit;
+use super::tables::message::WaitingMessage;
+use super::tables::pause::PauseFilter;
+use super::tables::{ack, breakpoint, hit, message, pause, repl};
+use backstitch_core::Hint;
+use backstitch_core::process::ProcessId;
+use backstitch_core::sqlite::{self, Lock};
+use backstitch_core::{Error, Result};
+
+/// Directory of the locks of held calls.
+const HOLDS: &str = "holds";
+
+/// Time after which a pause is lost that no bridge takes over. Its program has given up, and goes on.
+const ORPHAN: Duration = Duration::from_secs(20);
+
+/// Stands in place of a front end where the agent has called its own call off.
+const CALLED_OFF: &str = "cancelled";
+
+/// The outcome of an attempt to hold a call.
+#[derive(Debug)]
+pub enum Given {
+    /// The call is held, by this process or beside another hook of the same event.
+    Held(Hold),
+    /// It was decided before: while it was parked, or by the first of two hooks.
+    Decided(PauseId, PauseDecision),
+}
+
+/// A decision that is to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruling<'a> {
+    pub decision: &'a PauseDecision,
+    /// The call at which the agent is stopped next.
+    pub step: Option<&'a StepUntil>,
+    pub face: &'a str,
+    pub seen: SeenInput<'a>,
+    /// The files that the call would write with it, for those who look later.
+    pub shown: Option<&'a str>,
+}
+
+/// The input of a held call that the decision is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SeenInput<'a> {
+    /// Whatever it is when the decision is stored.
+    Any,
+    /// The one that a user had set when it was shown. None: the agent's own.
+    Draft(Option<&'a Value>),
+}
+
+impl Control {
+    /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
+    /// its parked one. `hit`: the trigger, stored with it. `once`: the breakpoint is for one hit, and goes with it. None: it
+    /// has held another call meanwhile.
+    pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Option<Given>> {
+        self.make_holds_dir()?;
+        self.write_armed(|conn| {
+            if let Some((given, _)) = self.join(conn, call)? {
+                // the first hook has counted the call
+                if let Some(hit) = hit {
+                    breakpoint::uncount(conn, hit.breakpoint)?;
+                }
+                return Ok(Some(given));
+            }
+            if let Some(breakpoint) = call.breakpoint.filter(|_| once)
+                && !breakpoint::delete(conn, breakpoint)?
+            {
+                return Ok(None);
+            }
+            let id = pause::insert(conn, call, ProcessId::own())?;
+            if let Some(hit) = hit {
+                hit::insert(
+                    conn,
+                    &Hit {
+                        pause: Some(id.0),
+                        ..hit.clone()
+                    },
+                )?;
+            }
+            // as in a debugger: a stop ends the step that was under way
+            breakpoint::delete_steps(conn, &call.session)?;
+            breakpoint::delete_next_of_any(conn)?;
+            // before the commit: a held row without a lock is a lost one
+            Ok(Some(Given::Held(Hold::new(id, self.try_lock(id)?))))
+        })
+    }
+
+    /// Joins the pause of the same call: of another hook for the same event, or a parked one that is tried again. None:
+    /// there is none.
+    pub fn rejoin(&self, call: &HeldCall) -> Result<Option<(Given, HeldCall)>> {
+        // most calls have none, and need no write. In this order: a parked one that another hook takes meanwhile is then found
+        // by its call
+        let is_there = pause::parked(&self.conn, call)?.is_some()
+            || pause::of_call(&self.conn, call)?.is_some();
+        if !is_there {
+            return Ok(None);
+        }
+        self.write_armed(|conn| self.join(conn, call))
+    }
+
+    fn join(
+        &self,
+        conn: &rusqlite::Connection,
+        call: &HeldCall,
+    ) -> Result<Option<(Given, HeldCall)>> {
+        if let Some(there) = pause::of_call(conn, call)? {
+            let given = match there.decision {
+                Some(decision) => Given::Decided(there.id, decision),
+                None => Given::Held(Hold::new(there.id, self.try_lock(there.id)?)),
+            };
+            return Ok(Some((given, there.call)));
+        }
+        let Some(parked) = pause::parked(conn, call)? else {
+            return Ok(None);
+        };
+        let given = if let Some(decision) = parked.decision {
+            let outcome = decision.outcome();
+            pause::end(conn, parked.id, PauseState::Used, Some(outcome))?;
+            pause::rename_call(conn, parked.id, &call.call)?;
+            Given::Decided(parked.id, decision)
+        } else {
+            pause::take_over(conn, parked.id, ProcessId::own(), &call.call, call.until)?;
+            Given::Held(Hold::new(parked.id, self.try_lock(parked.id)?))
+        };
+        let held = HeldCall {
+            call: call.call.clone(),
+            until: call.until,
+            ..parked.call
+        };
+        Ok(Some((given, held)))
+    }
+
+    pub(super) fn make_holds_dir(&self) -> Result<()> {
+        sqlite::make_private_dir(&self.dir.join(HOLDS))
+    }
+
+    fn lock_path(&self, id: PauseId) -> PathBuf {
+        self.dir.join(HOLDS).join(format!("{id}.lock"))
+    }
+
+    /// True if no bridge has had the pause of a living program for a while. Requires its lock.
+    fn is_orphan(&self, pause: &Pause) -> bool {
+        // a program that evaluates an expression looks at its bridge only afterwards
+        let limit = match pause.state {
+            PauseState::Decided => ORPHAN * 15,
+            _ => ORPHAN,
+        };
+        let mark = self.lock_path(pause.id).with_extension("orphan");
+        if let Ok(since) = std::fs::metadata(&mark).and_then(|found| found.modified()) {
+            return since.elapsed().is_ok_and(|time| time > limit);
+        }
+        // the next look finds it
+        let _ = std::fs::write(&mark, "");
+        false
+    }
+
+    /// Notes that a bridge has the pause.
+    pub(super) fn is_no_orphan(&self, id: PauseId) {
+        std::fs::remove_file(self.lock_path(id).with_extension("orphan")).ok();
+    }
+
+    /// Takes the lock of a pause. None: another hook has it.
+    pub(super) fn try_lock(&self, id: PauseId) -> Result<Option<Lock>> {
+        sqlite::lock(&self.lock_path(id), true, Duration::ZERO)
+    }
+
+    /// As `try_lock`, for one whose holder is about to end.
+    pub(super) fn wait_for_lock(&self, id: PauseId, limit: Duration) -> Result<Option<Lock>> {
+        sqlite::lock(&self.lock_path(id), true, limit)
+    }
+
+    /// True if a call was held before it ran, and was let go on.
+    pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
+        pause::was_let_go(&self.conn, (agent, session), call)
+    }
+
+    /// Returns a pause.
+    pub fn pause(&self, id: PauseId) -> Result<Option<Pause>> {
+        pause::get(&self.conn, id)
+    }
+
+    /// Returns pauses, oldest first. Those whose hook died are noticed first.
+    pub fn pauses(&self, filter: PauseFilter) -> Result<Vec<Pause>> {
+        self.notice_lost()?;
+        pause::list(&self.conn, filter)
+    }
+
+    /// Finds an open pause by `p7` or `7`. Without a name: the only open one, or the only one of the session.
+    pub fn open_pause(&self, name: Option<&str>, session: Option<&str>) -> Result<Pause> {
+        let open = self.pauses(PauseFilter::Open)?;
+        if let Some(name) = name {
+            let number = name.strip_prefix('p').unwrap_or(name).parse::<i64>().ok();
+            let not_found = || Error::NotFound {
+                what: "pause",
+                name: name.to_owned(),
+            };
+            let id = PauseId(number.ok_or_else(not_found)?);
+            return self.pause(id)?.ok_or_else(not_found);
+        }
+        let mut open: Vec<Pause> = open
+            .into_iter()
+            // a parked call that is decided needs nothing more
+            .filter(|pause| pause.state != PauseState::Parked || pause.decision.is_none())
+            .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
+            .collect();
+        // a call that waits for its agent's next try is meant only if none is held now
+        if open.iter().any(|pause| pause.state != PauseState::Parked) {
+            open.retain(|pause| pause.state != PauseState::Parked);
+        }
+        match open.len() {
+            1 => Ok(open.remove(0)),
+            0 => Err(Error::refused(
+                "no call is held",
+                Hint::terminal("`backstitch pauses --all` lists earlier ones"),
+            )),
+            _ => {
+                let names: Vec<String> = open.iter().map(|pause| pause.id.to_string()).collect();
+                Err(Error::Usage(format!(
+                    "several calls are held: name one of {}",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+
+    /// Marks pauses whose hook died. Returns them.
+    pub fn notice_lost(&self) -> Result<Vec<PauseId>> {
+        self.mend_armed()?;
+        let mut lost = Vec::new();
+        for open in pause::list(&self.conn, PauseFilter::Open)? {
+            if open.state == PauseState::Parked {
+                continue;
+            }
+            let Some(_lock) = self.try_lock(open.id)? else {
+                continue;
+            };
+            let is_alive = || open.call.agent_process.is_some_and(ProcessId::is_alive);
+            // another bridge takes the pause of a program over that is alive
+            if open.call.subject.is_taken_over() && is_alive() && !self.is_orphan(&open) {
+                continue;
+            }
+            // read again: it may have been answered between the list and the lock
+            let ended = self.write_armed(|conn| {
+                let now = pause::get(conn, open.id)?;
+                let is_open = now
+                    .is_some_and(|now| matches!(now.state, PauseState::Held | PauseState::Decided));
+                if is_open {
+                    pause::end(conn, open.id, PauseState::Lost, Some(PauseOutcome::Lost))?;
+                    repl::close_all(conn, open.id, "its program is gone")?;
+                }
+                Ok(is_open)
+            })?;
+            if ended {
+                self.is_no_orphan(open.id);
+                lost.push(open.id);
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Notes that a face has shown a pause to a person.
+    pub fn acknowledge(&self, id: PauseId, face: &str) -> Result<()> {
+        self.write(|conn| ack::insert(conn, id, face))
+    }
+
+    /// Notes that a person works on a held call: its time limit begins anew.
+    pub fn touch(&self, id: PauseId) -> Result<()> {
+        self.write(|conn| pause::touch(conn, id))
+    }
+
+    /// Returns the time at which a person last worked on a held call, in microseconds since 1970.
+    pub fn touched(&self, id: PauseId) -> Result<Option<i64>> {
+        pause::touched(&self.conn, id)
+    }
+
+    /// True if a face has shown the pause.
+    pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
+        ack::any(&self.conn, id)
+    }
+
+    /// As `rule`, for a decision whatever the input is by now. A changed input is continued with.
+    pub fn decide(
+        &self,
+        id: PauseId,
+        decision: &PauseDecision,
+        step: Option<&StepUntil>,
+        face: &str,
+    ) -> Result<Undone> {
+        self.rule(
+            id,
+            &Ruling {
+                decision,
+                step,
+                face,
+                seen: SeenInput::Any,
+                shown: None,
+            },
+        )
+    }
+
+    /// Stores the decision of a rule, or of the process that holds the pause: nobody waits for it. A decision of a person who
+    /// was first stands.
+    pub fn decide_alone(&self, id: PauseId, decision: &PauseDecision, rule: &str) -> Result<()> {
+        match self.decide(id, decision, None, rule) {
+            Ok(_) | Err(Error::Resumed { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Denies the open pauses of a call that its agent has called off. Returns false if none is there.
+    pub fn call_off(&self, call: &str, message: &str) -> Result<bool> {
+        let mut is_there = false;
+        let open = self.pauses(PauseFilter::Open)?.into_iter();
+        for pause in open.filter(|pause| pause.call.call == call) {
+            let message = message.to_owned();
+            self.decide_alone(pause.id, &PauseDecision::Deny { message }, CALLED_OFF)?;
+            is_there = true;
+        }
+        Ok(is_there)
+    }
+
+    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. One that the agent
+    /// cannot be told is refused by name, and so is one on another input than the one that was seen.
+    pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
+        let Ruling { step, face, .. } = *ruling;
+        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+            what: "pause",
+            name: id.to_string(),
+        })?;
+        if !there.is_open() {
+            return Err(already(&there));
+        }
+        if !there.call.takes(ruling.decision) {
+            return Err(cannot(&there, ruling.decision));
+        }
+        if step.is_some() && !there.call.subject.has_next() {
+            return Err(Error::refused(
+                format!("{id} is a proposed rewind, after which no call can be held"),
+                format!("it can be told to: {}", abilities(&there)),
+            ));
+        }
+        if ruling
+            .decision
+            .message()
+            .is_some_and(|text| text.trim().is_empty())
+        {
+            return Err(Error::Usage(
+                "the message for the model is empty".to_owned(),
+            ));
+        }
+        let (command, decision) = self.write_armed(|conn| {
+            let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
+            if !now.is_open() {
+                return Err(already(&now));
+            }
+            let decision = ruling.on(&now)?;
+            if !now.call.takes(&decision) {
+                return Err(cannot(&now, &decision));
+            }
+            if !pause::decide(conn, id, &decision, face)? {
+                let now = pause::get(conn, id)?.unwrap_or(now);
+                return Err(already(&now));
+            }
+            if let Some(shown) = ruling.shown {
+                pause::set_shown(conn, id, shown)?;
+            }
+            if let Some(until) = step {
+                let new = step_breakpoint(&there, until.clone(), face);
+                breakpoint::delete_steps(conn, &there.call.session)?;
+                insert_step(conn, &new)?;
+            }
+            // the program may refuse it, and stays held then
+            if !(there.call.subject.evaluates() && decision.is_evaluated()) {
+                repl::close_all(conn, id, "its pause was decided")?;
+            }
+            let args = json!({ "decision": decision, "step": step });
+            let command = NewCommand {
+                face,
+                agent: Some(&there.call.agent),
+                session: Some(&there.call.session),
+                pause: Some(id.0),
+                name: decision.needs().name(),
+                args: &args,
+            };
+            Ok((command::insert(conn, &command)?, decision))
+        })?;
+        let pause = self.pause(id)?.unwrap_or(there);
+        Ok(Undone {
+            decided: Decided { pause, decision },
+            command,
+        })
+    }
+
+    /// Changes the input with which a held call runs, if it is let go on. None: as the agent gave it. Refused by name where the
+    /// agent takes no changed input. `shown`: the files that it would write then, for those who look later.
+    pub fn set_draft(
+        &self,
+        id: PauseId,
+        input: Option<&Value>,
+        face: &str,
+        shown: Option<&str>,
+    ) -> Result<()> {
+        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+            what: "pause",
+            name: id.to_string(),
+        })?;
+        there.check_changeable()?;
+        self.write(|conn| {
+            if !pause::set_draft(conn, id, input.map(|input| (input, face)))? {
+                let now = pause::get(conn, id)?.unwrap_or(there);
+                return Err(already(&now));
+            }
+            if let Some(shown) = shown {
+                pause::set_shown(conn, id, shown)?;
+            }
+            pause::touch(conn, id)
+        })
+    }
+
+    /// Ends a pause.
+    pub fn end_pause(
+        &self,
+        id: PauseId,
+        state: PauseState,
+        outcome: Option<PauseOutcome>,
+    ) -> Result<bool> {
+        let ended = self.write_armed(|conn| {
+            let ended = pause::end(conn, id, state, outcome)?;
+            repl::close_all(conn, id, "its pause is over")?;
+            Ok(ended)
+        })?;
+        if !matches!(state, PauseState::Parked) {
+            std::fs::remove_file(self.lock_path(id)).ok();
+            self.is_no_orphan(id);
+        }
+        Ok(ended)
+    }
+
+    /// Notes that calls ran which nobody had let go. Returns their pauses.
+    pub fn notice_slipped(&self, agent: &str, session: &str, call: &str) -> Result<Vec<PauseId>> {
+        let mut slipped = Vec::new();
+        for id in pause::unanswered(&self.conn, (agent, session), call)? {
+            let decision = self.pause(id)?.and_then(|pause| pause.decision);
+            if let Some(decision @ (PauseDecision::Continue | PauseDecision::Ask)) = decision {
+                // its hook died with the answer, and the call ran as it was to
+                self.end_pause(id, PauseState::Answered, Some(decision.outcome()))?;
+                continue;
+            }
+            if self.end_pause(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
+                slipped.push(id);
+            }
+        }
+        Ok(slipped)
+    }
+
+    /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
+    pub fn note_unseen(&self, call: &HeldCall) -> Result<()> {
+        self.write_armed(|conn| {
+            // a second hook of the same event
+            if pause::any_of_call(conn, (&call.agent, &call.session), &call.call)? {
+                return Ok(());
+            }
+            let id = pause::insert(conn, call, ProcessId::own())?;
+            pause::end(conn, id, PauseState::Slipped, Some(PauseOutcome::Slipped))?;
+            Ok(())
+        })
+    }
+
+    /// Returns the number of the newest pause, and those after a number that ran unasked.
+    pub fn slipped_after(&self, id: i64) -> Result<(i64, Vec<Pause>)> {
+        Ok((
+            pause::newest(&self.conn)?,
+            pause::slipped_after(&self.conn, id)?,
+        ))
+    }
+
+    /// Ends the parked calls of a session that is over.
+    pub fn session_is_over(&self, session: &str) -> Result<()> {
+        self.write_armed(|conn| {
+            pause::expire(conn, Some(session), parked_before(conn)?)?;
+            breakpoint::delete_steps(conn, session)
+        })
+    }
+
+    /// Stores a text for the model of a session: it goes with the next event that can carry it. Returns its number.
+    pub fn inject(
+        &self,
+        agent: Option<&str>,
+        session: Option<&str>,
+        text: &str,
+        face: &str,
+    ) -> Result<i64> {
+        if text.trim().is_empty() {
+            return Err(Error::Usage("the text for the model is empty".to_owned()));
+        }
+        self.write_armed(|conn| {
+            let id = message::insert(conn, agent, session, text)?;
+            let args = json!({ "text": text });
+            let command = NewCommand {
+                face,
+                agent,
+                session,
+                pause: None,
+                name: "inject",
+                args: &args,
+            };
+            command::insert(conn, &command)?;
+            Ok(id)
+        })
+    }
+
+    /// Returns the texts that wait for an event, oldest first.
+    pub fn waiting_messages(&self) -> Result<Vec<WaitingMessage>> {
+        message::waiting(&self.conn)
+    }
+
+    /// Withdraws a text that waits. Returns false if it does not: the model has it, or there is none with this number.
+    pub fn withdraw_message(&self, id: i64) -> Result<bool> {
+        self.write_armed(|conn| message::withdraw(conn, id))
+    }
+
+    /// Takes the texts that wait for a session.
+    pub fn take_messages(&self, agent: &str, session: &str) -> Result<Vec<String>> {
+        self.write_armed(|conn| message::take(conn, agent, session))
+    }
+
+    /// Stops a session at its next call. None: any session of the workspace. `all_threads`: subagents, too.
+    pub fn pause_next(
+        &self,
+        session: Option<&str>,
+        all_threads: bool,
+        face: &str,
+    ) -> Result<super::Breakpoint> {
+        let scope = BreakpointScope {
+            session: session.map(str::to_owned),
+            subagent: (!all_threads).then(|| "main".to_owned()),
+            agent: None,
+        };
+        let new = NewBreakpoint {
+            scope,
+            once: true,
+            ..NewBreakpoint::of(BreakpointSpec::Any, face)
+        };
+        self.add_breakpoint(new)
+    }
+}
+
+fn step_breakpoint(pause: &Pause, until: StepUntil, face: &str) -> super::Breakpoint {
+    let new = NewBreakpoint::of(BreakpointSpec::Step { how: until }, face);
+    super::Breakpoint {
+        id: super::BreakpointId(0),
+        name: format!("step_{}_{}", pause.id, sqlite::now()),
+        spec: new.spec,
+        moment: super::CallMoment::Before,
+        scope: BreakpointScope {
+            agent: Some(pause.call.agent.clone()),
+            session: Some(pause.call.session.clone()),
+            subagent: None,
+        },
+        condition: None,
+        hits_when: None,
+        action: new.action,
+        message: None,
+        once: true,
+        enabled: true,
+        hits: 0,
+        unattended: None,
+        made_by: face.to_owned(),
+        created: sqlite::now(),
+        problem: None,
+    }
+}
+
+fn insert_step(conn: &rusqlite::Connection, step: &super::Breakpoint) -> Result<()> {
+    breakpoint::insert(conn, step).map(drop)
+}
+
+impl Pause {
+    /// Fails if the input of the call cannot be changed: its agent takes none, or it is decided.
+    pub fn check_changeable(&self) -> Result<()> {
+        if !self.call.can.contains(&Ability::Change) {
+            return Err(cannot_do(self, Ability::Change));
+        }
+        if self.call.subject.evaluates() {
+            return Err(Error::refused(
+                format!(
+                    "{} is a program: its values are expressions, given with the decision",
+                    self.id
+                ),
+                Hint::terminal("`backstitch resume --input FILE` goes on with other values"),
+            ));
+        }
+        if !self.is_open() {
+            return Err(already(self));
+        }
+        Ok(())
+    }
+}
+
+impl Ruling<'_> {
+    /// The decision on a call as it is now. Fails if its input is another than the one that was seen.
+    fn on(&self, now: &Pause) -> Result<PauseDecision> {
+        let draft = now.draft.as_ref();
+        if let SeenInput::Draft(seen) = self.seen
+            && seen != draft.map(|draft| &draft.input)
+        {
+            return Err(Error::InputChanged {
+                pause: now.id.to_string(),
+                by: draft.map(|draft| draft.by.clone()),
+            });
+        }
+        Ok(match (self.decision, draft) {
+            // a changed input is continued with
+            (PauseDecision::Continue, Some(draft)) if self.seen == SeenInput::Any => {
+                PauseDecision::Change {
+                    input: draft.input.clone(),
+                }
+            }
+            (decision, _) => decision.clone(),
+        })
+    }
+}
+
+/// The error of a decision that the agent cannot be told.
+fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
+    cannot_do(pause, decision.needs())
+}
+
+fn cannot_do(pause: &Pause, what: Ability) -> Error {
+    Error::refused(
+        format!(
+            "{} cannot be told to {} at this call ({})",
+            pause.call.agent,
+            what.name(),
+            pause.id
+        ),
+        format!("it can be told to: {}", abilities(pause)),
+    )
+}
+
+fn abilities(pause: &Pause) -> String {
+    let can: Vec<&str> = pause.possible().map(Ability::name).collect();
+    can.join(", ")
+}
+
+/// The error of a decision on a pause that is over.
+pub(super) fn already(pause: &Pause) -> Error {
+    let how = match (&pause.outcome, &pause.decision) {
+        // a parked call may be decided before it is tried again
+        (None | Some(PauseOutcome::Parked), Some(decision)) => decision.outcome().name().to_owned(),
+        (Some(outcome), _) => outcome.name().to_owned(),
+        (None, None) => "over".to_owned(),
+    };
+    Error::Resumed {
+        pause: pause.id.to_string(),
+        outcome: how,
+        by: pause.decider(),
+    }
+}

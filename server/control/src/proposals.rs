@@ -1,0 +1,50 @@
+//! Rewinds that an agent proposes: pauses without a tool call. The process that holds one carries it out.
+
+use serde_json::json;
+
+use super::Control;
+use super::decided::REFUSED;
+use super::hold::Hold;
+use super::pause::{HeldCall, PauseId, PauseOutcome, PauseState};
+use backstitch_core::process::ProcessId;
+
+use super::tables::command::{self, NewCommand};
+use super::tables::{breakpoint, pause};
+use backstitch_core::Result;
+
+impl Control {
+    /// Holds a rewind that an agent proposes. No hook joins it, and it ends no step of the agent.
+    pub fn propose(&self, call: &HeldCall) -> Result<Hold> {
+        self.make_holds_dir()?;
+        self.write_armed(|conn| {
+            let id = pause::insert(conn, call, ProcessId::own())?;
+            // before the commit: a held row without a lock is a lost one
+            Ok(Hold::new(id, self.try_lock(id)?))
+        })
+    }
+
+    /// Notes that a proposal was carried out, denied or withdrawn. A step from it has no next call.
+    pub fn end_proposal(&self, id: PauseId, session: &str, outcome: PauseOutcome) -> Result<()> {
+        self.write(|conn| breakpoint::delete_steps(conn, session))?;
+        let state = match outcome {
+            PauseOutcome::Ended => PauseState::Ended,
+            _ => PauseState::Answered,
+        };
+        self.end_pause(id, state, Some(outcome)).map(drop)
+    }
+
+    /// Ends a proposal that was accepted and cannot be carried out. The front end that accepted it gets the reason.
+    pub fn refuse_proposal(&self, id: PauseId, session: &str, reason: &str) -> Result<()> {
+        let args = json!({ "error": reason });
+        let refusal = NewCommand {
+            face: "proposal",
+            agent: None,
+            session: None,
+            pause: Some(id.0),
+            name: REFUSED,
+            args: &args,
+        };
+        self.write(|conn| command::insert(conn, &refusal))?;
+        self.end_proposal(id, session, PauseOutcome::Ended)
+    }
+}
