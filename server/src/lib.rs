@@ -13,7 +13,6 @@ mod file_changes;
 mod hook;
 mod host;
 mod json_text;
-mod launch;
 mod lsp;
 mod mcp;
 mod query;

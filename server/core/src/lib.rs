@@ -21,6 +21,7 @@ mod git;
 pub mod health;
 mod hint;
 mod history;
+pub mod launch;
 pub mod merge;
 pub mod model;
 mod open;

@@ -25,7 +25,7 @@ use backstitch_control::ProcessId;
 
 use crate::agents::ACP_MARK;
 use crate::host::agent_events::print;
-use crate::launch;
+use backstitch_core::launch;
 use holds::Holds;
 use message::AcpMessage;
 use pump::{LineSink, PeerLine, forward};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use crate::launch::on_path;
+pub use backstitch_core::launch::on_path;
 
 /// Directory in which a program of an agent is started for a question of ours: programs load files of the current directory
 /// that can have code, such as `bunfig.toml` and `.env`, and the current one may be a stranger's.

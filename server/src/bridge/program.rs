@@ -19,10 +19,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rpc::{self, Message, Refusal};
-use crate::control::condition;
 use crate::control::silence::{SilenceLimits, SilentState};
 use crate::json_text;
 use crate::render;
+use backstitch_control::condition;
 
 /// Maximum time of a poll.
 const MAX_WAIT: Duration = Duration::from_mins(1);

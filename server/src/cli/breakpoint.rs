@@ -19,10 +19,10 @@ use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
-use crate::control::condition::{Condition, LogText};
 use crate::control::{lookup, moves, view, words};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 use crate::safeguards;
+use backstitch_control::condition::{Condition, LogText};
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     match command {

@@ -27,8 +27,8 @@ use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
-use crate::launch;
 use crate::render::{self, DIM};
+use backstitch_core::launch;
 
 /// Interval at which it looks for held calls.
 const WAIT: Duration = Duration::from_millis(100);

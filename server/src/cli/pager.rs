@@ -7,8 +7,8 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::launch;
 use crate::render;
+use backstitch_core::launch;
 
 /// True while a pager owns the screen.
 static RUNNING: AtomicBool = AtomicBool::new(false);

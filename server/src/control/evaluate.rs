@@ -1,26 +1,25 @@
 //! Evaluation of inputs at a held call: jq on the call, shell commands, and changes of its input. It runs in a child of the
 //! hook, which can be killed without harm to the hold.
 
-use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use backstitch_control::{Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId, descendants};
+use backstitch_control::condition;
+use backstitch_control::mask::{mask, secret_values};
+use backstitch_control::shell;
+use backstitch_control::{Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId};
 use backstitch_core::config::Config;
 use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::details::{self, Around};
-use super::mask::{mask, secret_values};
 use super::predict::read_disk;
-use super::{acts, condition, shown};
-use crate::launch;
+use super::{acts, shown};
 use crate::to_protocol;
 
 /// The argument of `backstitch hook` that starts the child.
@@ -29,16 +28,12 @@ pub const WORD: &str = "eval";
 const FACE: &str = "a REPL";
 /// Address space of an evaluation in bytes. A thread reserves a stack of 512 MiB.
 const MEMORY: u64 = 2 << 30;
-/// Memory that each process of a command may write to, in bytes.
-const COMMAND_MEMORY: u64 = 4 << 30;
 /// Time after the end of a command in which the child still answers with the output. It is shorter than the time that the
 /// waiting side waits longer.
 const GRACE: Duration = Duration::from_secs(3);
 const _: () = assert!(GRACE.as_millis() < LONGER.as_millis());
 /// Starts a command for the shell.
 const SHELL: char = '!';
-/// Bytes of the output of a command that are kept.
-const MAX_PRINTED: usize = 1 << 20;
 /// Number of checkpoints that an expression sees.
 const RECENT: usize = 20;
 
@@ -171,7 +166,7 @@ impl Evaluation {
 
     /// Kills the child and everything that it has started.
     fn end(&mut self) {
-        kill_descendants(self.child.id());
+        shell::kill_descendants(self.child.id());
         self.end_group();
     }
 
@@ -190,15 +185,6 @@ impl Drop for Evaluation {
             self.end_group();
         } else {
             self.end();
-        }
-    }
-}
-
-/// Kills all that a child has started, also what left its process group: it is the reaper of that.
-fn kill_descendants(child: u32) {
-    for pid in descendants(child) {
-        if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
@@ -431,16 +417,9 @@ impl EvaluationJob {
                 ..Evaluated::default()
             };
         }
-        let limit = Rlimit {
-            current: Some(COMMAND_MEMORY),
-            maximum: Some(COMMAND_MEMORY),
-        };
-        // it is inherited; address space may be reserved without use, as by Node
-        let _ = setrlimit(Resource::Data, limit);
-        #[cfg(target_os = "linux")]
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        shell::limit_this_process();
         let time = self.time();
-        let ran = run_in_shell(&self.shell, command, &self.cwd, time);
+        let ran = shell::run(&self.shell, command, &self.cwd, time);
         let (printed, status) = match ran {
             Ok(ran) => ran,
             Err(error) => {
@@ -456,7 +435,7 @@ impl EvaluationJob {
         };
         match status {
             None => {
-                kill_descendants(std::process::id());
+                shell::kill_descendants(std::process::id());
                 Evaluated {
                     error: Some(stopped(time)),
                     ..done
@@ -525,50 +504,4 @@ impl EvaluationJob {
             Err(_) => error("the changed input is too long".to_owned()),
         }
     }
-}
-
-/// Runs a command for a limited time. Returns what it printed, both streams in one, and its end. None: it goes on.
-fn run_in_shell(
-    shell: &str,
-    command: &str,
-    cwd: &Path,
-    limit: Duration,
-) -> std::io::Result<(String, Option<std::process::ExitStatus>)> {
-    let until = Instant::now() + limit;
-    let (mut reader, writer) = std::io::pipe()?;
-    let mut started = launch::program(shell)?
-        .args(["-c", command])
-        .current_dir(cwd)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
-        .spawn()?;
-    let (sender, chunks) = std::sync::mpsc::sync_channel(4);
-    std::thread::spawn(move || {
-        let mut chunk = [0; 8192];
-        while let Ok(count @ 1..) = reader.read(&mut chunk) {
-            if sender.send(chunk[..count].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    let mut printed = Vec::new();
-    let mut left_out = 0;
-    let is_over = loop {
-        match chunks.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(chunk) => {
-                let room = MAX_PRINTED.saturating_sub(printed.len()).min(chunk.len());
-                printed.extend_from_slice(&chunk[..room]);
-                left_out += chunk.len() - room;
-            }
-            Err(RecvTimeoutError::Disconnected) => break true,
-            Err(RecvTimeoutError::Timeout) => break false,
-        }
-    };
-    let status = if is_over { Some(started.wait()?) } else { None };
-    let mut text = String::from_utf8_lossy(&printed).into_owned();
-    if left_out > 0 {
-        let _ = writeln!(text, "\n… {left_out} bytes more");
-    }
-    Ok((text, status))
 }

@@ -10,8 +10,10 @@ use backstitch_control::{
 };
 use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
 
-use super::condition::{self, Condition, ConditionChange, ConditionInput, ConditionTurn};
 use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
+use backstitch_control::condition::{
+    self, Condition, ConditionChange, ConditionInput, ConditionTurn,
+};
 use serde_json::Value;
 
 /// Maximum number of entries of directories that are read for one word of a command.

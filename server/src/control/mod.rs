@@ -4,7 +4,6 @@
 pub mod acts;
 mod answers;
 pub mod checks;
-pub mod condition;
 pub mod details;
 pub mod evaluate;
 pub mod gate;
@@ -12,7 +11,6 @@ pub mod guard;
 pub mod input;
 mod inverse;
 pub mod lookup;
-mod mask;
 pub mod moves;
 mod named;
 pub mod object;

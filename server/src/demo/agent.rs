@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::scratch::Scratch;
-use crate::launch;
+use backstitch_core::launch;
 
 /// Time in seconds for which a call is held.
 const HOLD: &str = "120";

@@ -15,13 +15,13 @@ use backstitch_protocol::{
 use serde_json::{Value, json};
 
 use super::face;
-use crate::control::condition::{Condition, LogText};
 use crate::control::{lookup, moves, view, words};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
 use crate::lsp::{targets, views};
+use backstitch_control::condition::{Condition, LogText};
 
 /// Returns all breakpoints, with the lines where they stand now.
 pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use backstitch_core::program_on_path as on_path;
+pub use crate::system::program_on_path as on_path;
 
 /// A command of the user's own that only a shell understands, such as their pager, their editor, or an input of theirs.
 pub fn shell(command: &str) -> Command {

@@ -3,7 +3,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use backstitch_control::{Case, regex};
+use crate::{Case, regex};
 use jaq_core::load::parse::Def;
 use jaq_core::native::{Filter, Fun, bome, run, unary, v};
 use jaq_core::{Cv, DataT, RunPtr, load};

@@ -13,7 +13,7 @@ use std::fmt::{self, Display, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use backstitch_control::CallMoment;
+use crate::CallMoment;
 use jaq_core::compile::Undefined;
 use jaq_core::data::HasLut;
 use jaq_core::load::{self, Arena, File, Loader};
