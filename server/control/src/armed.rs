@@ -137,3 +137,10 @@ impl Armed {
         std::fs::rename(&beside, &path).at("replace", &path)
     }
 }
+
+impl super::Control {
+    /// Returns what is armed, as the rows say it.
+    pub fn armed(&self) -> Result<super::Armed> {
+        super::Armed::of(&self.conn)
+    }
+}

@@ -10,8 +10,7 @@ use super::breakpoint::{
     HitCondition,
 };
 use super::tables::command::{self, NewCommand};
-use super::tables::hit::Hit;
-use super::tables::{breakpoint, hit, region};
+use super::tables::{breakpoint, region};
 use backstitch_core::config::Unattended;
 use backstitch_core::model::RelPath;
 use backstitch_core::sqlite::now;
@@ -55,9 +54,15 @@ impl NewBreakpoint {
     }
 }
 
-impl Control {
+/// The breakpoints of a workspace.
+#[derive(Clone, Copy, Debug)]
+pub struct Breakpoints<'a> {
+    pub(crate) control: &'a Control,
+}
+
+impl Breakpoints<'_> {
     /// Makes a breakpoint. It is enabled, with no hits (S2-008).
-    pub fn add_breakpoint(&self, new: NewBreakpoint) -> Result<Breakpoint> {
+    pub fn add(&self, new: NewBreakpoint) -> Result<Breakpoint> {
         new.spec.check()?;
         let moment = new.moment.unwrap_or_else(|| new.spec.usual_moment());
         if !new.spec.allows(moment) {
@@ -99,7 +104,7 @@ impl Control {
                 )));
             }
         }
-        let id = self.write_armed(|conn| {
+        let id = self.control.write_armed(|conn| {
             let id = breakpoint::insert(conn, &made)?;
             if let BreakpointSpec::Line { path, .. } = &made.spec
                 && let Some(base) = &new.base
@@ -118,16 +123,16 @@ impl Control {
     }
 
     /// Returns all breakpoints in the order in which they were made (S2-019).
-    pub fn breakpoints(&self) -> Result<Vec<Breakpoint>> {
-        breakpoint::all(&self.conn)
+    pub fn all(&self) -> Result<Vec<Breakpoint>> {
+        breakpoint::all(&self.control.conn)
     }
 
     /// Finds a breakpoint by `b3`, `3` or its name.
-    pub fn breakpoint(&self, name: &str) -> Result<Breakpoint> {
+    pub fn named(&self, name: &str) -> Result<Breakpoint> {
         let number = name.strip_prefix('b').unwrap_or(name).parse::<i64>().ok();
         let is_named =
             |one: &Breakpoint| one.name == name || number.is_some_and(|id| one.id.0 == id);
-        let found = self.breakpoints()?.into_iter().find(is_named);
+        let found = self.all()?.into_iter().find(is_named);
         found.ok_or_else(|| Error::NotFound {
             what: "breakpoint",
             name: name.to_owned(),
@@ -135,10 +140,10 @@ impl Control {
     }
 
     /// Replaces the fields that a user can edit.
-    pub fn edit_breakpoint(&self, changed: &Breakpoint, face: &str) -> Result<()> {
+    pub fn edit(&self, changed: &Breakpoint, face: &str) -> Result<()> {
         changed.spec.check()?;
         check_action(changed)?;
-        let is_there = self.write_armed(|conn| {
+        let is_there = self.control.write_armed(|conn| {
             let args = json!({ "breakpoint": changed.id.to_string(), "enabled": changed.enabled });
             log(conn, face, &changed.scope, "breakpoint edit", &args)?;
             breakpoint::update(conn, changed)
@@ -154,8 +159,8 @@ impl Control {
     }
 
     /// Has a `line` breakpoint follow its file to another path.
-    pub fn move_breakpoint(&self, id: BreakpointId, to: &RelPath) -> Result<()> {
-        self.write_armed(|conn| {
+    pub fn move_to(&self, id: BreakpointId, to: &RelPath) -> Result<()> {
+        self.control.write_armed(|conn| {
             let all = breakpoint::all(conn)?;
             let Some(mut one) = all.into_iter().find(|one| one.id == id) else {
                 return Ok(());
@@ -170,8 +175,8 @@ impl Control {
     }
 
     /// Removes a breakpoint. Returns false if it was not there (S2-017).
-    pub fn remove_breakpoint(&self, id: BreakpointId, face: &str) -> Result<bool> {
-        self.write_armed(|conn| {
+    pub fn remove(&self, id: BreakpointId, face: &str) -> Result<bool> {
+        self.control.write_armed(|conn| {
             let args = json!({ "breakpoint": id.to_string() });
             let scope = BreakpointScope::default();
             log(conn, face, &scope, "breakpoint remove", &args)?;
@@ -180,8 +185,8 @@ impl Control {
     }
 
     /// Removes all breakpoints (S2-018). Returns their number.
-    pub fn clear_breakpoints(&self, face: &str) -> Result<usize> {
-        self.write_armed(|conn| {
+    pub fn clear(&self, face: &str) -> Result<usize> {
+        self.control.write_armed(|conn| {
             // a damaged row goes, too
             let removed = breakpoint::delete_all(conn)?;
             let scope = BreakpointScope::default();
@@ -190,86 +195,20 @@ impl Control {
         })
     }
 
-    /// True if a breakpoint has a trigger in this session.
-    pub fn has_hit_in(&self, id: BreakpointId, (agent, session): (&str, &str)) -> Result<bool> {
-        hit::any_in(&self.conn, id, (agent, session))
-    }
-
     /// Raises the number of triggers of a breakpoint. None: it is gone or disabled by now.
     pub fn count_hit(&self, id: BreakpointId) -> Result<Option<i64>> {
-        self.write(|conn| breakpoint::count(conn, id))
+        self.control.write(|conn| breakpoint::count(conn, id))
     }
 
     /// Notes the failure of a breakpoint's condition.
     pub fn note_problem(&self, id: BreakpointId, problem: &str) -> Result<()> {
-        self.write(|conn| breakpoint::set_problem(conn, id, problem))
-    }
-
-    /// Stores a trigger that holds no call. `once`: its breakpoint goes with it. Returns false if another call has
-    /// taken it.
-    pub fn record_only_hit(&self, hit: &Hit, once: bool) -> Result<bool> {
-        if !once {
-            self.record_hit(hit)?;
-            return Ok(true);
-        }
-        self.write_armed(|conn| {
-            let was_there = breakpoint::delete(conn, hit.breakpoint)?;
-            if was_there {
-                hit::insert(conn, hit)?;
-            }
-            Ok(was_there)
-        })
-    }
-
-    /// Stores a trigger that holds no call.
-    pub fn record_hit(&self, hit: &Hit) -> Result<i64> {
-        self.write(|conn| hit::insert(conn, hit))
-    }
-
-    /// Returns the newest triggers that acted, oldest first; `of`: only of this breakpoint.
-    pub fn newest_hits(&self, of: Option<BreakpointId>, limit: usize) -> Result<Vec<Hit>> {
-        hit::newest_of(&self.conn, of, limit)
-    }
-
-    /// Returns the newest calls that breakpoints denied by themselves, oldest first. `session`: the beginning of its id.
-    /// `turn`: only in this one.
-    pub fn denied(
-        &self,
-        session: Option<&str>,
-        turn: Option<i64>,
-        limit: usize,
-    ) -> Result<Vec<Hit>> {
-        hit::denied(&self.conn, session, turn, limit)
-    }
-
-    /// Returns the triggers after a number, oldest first.
-    pub fn hits_after(&self, id: i64, limit: usize) -> Result<Vec<Hit>> {
-        hit::after(&self.conn, id, limit)
-    }
-
-    /// Returns the number of the newest trigger. 0: there is none.
-    pub fn newest_hit(&self) -> Result<i64> {
-        hit::newest(&self.conn)
-    }
-
-    /// True if a breakpoint has a trigger at this call of a session.
-    pub fn has_hit(
-        &self,
-        id: BreakpointId,
-        (agent, session): (&str, &str),
-        call: &str,
-    ) -> Result<bool> {
-        hit::any(&self.conn, id, (agent, session), call)
-    }
-
-    /// Returns what is armed, as the rows say it.
-    pub fn armed(&self) -> Result<super::Armed> {
-        super::Armed::of(&self.conn)
+        self.control
+            .write(|conn| breakpoint::set_problem(conn, id, problem))
     }
 
     /// Returns the path of a `line` breakpoint, and the text in which it was set.
     pub fn region_base(&self, id: BreakpointId) -> Result<Option<(RelPath, Vec<u8>)>> {
-        region::get(&self.conn, id)
+        region::get(&self.control.conn, id)
     }
 }
 

@@ -71,7 +71,7 @@ impl Undone {
     /// None: it is not carried out yet.
     fn look(&self, control: &Control, until: Instant) -> Result<Option<()>> {
         let (pause, is_late) = (&self.decided.pause, Instant::now() >= until);
-        let state = control.pause(pause.id)?.map(|now| now.state);
+        let state = control.pauses().get(pause.id)?.map(|now| now.state);
         // after the state: a refusal is stored with it, or before it
         let refusal = command::first_after(&control.conn, (pause.id.0, self.command), REFUSED)?;
         if let Some(args) = refusal {
@@ -80,7 +80,7 @@ impl Undone {
         match state {
             Some(PauseState::Held | PauseState::Decided) if is_late => Err(self.late()),
             Some(PauseState::Held | PauseState::Decided) => {
-                control.notice_lost()?;
+                control.pauses().notice_lost()?;
                 Ok(None)
             }
             Some(PauseState::Answered) => Ok(Some(())),

@@ -49,7 +49,7 @@ impl Hold {
                 // the first hook of this event may have died
                 self.lock = control.try_lock(self.id)?;
             }
-            match control.pause(self.id)? {
+            match control.pauses().get(self.id)? {
                 None => return Ok(Waited::Ended(PauseState::Ended)),
                 Some(pause) => match (pause.state, pause.decision) {
                     (
@@ -57,7 +57,10 @@ impl Hold {
                         Some(decision),
                     ) => return Ok(Waited::Decided(decision)),
                     (PauseState::Held | PauseState::Decided, None) => {
-                        if self.evaluates && self.lock.is_some() && control.has_eval(self.id)? {
+                        if self.evaluates
+                            && self.lock.is_some()
+                            && control.repls().has_eval(self.id)?
+                        {
                             return Ok(Waited::Eval);
                         }
                     }

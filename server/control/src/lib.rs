@@ -10,9 +10,12 @@ pub mod condition;
 mod decided;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod hits;
 mod hold;
+mod locks;
 pub mod mask;
 pub mod matching;
+mod messages;
 mod pause;
 mod pauses;
 mod program;
@@ -44,24 +47,29 @@ pub use breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
     CallMoment, Case, HitCondition, StepUntil, fixed_start, glob, literal_glob, regex,
 };
-pub use breakpoints::NewBreakpoint;
+pub use breakpoints::{Breakpoints, NewBreakpoint};
 pub use decided::{Decided, Undone};
+pub use hits::Hits;
 pub use hold::{Hold, Waited};
 pub use matching::{
     CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
     stops_function,
 };
+pub use messages::Messages;
 pub use pause::{
     Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
     PauseOutcome, PauseState, TIME_LIMIT,
 };
-pub use pauses::{Given, Ruling, SeenInput};
+pub use pauses::{Given, Pauses, Ruling, SeenInput};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
+pub use programs::Programs;
+pub use proposals::Proposals;
 pub use regions::{ChangedLines, LineRange, RegionState, follow};
 pub use repl::{
     EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, PAGE, ReplEntry, ReplFilter,
     ReplSession, StoredObject,
 };
+pub use repls::Repls;
 pub use retention::Problem;
 pub use silence::{Silence, SilenceClock, SilenceRules, SilentOutcome};
 pub use subject::Subject;
@@ -187,6 +195,41 @@ impl Control {
             }
             Ok(())
         })
+    }
+
+    /// The breakpoints of a workspace.
+    pub fn breakpoints(&self) -> Breakpoints<'_> {
+        Breakpoints { control: self }
+    }
+
+    /// The triggers of breakpoints.
+    pub fn hits(&self) -> Hits<'_> {
+        Hits { control: self }
+    }
+
+    /// All that is, or was, held.
+    pub fn pauses(&self) -> Pauses<'_> {
+        Pauses { control: self }
+    }
+
+    /// Texts of the user for models.
+    pub fn messages(&self) -> Messages<'_> {
+        Messages { control: self }
+    }
+
+    /// Programs that pause: connections, watched calls and pauses.
+    pub fn programs(&self) -> Programs<'_> {
+        Programs { control: self }
+    }
+
+    /// Rewinds that agents propose.
+    pub fn proposals(&self) -> Proposals<'_> {
+        Proposals { control: self }
+    }
+
+    /// Sessions of REPLs, and the queue of evaluations.
+    pub fn repls(&self) -> Repls<'_> {
+        Repls { control: self }
     }
 
     /// Number of the newest commit. It rises with each, whoever made it.

@@ -1,8 +1,5 @@
 //! Holding calls, deciding on them, and noticing those whose hook died.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::Control;
@@ -14,19 +11,12 @@ use super::pause::{Ability, HeldCall, Pause, PauseDecision, PauseId, PauseOutcom
 use super::retention::parked_before;
 use super::tables::command::{self, NewCommand};
 use super::tables::hit::Hit;
-use super::tables::message::WaitingMessage;
 use super::tables::pause::PauseFilter;
-use super::tables::{ack, breakpoint, hit, message, pause, repl};
+use super::tables::{ack, breakpoint, hit, pause, repl};
 use backstitch_core::Hint;
 use backstitch_core::process::ProcessId;
-use backstitch_core::sqlite::{self, Lock};
+use backstitch_core::sqlite;
 use backstitch_core::{Error, Result};
-
-/// Directory of the locks of held calls.
-const HOLDS: &str = "holds";
-
-/// Time after which a pause is lost that no bridge takes over. Its program has given up, and goes on.
-const ORPHAN: Duration = Duration::from_secs(20);
 
 /// Stands in place of a front end where the agent has called its own call off.
 const CALLED_OFF: &str = "cancelled";
@@ -61,13 +51,19 @@ pub enum SeenInput<'a> {
     Draft(Option<&'a Value>),
 }
 
-impl Control {
+/// All that is, or was, held.
+#[derive(Clone, Copy, Debug)]
+pub struct Pauses<'a> {
+    pub(crate) control: &'a Control,
+}
+
+impl Pauses<'_> {
     /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
     /// its parked one. `hit`: the trigger, stored with it. `once`: the breakpoint is for one hit, and goes with it. None: it
     /// has held another call meanwhile.
     pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Option<Given>> {
-        self.make_holds_dir()?;
-        self.write_armed(|conn| {
+        self.control.make_holds_dir()?;
+        self.control.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
                 // the first hook has counted the call
                 if let Some(hit) = hit {
@@ -94,7 +90,7 @@ impl Control {
             breakpoint::delete_steps(conn, &call.session)?;
             breakpoint::delete_next_of_any(conn)?;
             // before the commit: a held row without a lock is a lost one
-            Ok(Some(Given::Held(Hold::new(id, self.try_lock(id)?))))
+            Ok(Some(Given::Held(Hold::new(id, self.control.try_lock(id)?))))
         })
     }
 
@@ -103,12 +99,12 @@ impl Control {
     pub fn rejoin(&self, call: &HeldCall) -> Result<Option<(Given, HeldCall)>> {
         // most calls have none, and need no write. In this order: a parked one that another hook takes meanwhile is then found
         // by its call
-        let is_there = pause::parked(&self.conn, call)?.is_some()
-            || pause::of_call(&self.conn, call)?.is_some();
+        let is_there = pause::parked(&self.control.conn, call)?.is_some()
+            || pause::of_call(&self.control.conn, call)?.is_some();
         if !is_there {
             return Ok(None);
         }
-        self.write_armed(|conn| self.join(conn, call))
+        self.control.write_armed(|conn| self.join(conn, call))
     }
 
     fn join(
@@ -119,7 +115,7 @@ impl Control {
         if let Some(there) = pause::of_call(conn, call)? {
             let given = match there.decision {
                 Some(decision) => Given::Decided(there.id, decision),
-                None => Given::Held(Hold::new(there.id, self.try_lock(there.id)?)),
+                None => Given::Held(Hold::new(there.id, self.control.try_lock(there.id)?)),
             };
             return Ok(Some((given, there.call)));
         }
@@ -133,7 +129,7 @@ impl Control {
             Given::Decided(parked.id, decision)
         } else {
             pause::take_over(conn, parked.id, ProcessId::own(), &call.call, call.until)?;
-            Given::Held(Hold::new(parked.id, self.try_lock(parked.id)?))
+            Given::Held(Hold::new(parked.id, self.control.try_lock(parked.id)?))
         };
         let held = HeldCall {
             call: call.call.clone(),
@@ -143,64 +139,25 @@ impl Control {
         Ok(Some((given, held)))
     }
 
-    pub(super) fn make_holds_dir(&self) -> Result<()> {
-        sqlite::make_private_dir(&self.dir.join(HOLDS))
-    }
-
-    fn lock_path(&self, id: PauseId) -> PathBuf {
-        self.dir.join(HOLDS).join(format!("{id}.lock"))
-    }
-
-    /// True if no bridge has had the pause of a living program for a while. Requires its lock.
-    fn is_orphan(&self, pause: &Pause) -> bool {
-        // a program that evaluates an expression looks at its bridge only afterwards
-        let limit = match pause.state {
-            PauseState::Decided => ORPHAN * 15,
-            _ => ORPHAN,
-        };
-        let mark = self.lock_path(pause.id).with_extension("orphan");
-        if let Ok(since) = std::fs::metadata(&mark).and_then(|found| found.modified()) {
-            return since.elapsed().is_ok_and(|time| time > limit);
-        }
-        // the next look finds it
-        let _ = std::fs::write(&mark, "");
-        false
-    }
-
-    /// Notes that a bridge has the pause.
-    pub(super) fn is_no_orphan(&self, id: PauseId) {
-        std::fs::remove_file(self.lock_path(id).with_extension("orphan")).ok();
-    }
-
-    /// Takes the lock of a pause. None: another hook has it.
-    pub(super) fn try_lock(&self, id: PauseId) -> Result<Option<Lock>> {
-        sqlite::lock(&self.lock_path(id), true, Duration::ZERO)
-    }
-
-    /// As `try_lock`, for one whose holder is about to end.
-    pub(super) fn wait_for_lock(&self, id: PauseId, limit: Duration) -> Result<Option<Lock>> {
-        sqlite::lock(&self.lock_path(id), true, limit)
-    }
-
     /// True if a call was held before it ran, and was let go on.
     pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
-        pause::was_let_go(&self.conn, (agent, session), call)
+        pause::was_let_go(&self.control.conn, (agent, session), call)
     }
 
     /// Returns a pause.
-    pub fn pause(&self, id: PauseId) -> Result<Option<Pause>> {
-        pause::get(&self.conn, id)
+    pub fn get(&self, id: PauseId) -> Result<Option<Pause>> {
+        pause::get(&self.control.conn, id)
     }
 
     /// Returns pauses, oldest first. Those whose hook died are noticed first.
-    pub fn pauses(&self, filter: PauseFilter) -> Result<Vec<Pause>> {
+    pub fn list(&self, filter: PauseFilter) -> Result<Vec<Pause>> {
         self.notice_lost()?;
-        pause::list(&self.conn, filter)
+        pause::list(&self.control.conn, filter)
     }
 
     /// Finds an open pause by `p7` or `7`. Without a name: the only open one, or the only one of the session.
-    pub fn open_pause(&self, name: Option<&str>, session: Option<&str>) -> Result<Pause> {
-        let open = self.pauses(PauseFilter::Open)?;
+    pub fn open(&self, name: Option<&str>, session: Option<&str>) -> Result<Pause> {
+        let open = self.list(PauseFilter::Open)?;
         if let Some(name) = name {
             let number = name.strip_prefix('p').unwrap_or(name).parse::<i64>().ok();
             let not_found = || Error::NotFound {
@@ -208,7 +165,7 @@ impl Control {
                 name: name.to_owned(),
             };
             let id = PauseId(number.ok_or_else(not_found)?);
-            return self.pause(id)?.ok_or_else(not_found);
+            return self.get(id)?.ok_or_else(not_found);
         }
         let mut open: Vec<Pause> = open
             .into_iter()
@@ -238,22 +195,22 @@ impl Control {
 
     /// Marks pauses whose hook died. Returns them.
     pub fn notice_lost(&self) -> Result<Vec<PauseId>> {
-        self.mend_armed()?;
+        self.control.mend_armed()?;
         let mut lost = Vec::new();
-        for open in pause::list(&self.conn, PauseFilter::Open)? {
+        for open in pause::list(&self.control.conn, PauseFilter::Open)? {
             if open.state == PauseState::Parked {
                 continue;
             }
-            let Some(_lock) = self.try_lock(open.id)? else {
+            let Some(_lock) = self.control.try_lock(open.id)? else {
                 continue;
             };
             let is_alive = || open.call.agent_process.is_some_and(ProcessId::is_alive);
             // another bridge takes the pause of a program over that is alive
-            if open.call.subject.is_taken_over() && is_alive() && !self.is_orphan(&open) {
+            if open.call.subject.is_taken_over() && is_alive() && !self.control.is_orphan(&open) {
                 continue;
             }
             // read again: it may have been answered between the list and the lock
-            let ended = self.write_armed(|conn| {
+            let ended = self.control.write_armed(|conn| {
                 let now = pause::get(conn, open.id)?;
                 let is_open = now
                     .is_some_and(|now| matches!(now.state, PauseState::Held | PauseState::Decided));
@@ -264,7 +221,7 @@ impl Control {
                 Ok(is_open)
             })?;
             if ended {
-                self.is_no_orphan(open.id);
+                self.control.is_no_orphan(open.id);
                 lost.push(open.id);
             }
         }
@@ -273,22 +230,22 @@ impl Control {
 
     /// Notes that a face has shown a pause to a person.
     pub fn acknowledge(&self, id: PauseId, face: &str) -> Result<()> {
-        self.write(|conn| ack::insert(conn, id, face))
+        self.control.write(|conn| ack::insert(conn, id, face))
     }
 
     /// Notes that a person works on a held call: its time limit begins anew.
     pub fn touch(&self, id: PauseId) -> Result<()> {
-        self.write(|conn| pause::touch(conn, id))
+        self.control.write(|conn| pause::touch(conn, id))
     }
 
     /// Returns the time at which a person last worked on a held call, in microseconds since 1970.
     pub fn touched(&self, id: PauseId) -> Result<Option<i64>> {
-        pause::touched(&self.conn, id)
+        pause::touched(&self.control.conn, id)
     }
 
     /// True if a face has shown the pause.
     pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
-        ack::any(&self.conn, id)
+        ack::any(&self.control.conn, id)
     }
 
     /// As `rule`, for a decision whatever the input is by now. A changed input is continued with.
@@ -323,7 +280,7 @@ impl Control {
     /// Denies the open pauses of a call that its agent has called off. Returns false if none is there.
     pub fn call_off(&self, call: &str, message: &str) -> Result<bool> {
         let mut is_there = false;
-        let open = self.pauses(PauseFilter::Open)?.into_iter();
+        let open = self.list(PauseFilter::Open)?.into_iter();
         for pause in open.filter(|pause| pause.call.call == call) {
             let message = message.to_owned();
             self.decide_alone(pause.id, &PauseDecision::Deny { message }, CALLED_OFF)?;
@@ -336,7 +293,7 @@ impl Control {
     /// cannot be told is refused by name, and so is one on another input than the one that was seen.
     pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
         let Ruling { step, face, .. } = *ruling;
-        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+        let there = self.get(id)?.ok_or_else(|| Error::NotFound {
             what: "pause",
             name: id.to_string(),
         })?;
@@ -361,7 +318,7 @@ impl Control {
                 "the message for the model is empty".to_owned(),
             ));
         }
-        let (command, decision) = self.write_armed(|conn| {
+        let (command, decision) = self.control.write_armed(|conn| {
             let now = pause::get(conn, id)?.unwrap_or_else(|| there.clone());
             if !now.is_open() {
                 return Err(already(&now));
@@ -397,7 +354,7 @@ impl Control {
             };
             Ok((command::insert(conn, &command)?, decision))
         })?;
-        let pause = self.pause(id)?.unwrap_or(there);
+        let pause = self.get(id)?.unwrap_or(there);
         Ok(Undone {
             decided: Decided { pause, decision },
             command,
@@ -413,12 +370,12 @@ impl Control {
         face: &str,
         shown: Option<&str>,
     ) -> Result<()> {
-        let there = self.pause(id)?.ok_or_else(|| Error::NotFound {
+        let there = self.get(id)?.ok_or_else(|| Error::NotFound {
             what: "pause",
             name: id.to_string(),
         })?;
         there.check_changeable()?;
-        self.write(|conn| {
+        self.control.write(|conn| {
             if !pause::set_draft(conn, id, input.map(|input| (input, face)))? {
                 let now = pause::get(conn, id)?.unwrap_or(there);
                 return Err(already(&now));
@@ -431,20 +388,20 @@ impl Control {
     }
 
     /// Ends a pause.
-    pub fn end_pause(
+    pub fn end(
         &self,
         id: PauseId,
         state: PauseState,
         outcome: Option<PauseOutcome>,
     ) -> Result<bool> {
-        let ended = self.write_armed(|conn| {
+        let ended = self.control.write_armed(|conn| {
             let ended = pause::end(conn, id, state, outcome)?;
             repl::close_all(conn, id, "its pause is over")?;
             Ok(ended)
         })?;
         if !matches!(state, PauseState::Parked) {
-            std::fs::remove_file(self.lock_path(id)).ok();
-            self.is_no_orphan(id);
+            std::fs::remove_file(self.control.lock_path(id)).ok();
+            self.control.is_no_orphan(id);
         }
         Ok(ended)
     }
@@ -452,14 +409,14 @@ impl Control {
     /// Notes that calls ran which nobody had let go. Returns their pauses.
     pub fn notice_slipped(&self, agent: &str, session: &str, call: &str) -> Result<Vec<PauseId>> {
         let mut slipped = Vec::new();
-        for id in pause::unanswered(&self.conn, (agent, session), call)? {
-            let decision = self.pause(id)?.and_then(|pause| pause.decision);
+        for id in pause::unanswered(&self.control.conn, (agent, session), call)? {
+            let decision = self.get(id)?.and_then(|pause| pause.decision);
             if let Some(decision @ (PauseDecision::Continue | PauseDecision::Ask)) = decision {
                 // its hook died with the answer, and the call ran as it was to
-                self.end_pause(id, PauseState::Answered, Some(decision.outcome()))?;
+                self.end(id, PauseState::Answered, Some(decision.outcome()))?;
                 continue;
             }
-            if self.end_pause(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
+            if self.end(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
                 slipped.push(id);
             }
         }
@@ -468,7 +425,7 @@ impl Control {
 
     /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
     pub fn note_unseen(&self, call: &HeldCall) -> Result<()> {
-        self.write_armed(|conn| {
+        self.control.write_armed(|conn| {
             // a second hook of the same event
             if pause::any_of_call(conn, (&call.agent, &call.session), &call.call)? {
                 return Ok(());
@@ -482,63 +439,21 @@ impl Control {
     /// Returns the number of the newest pause, and those after a number that ran unasked.
     pub fn slipped_after(&self, id: i64) -> Result<(i64, Vec<Pause>)> {
         Ok((
-            pause::newest(&self.conn)?,
-            pause::slipped_after(&self.conn, id)?,
+            pause::newest(&self.control.conn)?,
+            pause::slipped_after(&self.control.conn, id)?,
         ))
     }
 
     /// Ends the parked calls of a session that is over.
     pub fn session_is_over(&self, session: &str) -> Result<()> {
-        self.write_armed(|conn| {
+        self.control.write_armed(|conn| {
             pause::expire(conn, Some(session), parked_before(conn)?)?;
             breakpoint::delete_steps(conn, session)
         })
     }
 
-    /// Stores a text for the model of a session: it goes with the next event that can carry it. Returns its number.
-    pub fn inject(
-        &self,
-        agent: Option<&str>,
-        session: Option<&str>,
-        text: &str,
-        face: &str,
-    ) -> Result<i64> {
-        if text.trim().is_empty() {
-            return Err(Error::Usage("the text for the model is empty".to_owned()));
-        }
-        self.write_armed(|conn| {
-            let id = message::insert(conn, agent, session, text)?;
-            let args = json!({ "text": text });
-            let command = NewCommand {
-                face,
-                agent,
-                session,
-                pause: None,
-                name: "inject",
-                args: &args,
-            };
-            command::insert(conn, &command)?;
-            Ok(id)
-        })
-    }
-
-    /// Returns the texts that wait for an event, oldest first.
-    pub fn waiting_messages(&self) -> Result<Vec<WaitingMessage>> {
-        message::waiting(&self.conn)
-    }
-
-    /// Withdraws a text that waits. Returns false if it does not: the model has it, or there is none with this number.
-    pub fn withdraw_message(&self, id: i64) -> Result<bool> {
-        self.write_armed(|conn| message::withdraw(conn, id))
-    }
-
-    /// Takes the texts that wait for a session.
-    pub fn take_messages(&self, agent: &str, session: &str) -> Result<Vec<String>> {
-        self.write_armed(|conn| message::take(conn, agent, session))
-    }
-
     /// Stops a session at its next call. None: any session of the workspace. `all_threads`: subagents, too.
-    pub fn pause_next(
+    pub fn hold_next(
         &self,
         session: Option<&str>,
         all_threads: bool,
@@ -554,7 +469,7 @@ impl Control {
             once: true,
             ..NewBreakpoint::of(BreakpointSpec::Any, face)
         };
-        self.add_breakpoint(new)
+        self.control.breakpoints().add(new)
     }
 }
 

@@ -20,66 +20,73 @@ use backstitch_core::process::ProcessId;
 /// Time in which a process that was killed frees its locks.
 const DYING: Duration = Duration::from_secs(2);
 
-impl Control {
+/// Programs that pause: connections, watched calls and pauses.
+#[derive(Clone, Copy, Debug)]
+pub struct Programs<'a> {
+    pub(crate) control: &'a Control,
+}
+
+impl Programs<'_> {
     /// Notes a program. One that connects again keeps its number.
-    pub fn connect_program(&self, hello: &ProgramHello) -> Result<i64> {
-        self.write(|conn| program::connect(conn, hello))
+    pub fn connect(&self, hello: &ProgramHello) -> Result<i64> {
+        self.control.write(|conn| program::connect(conn, hello))
     }
 
     /// Notes the end of a program. `session`: its name in scopes, whose steps end with it.
-    pub fn program_ended(&self, process: i64, session: &str) -> Result<()> {
-        self.write_armed(|conn| {
+    pub fn ended(&self, process: i64, session: &str) -> Result<()> {
+        self.control.write_armed(|conn| {
             breakpoint::delete_steps(conn, session)?;
             program::end(conn, process)
         })
     }
 
     /// Returns all programs, the newest first.
-    pub fn programs(&self) -> Result<Vec<Program>> {
-        program::all(&self.conn)
+    pub fn all(&self) -> Result<Vec<Program>> {
+        program::all(&self.control.conn)
     }
 
     /// Returns the program of a pause. None: it is of an agent's call.
-    pub fn program_of(&self, id: PauseId) -> Result<Option<Program>> {
-        match pause::program(&self.conn, id)?.0 {
-            Some(process) => program::get(&self.conn, process),
+    pub fn of_pause(&self, id: PauseId) -> Result<Option<Program>> {
+        match pause::program(&self.control.conn, id)?.0 {
+            Some(process) => program::get(&self.control.conn, process),
             None => Ok(None),
         }
     }
 
     /// Returns the number of a program's call that is paused.
-    pub fn function_call_of(&self, id: PauseId) -> Result<Option<i64>> {
-        Ok(pause::program(&self.conn, id)?.1)
+    pub fn call_of_pause(&self, id: PauseId) -> Result<Option<i64>> {
+        Ok(pause::program(&self.control.conn, id)?.1)
     }
 
     /// Returns the stack of a program's pause, outermost first.
-    pub fn stack_of(&self, id: PauseId) -> Result<Vec<StackFrame>> {
-        pause::stack(&self.conn, id)
+    pub fn stack(&self, id: PauseId) -> Result<Vec<StackFrame>> {
+        pause::stack(&self.control.conn, id)
     }
 
-    pub fn begin_function_call(&self, new: &NewFunctionCall) -> Result<i64> {
-        self.write(|conn| program::begin_call(conn, new))
+    pub fn begin_call(&self, new: &NewFunctionCall) -> Result<i64> {
+        self.control.write(|conn| program::begin_call(conn, new))
     }
 
-    pub fn end_function_call(&self, call: i64, outcome: &str, result: Option<&str>) -> Result<()> {
-        self.write(|conn| program::end_call(conn, call, outcome, result))
+    pub fn end_call(&self, call: i64, outcome: &str, result: Option<&str>) -> Result<()> {
+        self.control
+            .write(|conn| program::end_call(conn, call, outcome, result))
     }
 
     /// Returns the newest calls of a program, oldest first.
-    pub fn function_calls(&self, process: i64, limit: usize) -> Result<Vec<FunctionCall>> {
-        program::calls(&self.conn, process, limit)
+    pub fn calls(&self, process: i64, limit: usize) -> Result<Vec<FunctionCall>> {
+        program::calls(&self.control.conn, process, limit)
     }
 
     /// Holds a program. None: the breakpoint for one hit has held another one meanwhile.
-    pub fn hold_program(
+    pub fn hold(
         &self,
         call: &HeldCall,
         at: &ProgramPause<'_>,
         trigger: Option<&Hit>,
         once: bool,
     ) -> Result<Option<Hold>> {
-        self.make_holds_dir()?;
-        self.write_armed(|conn| {
+        self.control.make_holds_dir()?;
+        self.control.write_armed(|conn| {
             if let Some(breakpoint) = call.breakpoint.filter(|_| once)
                 && !breakpoint::delete(conn, breakpoint)?
             {
@@ -94,23 +101,23 @@ impl Control {
                 };
                 hit::insert(conn, &trigger)?;
             }
-            Ok(Some(Hold::new(id, self.try_lock(id)?)))
+            Ok(Some(Hold::new(id, self.control.try_lock(id)?)))
         })
     }
 
     /// Finds the open pause that a program asked for under this name. A bridge that died may have opened it.
-    pub fn pause_of_program(
+    pub fn pause_of(
         &self,
         (language, program): (&str, &str),
         call: &str,
     ) -> Result<Option<PauseId>> {
-        pause::of_program(&self.conn, (language, program), call)
+        pause::of_program(&self.control.conn, (language, program), call)
     }
 
     /// Takes a decision back whose expressions the program could not evaluate: it is held again. Returns false if the pause
     /// is over.
     pub fn refuse_decision(&self, id: PauseId, error: &str) -> Result<bool> {
-        self.write(|conn| {
+        self.control.write(|conn| {
             if !pause::undecide(conn, id)? {
                 return Ok(false);
             }
@@ -132,13 +139,13 @@ impl Control {
 
     /// Takes a program's pause over from a bridge that died. None: it is over, or another bridge has it.
     pub fn take_over(&self, id: PauseId) -> Result<Option<(Pause, Hold)>> {
-        self.make_holds_dir()?;
+        self.control.make_holds_dir()?;
         // the pipes of a dying process may end before its locks do
-        let Some(lock) = self.wait_for_lock(id, DYING)? else {
+        let Some(lock) = self.control.wait_for_lock(id, DYING)? else {
             return Ok(None);
         };
-        self.is_no_orphan(id);
-        self.write_armed(|conn| {
+        self.control.is_no_orphan(id);
+        self.control.write_armed(|conn| {
             let Some(there) = pause::get(conn, id)? else {
                 return Ok(None);
             };

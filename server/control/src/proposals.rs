@@ -12,29 +12,39 @@ use super::tables::command::{self, NewCommand};
 use super::tables::{breakpoint, pause};
 use backstitch_core::Result;
 
-impl Control {
+/// Rewinds that agents propose.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposals<'a> {
+    pub(crate) control: &'a Control,
+}
+
+impl Proposals<'_> {
     /// Holds a rewind that an agent proposes. No hook joins it, and it ends no step of the agent.
-    pub fn propose(&self, call: &HeldCall) -> Result<Hold> {
-        self.make_holds_dir()?;
-        self.write_armed(|conn| {
+    pub fn hold(&self, call: &HeldCall) -> Result<Hold> {
+        self.control.make_holds_dir()?;
+        self.control.write_armed(|conn| {
             let id = pause::insert(conn, call, ProcessId::own())?;
             // before the commit: a held row without a lock is a lost one
-            Ok(Hold::new(id, self.try_lock(id)?))
+            Ok(Hold::new(id, self.control.try_lock(id)?))
         })
     }
 
     /// Notes that a proposal was carried out, denied or withdrawn. A step from it has no next call.
-    pub fn end_proposal(&self, id: PauseId, session: &str, outcome: PauseOutcome) -> Result<()> {
-        self.write(|conn| breakpoint::delete_steps(conn, session))?;
+    pub fn end(&self, id: PauseId, session: &str, outcome: PauseOutcome) -> Result<()> {
+        self.control
+            .write(|conn| breakpoint::delete_steps(conn, session))?;
         let state = match outcome {
             PauseOutcome::Ended => PauseState::Ended,
             _ => PauseState::Answered,
         };
-        self.end_pause(id, state, Some(outcome)).map(drop)
+        self.control
+            .pauses()
+            .end(id, state, Some(outcome))
+            .map(drop)
     }
 
     /// Ends a proposal that was accepted and cannot be carried out. The front end that accepted it gets the reason.
-    pub fn refuse_proposal(&self, id: PauseId, session: &str, reason: &str) -> Result<()> {
+    pub fn refuse(&self, id: PauseId, session: &str, reason: &str) -> Result<()> {
         let args = json!({ "error": reason });
         let refusal = NewCommand {
             face: "proposal",
@@ -44,7 +54,7 @@ impl Control {
             name: REFUSED,
             args: &args,
         };
-        self.write(|conn| command::insert(conn, &refusal))?;
-        self.end_proposal(id, session, PauseOutcome::Ended)
+        self.control.write(|conn| command::insert(conn, &refusal))?;
+        self.end(id, session, PauseOutcome::Ended)
     }
 }

@@ -20,11 +20,19 @@ use backstitch_core::{Error, Result};
 /// Microseconds of a millisecond.
 const MS: i64 = 1000;
 
-impl Control {
+/// Sessions of REPLs, and the queue of evaluations.
+#[derive(Clone, Copy, Debug)]
+pub struct Repls<'a> {
+    pub(crate) control: &'a Control,
+}
+
+impl Repls<'_> {
     /// Starts a session at a pause that is held (S5-024, S5-050). There may be several (S5-025).
-    pub fn start_repl(&self, pause: PauseId, face: &str) -> Result<ReplSession> {
+    pub fn start(&self, pause: PauseId, face: &str) -> Result<ReplSession> {
         let there = self
-            .pause(pause)?
+            .control
+            .pauses()
+            .get(pause)?
             .ok_or_else(|| Error::UnknownPause(pause.to_string()))?;
         if there.state != PauseState::Held {
             return Err(super::pauses::already(&there));
@@ -35,7 +43,7 @@ impl Control {
                 "continue or deny it",
             ));
         }
-        self.write(|conn| {
+        self.control.write(|conn| {
             let there = pause::get(conn, pause)?.unwrap_or(there);
             if there.state != PauseState::Held {
                 return Err(super::pauses::already(&there));
@@ -58,7 +66,7 @@ impl Control {
     }
 
     fn new_session(&self, at: &Pause) -> Result<ReplSession> {
-        let program = self.program_of(at.id)?;
+        let program = self.control.programs().of_pause(at.id)?;
         let pid = match (&program, at.call.agent_process) {
             (Some(program), _) => program.pid,
             (None, Some(agent)) => agent.pid,
@@ -71,7 +79,7 @@ impl Control {
             pid,
             process: program.as_ref().map(|program| program.id),
             function: at.call.tool.clone(),
-            call: self.function_call_of(at.id)?,
+            call: self.control.programs().call_of_pause(at.id)?,
             language: program.map_or_else(|| "jq".to_owned(), |program| program.language),
             started,
             closed: None,
@@ -81,23 +89,23 @@ impl Control {
     }
 
     /// Returns a session. None: there is none with this id (S5-027).
-    pub fn repl(&self, id: &str) -> Result<Option<ReplSession>> {
-        repl::get(&self.conn, id)
+    pub fn get(&self, id: &str) -> Result<Option<ReplSession>> {
+        repl::get(&self.control.conn, id)
     }
 
     /// As `repl`, for one that has to exist.
-    pub fn known_repl(&self, id: &str) -> Result<ReplSession> {
-        self.repl(id)?
+    pub fn known(&self, id: &str) -> Result<ReplSession> {
+        self.get(id)?
             .ok_or_else(|| Error::UnknownSession(id.to_owned()))
     }
 
     /// Returns sessions, the newest first, and true if there are more.
-    pub fn repls(&self, filter: &ReplFilter) -> Result<(Vec<ReplSession>, bool)> {
+    pub fn list(&self, filter: &ReplFilter) -> Result<(Vec<ReplSession>, bool)> {
         let one_more = ReplFilter {
             limit: filter.limit.saturating_add(1),
             ..filter.clone()
         };
-        let mut found = repl::list(&self.conn, &one_more)?;
+        let mut found = repl::list(&self.control.conn, &one_more)?;
         let more = found.len() > filter.limit;
         found.truncate(filter.limit);
         Ok((found, more))
@@ -105,14 +113,14 @@ impl Control {
 
     /// Returns the entries of a session after a number. They stay readable after its end (S5-033).
     pub fn transcript(&self, id: &str, after: i64, limit: usize) -> Result<Vec<ReplEntry>> {
-        self.known_repl(id)?;
-        repl::entries(&self.conn, id, after, limit)
+        self.known(id)?;
+        repl::entries(&self.control.conn, id, after, limit)
     }
 
     /// Closes a session. Closing it again changes nothing (S5-030). Its evaluations are withdrawn.
-    pub fn close_repl(&self, id: &str, reason: &str, face: &str) -> Result<ReplSession> {
-        let there = self.known_repl(id)?;
-        self.write(|conn| {
+    pub fn close(&self, id: &str, reason: &str, face: &str) -> Result<ReplSession> {
+        let there = self.known(id)?;
+        self.control.write(|conn| {
             if repl::close(conn, id, reason)?
                 && let Some(at) = pause::get(conn, there.pause)?
             {
@@ -120,7 +128,7 @@ impl Control {
             }
             Ok(())
         })?;
-        self.known_repl(id)
+        self.known(id)
     }
 
     /// Queues an input for its evaluation, and returns its number. `timeout`: how long it may take.
@@ -128,9 +136,9 @@ impl Control {
         if expression.trim().is_empty() {
             return Err(Error::MissingField("expression"));
         }
-        let there = self.known_repl(session)?;
+        let there = self.known(session)?;
         let timeout = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
-        self.write(|conn| {
+        self.control.write(|conn| {
             let now = repl::get(conn, session)?.unwrap_or_else(|| there.clone());
             if now.closed.is_some() {
                 return Err(closed(&now));
@@ -141,26 +149,28 @@ impl Control {
 
     /// Waits for the answer to an input. `is_over`: asked from time to time; true ends the wait, and withdraws the input.
     pub fn answer_to(&self, id: EvalId, is_over: &dyn Fn() -> bool) -> Result<ReplEntry> {
-        let answer = self.wait_for(is_over, || self.look_for_answer(id));
+        let answer = self.control.wait_for(is_over, || self.look_for_answer(id));
         if matches!(answer, Err(Error::CalledOff)) {
-            self.write(|conn| repl::set_state(conn, id, EvalState::Withdrawn, None))?;
+            self.control
+                .write(|conn| repl::set_state(conn, id, EvalState::Withdrawn, None))?;
         }
         answer
     }
 
     /// None: there is none yet.
     fn look_for_answer(&self, id: EvalId) -> Result<Option<ReplEntry>> {
-        let request = repl::request(&self.conn, id)?
+        let request = repl::request(&self.control.conn, id)?
             .ok_or_else(|| Error::UnknownSession("of this evaluation".to_owned()))?;
         match request.state {
             EvalState::Answered | EvalState::TimedOut => {
                 let number = request.entry.unwrap_or(0);
-                let mut entries = repl::entries(&self.conn, &request.session, number - 1, 1)?;
+                let mut entries =
+                    repl::entries(&self.control.conn, &request.session, number - 1, 1)?;
                 entries.pop().map(Some).ok_or(Error::EvalTimeout {
                     ms: request.timeout,
                 })
             }
-            EvalState::Withdrawn => Err(closed(&self.known_repl(&request.session)?)),
+            EvalState::Withdrawn => Err(closed(&self.known(&request.session)?)),
             EvalState::Waiting | EvalState::Taken if self.is_too_late(&request)? => {
                 self.time_out(&request)
             }
@@ -173,7 +183,7 @@ impl Control {
         let longer = i64::try_from(LONGER.as_micros()).unwrap_or(0);
         let since = match request.taken {
             Some(taken) => taken,
-            None if repl::next(&self.conn, request.pause)?.map(|next| next.id)
+            None if repl::next(&self.control.conn, request.pause)?.map(|next| next.id)
                 == Some(request.id) =>
             {
                 request.made
@@ -185,7 +195,7 @@ impl Control {
 
     /// Notes that nobody answered an input. None: somebody did meanwhile.
     fn time_out(&self, request: &EvalRequest) -> Result<Option<ReplEntry>> {
-        let entry = self.write(|conn| {
+        let entry = self.control.write(|conn| {
             let is_open = matches!(
                 repl::request(conn, request.id)?.map(|now| now.state),
                 Some(EvalState::Waiting | EvalState::Taken)
@@ -215,10 +225,10 @@ impl Control {
     /// Takes the oldest input of a pause that waits: one at a time, in the order in which they came (S5-116). None: there
     /// is none, or one is being evaluated.
     pub fn take_eval(&self, pause: PauseId) -> Result<Option<EvalRequest>> {
-        if repl::next(&self.conn, pause)?.is_none() {
+        if repl::next(&self.control.conn, pause)?.is_none() {
             return Ok(None);
         }
-        self.write(|conn| {
+        self.control.write(|conn| {
             let Some(next) = repl::next(conn, pause)? else {
                 return Ok(None);
             };
@@ -229,28 +239,28 @@ impl Control {
 
     /// True if an input of a pause waits, and none is being evaluated.
     pub fn has_eval(&self, pause: PauseId) -> Result<bool> {
-        Ok(repl::next(&self.conn, pause)?.is_some())
+        Ok(repl::next(&self.control.conn, pause)?.is_some())
     }
 
     /// True while an input is being evaluated, or waits for it.
     pub fn is_eval_wanted(&self, id: EvalId) -> Result<bool> {
-        let state = repl::request(&self.conn, id)?.map(|request| request.state);
+        let state = repl::request(&self.control.conn, id)?.map(|request| request.state);
         Ok(matches!(state, Some(EvalState::Waiting | EvalState::Taken)))
     }
 
     /// Gives an input that a dead evaluator had taken back to the queue.
     pub fn untake_evals(&self, pause: PauseId) -> Result<()> {
-        self.write(|conn| repl::untake(conn, pause))
+        self.control.write(|conn| repl::untake(conn, pause))
     }
 
     /// Stores an answer. Fails if the session is closed by now (S5-065). None: it came too late, and is dropped.
     pub fn answer_eval(&self, id: EvalId, answer: &EvalAnswer) -> Result<Option<ReplEntry>> {
-        let request = repl::request(&self.conn, id)?
+        let request = repl::request(&self.control.conn, id)?
             .ok_or_else(|| Error::UnknownSession("of this evaluation".to_owned()))?;
         if let Some(value) = &answer.value {
             check_cid(value)?;
         }
-        self.write(|conn| {
+        self.control.write(|conn| {
             let request = repl::request(conn, id)?.unwrap_or_else(|| request.clone());
             match request.state {
                 EvalState::Waiting | EvalState::Taken => {}
@@ -291,17 +301,17 @@ impl Control {
 
     /// Returns the entries of all sessions after a row, each with its row and its session.
     pub fn entries_after(&self, row: i64, limit: usize) -> Result<Vec<(i64, String, ReplEntry)>> {
-        repl::entries_after(&self.conn, row, limit)
+        repl::entries_after(&self.control.conn, row, limit)
     }
 
     /// Returns the row of the newest entry. 0: there is none.
     pub fn newest_entry(&self) -> Result<i64> {
-        repl::newest_entry(&self.conn)
+        repl::newest_entry(&self.control.conn)
     }
 
     /// Returns a stored value.
     pub fn object(&self, cid: &str) -> Result<Option<StoredObject>> {
-        object::get(&self.conn, cid)
+        object::get(&self.control.conn, cid)
     }
 }
 

@@ -99,7 +99,7 @@ impl Control {
 
     /// Number of calls that are held now.
     pub fn held(&self) -> Result<usize> {
-        let open = self.pauses(PauseFilter::Open)?;
+        let open = self.pauses().list(PauseFilter::Open)?;
         let is_held =
             |pause: &&super::Pause| matches!(pause.state, PauseState::Held | PauseState::Decided);
         Ok(open.iter().filter(is_held).count())

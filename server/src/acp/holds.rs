@@ -185,7 +185,7 @@ impl Held {
         let mut is_done = false;
         for workspace in &self.workspaces {
             let control = Control::open_for_hook(workspace)?;
-            is_done |= control.call_off(&self.call, &words::refused())?;
+            is_done |= control.pauses().call_off(&self.call, &words::refused())?;
         }
         Ok(is_done)
     }

@@ -268,10 +268,12 @@ impl Bridge {
         let control = locked(&self.shared.control);
         let mut state = locked(&self.shared.state);
         for (id, _) in std::mem::take(&mut state.holds) {
-            let _ = control.end_pause(id, PauseState::Lost, Some(PauseOutcome::Lost));
+            let _ = control
+                .pauses()
+                .end(id, PauseState::Lost, Some(PauseOutcome::Lost));
         }
         if let Some(program) = &state.program {
-            let _ = control.program_ended(program.process, &program.session);
+            let _ = control.programs().ended(program.process, &program.session);
             // a workspace may have programs, and no agent whose hooks do it
             let config = Config::of(&self.shared.workspace);
             let _ = control.gc_if_due(Some(config.keep_days()), config.most_bytes());
@@ -322,9 +324,10 @@ impl BridgeShared {
 
     fn hello(&self, hello: &ProgramHello) -> Outcome {
         let control = locked(&self.control);
-        let process = control.connect_program(hello)?;
+        let process = control.programs().connect(hello)?;
         let functions: Vec<String> = control
-            .breakpoints()?
+            .breakpoints()
+            .all()?
             .into_iter()
             .filter(|one| one.enabled && one.spec.kind() == "function")
             .map(|one| one.spec.summary())
@@ -354,17 +357,19 @@ impl BridgeShared {
     fn call_begin(&self, begin: &CallBegin) -> Outcome {
         let program = self.program()?;
         if let Some(id) = self.opened_before(&program, begin.key.as_deref())? {
-            let call = locked(&self.control).function_call_of(id)?;
+            let call = locked(&self.control).programs().call_of_pause(id)?;
             return Ok(json!({ "call": call, "pause": id.to_string() }));
         }
-        let call = locked(&self.control).begin_function_call(&NewFunctionCall {
-            process: program.process,
-            parent: begin.parent,
-            function: begin.function.clone(),
-            kind: begin.kind.clone(),
-            thread: begin.thread.clone(),
-            args: begin.args.to_string(),
-        })?;
+        let call = locked(&self.control)
+            .programs()
+            .begin_call(&NewFunctionCall {
+                process: program.process,
+                parent: begin.parent,
+                function: begin.function.clone(),
+                kind: begin.kind.clone(),
+                thread: begin.thread.clone(),
+                args: begin.args.to_string(),
+            })?;
         let stop = StopPlace {
             function: &begin.function,
             moment: CallMoment::Before,
@@ -390,7 +395,9 @@ impl BridgeShared {
     fn call_end(&self, end: &CallEnd) -> Outcome {
         let program = self.program()?;
         let result = end.result.to_string();
-        locked(&self.control).end_function_call(end.call, &end.outcome, Some(&result))?;
+        locked(&self.control)
+            .programs()
+            .end_call(end.call, &end.outcome, Some(&result))?;
         if !end.ran || end.outcome == "skipped" {
             return Ok(json!({ "pause": null }));
         }
@@ -447,14 +454,14 @@ impl BridgeShared {
             moment: stop.moment,
             failed: stop.failed,
         };
-        for breakpoint in control.breakpoints()? {
+        for breakpoint in control.breakpoints().all()? {
             let Some(why) = stops_function(&breakpoint, &facts) else {
                 continue;
             };
             if !Self::holds(&control, &breakpoint, program, stop) {
                 continue;
             }
-            let Some(hits) = control.count_hit(breakpoint.id)? else {
+            let Some(hits) = control.breakpoints().count_hit(breakpoint.id)? else {
                 continue;
             };
             if breakpoint.hits_when.is_some_and(|when| !when.acts_at(hits)) {
@@ -478,7 +485,7 @@ impl BridgeShared {
                         text: Some(text),
                         ..hit
                     };
-                    control.record_only_hit(&hit, breakpoint.once)?;
+                    control.hits().record_only(&hit, breakpoint.once)?;
                 }
             }
         }
@@ -502,7 +509,7 @@ impl BridgeShared {
                 None | Some("null" | "false")
             ),
             Err(problem) => {
-                let _ = control.note_problem(breakpoint.id, &problem);
+                let _ = control.breakpoints().note_problem(breakpoint.id, &problem);
                 true
             }
         }
@@ -553,7 +560,9 @@ impl BridgeShared {
         };
         let trigger = breakpoint.map(|one| hit(one, program, stop, why));
         let once = breakpoint.is_some_and(|one| one.once);
-        let held = control.hold_program(&call, &at, trigger.as_ref(), once)?;
+        let held = control
+            .programs()
+            .hold(&call, &at, trigger.as_ref(), once)?;
         Ok(held.map(|hold| {
             let id = hold.id;
             locked(&self.state).holds.insert(id, hold);
@@ -571,13 +580,14 @@ impl BridgeShared {
             return Ok(None);
         };
         let control = locked(&self.control);
-        let found =
-            control.pause_of_program((&program.language, &program.session), &call_of(key))?;
+        let found = control
+            .programs()
+            .pause_of((&program.language, &program.session), &call_of(key))?;
         let Some(id) = found else {
             return Ok(None);
         };
         if !self.is_own(id)
-            && let Some((_, hold)) = control.take_over(id)?
+            && let Some((_, hold)) = control.programs().take_over(id)?
         {
             locked(&self.state).holds.insert(id, hold);
         }
@@ -597,6 +607,7 @@ impl BridgeShared {
         }
         let control = locked(&self.control);
         let (pause, hold) = control
+            .programs()
             .take_over(id)?
             .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
         locked(&self.state).holds.insert(id, hold);
@@ -618,14 +629,16 @@ impl BridgeShared {
         let pause = self.own_pause(&refused.pause)?;
         self.keep(pause.id)?;
         locked(&self.state).refusals += 1;
-        let is_held = locked(&self.control).refuse_decision(pause.id, &refused.error)?;
+        let is_held = locked(&self.control)
+            .programs()
+            .refuse_decision(pause.id, &refused.error)?;
         Ok(json!({ "held": is_held }))
     }
 
     /// Holds a pause that another bridge had when it died.
     fn keep(&self, id: PauseId) -> Result<(), Refusal> {
         if !self.is_own(id)
-            && let Some((_, hold)) = locked(&self.control).take_over(id)?
+            && let Some((_, hold)) = locked(&self.control).programs().take_over(id)?
         {
             locked(&self.state).holds.insert(id, hold);
         }
@@ -639,7 +652,7 @@ impl BridgeShared {
         let is_its_own = |there: &Pause| {
             (&there.call.agent, &there.call.session) == (&program.language, &program.session)
         };
-        let pause = locked(&self.control).pause(id)?.filter(is_its_own);
+        let pause = locked(&self.control).pauses().get(id)?.filter(is_its_own);
         Ok(pause.ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?)
     }
 
@@ -647,7 +660,9 @@ impl BridgeShared {
     fn pause_withdraw(&self, withdrawn: &PauseParams) -> Outcome {
         let id = self.own_pause(&withdrawn.pause)?.id;
         let control = locked(&self.control);
-        let ended = control.end_pause(id, PauseState::Ended, Some(PauseOutcome::Ended))?;
+        let ended = control
+            .pauses()
+            .end(id, PauseState::Ended, Some(PauseOutcome::Ended))?;
         drop(control);
         self.forget(id);
         Ok(json!({ "withdrawn": ended }))
@@ -662,7 +677,8 @@ impl BridgeShared {
         let mut limits = None;
         loop {
             let pause = control
-                .pause(id)?
+                .pauses()
+                .get(id)?
                 .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
             if let Some(decision) = &pause.decision {
                 if !(poll.confirms && decision.is_evaluated()) {
@@ -688,7 +704,7 @@ impl BridgeShared {
 
     /// The limits of a pause, with the rule of its breakpoint.
     fn limits(&self, control: &Control, pause: &Pause) -> SilenceLimits {
-        let breakpoints = control.breakpoints().unwrap_or_default();
+        let breakpoints = control.breakpoints().all().unwrap_or_default();
         let own = breakpoints
             .iter()
             .find(|one| Some(one.id) == pause.call.breakpoint);
@@ -699,7 +715,9 @@ impl BridgeShared {
     /// Notes that the program has the decision.
     fn answered(&self, id: PauseId, outcome: PauseOutcome) -> Result<(), Refusal> {
         let control = locked(&self.control);
-        control.end_pause(id, PauseState::Answered, Some(outcome))?;
+        control
+            .pauses()
+            .end(id, PauseState::Answered, Some(outcome))?;
         drop(control);
         self.forget(id);
         Ok(())
@@ -725,11 +743,12 @@ impl BridgeShared {
         loop {
             self.tell_closed(&control, id)?;
             let is_held = control
-                .pause(id)?
+                .pauses()
+                .get(id)?
                 .is_some_and(|pause| pause.state == PauseState::Held);
-            if is_held && let Some(request) = control.take_eval(id)? {
+            if is_held && let Some(request) = control.repls().take_eval(id)? {
                 if refusals() != at_begin {
-                    control.untake_evals(id)?;
+                    control.repls().untake_evals(id)?;
                     return Ok(json!({ "evalId": null }));
                 }
                 let mut state = locked(&self.state);
@@ -744,7 +763,8 @@ impl BridgeShared {
                 }));
             }
             let pause = control
-                .pause(id)?
+                .pauses()
+                .get(id)?
                 .ok_or_else(|| backstitch_core::Error::UnknownPause(id.to_string()))?;
             if Instant::now() >= until || pause.state != PauseState::Held || refusals() != at_begin
             {
@@ -759,7 +779,8 @@ impl BridgeShared {
         let served = locked(&self.state).served.get(&id).cloned();
         for session in served.unwrap_or_default() {
             let is_closed = control
-                .repl(&session)?
+                .repls()
+                .get(&session)?
                 .is_none_or(|session| session.closed.is_some());
             if is_closed {
                 let mut state = locked(&self.state);
@@ -796,7 +817,9 @@ impl BridgeShared {
             value,
         };
         let control = locked(&self.control);
-        let entry = control.answer_eval(EvalId(result.eval_id), &answer)?;
+        let entry = control
+            .repls()
+            .answer_eval(EvalId(result.eval_id), &answer)?;
         Ok(json!({ "index": entry.map(|entry| entry.number) }))
     }
 }
@@ -827,7 +850,7 @@ fn log_text(
     };
     if let Some(problem) = problem {
         // the text matters more than the note
-        let _ = control.note_problem(breakpoint.id, &problem);
+        let _ = control.breakpoints().note_problem(breakpoint.id, &problem);
     }
     text
 }

@@ -41,7 +41,9 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     let control = context.create()?;
     let typed = typed_pattern(&kind);
     let (spec, base, options) = spec(context, kind)?;
-    let made = control.add_breakpoint(new(context, spec, base, options)?)?;
+    let made = control
+        .breakpoints()
+        .add(new(context, spec, base, options)?)?;
     let remarks = words::remarks(&context.workspace.root, typed.as_deref(), &made.spec);
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made), "remarks": remarks }));
@@ -214,7 +216,7 @@ fn unattended(kind: UnattendedKind) -> Unattended {
 
 fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> {
     let control = context.required()?;
-    let mut one = control.breakpoint(&options.id)?;
+    let mut one = control.breakpoints().named(&options.id)?;
     let before = one.clone();
     if let Some(jq) = options.when {
         one.condition = condition(jq)?;
@@ -245,7 +247,7 @@ fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> 
                 .hint("`backstitch breakpoint edit --help` lists what can be changed"),
         );
     }
-    control.edit_breakpoint(&one, FACE)?;
+    control.breakpoints().edit(&one, FACE)?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&one) }));
     }
@@ -255,14 +257,14 @@ fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> 
 fn hits(context: &ControlContext, id: Option<&str>, limit: usize) -> CliResult<()> {
     let hits = match context.existing()? {
         Some(control) => {
-            let of = id.map(|id| control.breakpoint(id)).transpose()?;
-            control.newest_hits(of.map(|one| one.id), limit)?
+            let of = id.map(|id| control.breakpoints().named(id)).transpose()?;
+            control.hits().newest(of.map(|one| one.id), limit)?
         }
         None => Vec::new(),
     };
     if context.out.json {
         let breakpoints = match context.existing()? {
-            Some(control) => control.breakpoints()?,
+            Some(control) => control.breakpoints().all()?,
             None => Vec::new(),
         };
         let hits: Vec<_> = hits
@@ -409,7 +411,7 @@ fn place_of(context: &ControlContext, typed: &OsStr) -> CliResult<(String, u32, 
 fn list(context: &ControlContext) -> CliResult<()> {
     let control = context.existing()?;
     let mut all = match &control {
-        Some(control) => control.breakpoints()?,
+        Some(control) => control.breakpoints().all()?,
         None => Vec::new(),
     };
     let mut regions = Vec::new();
@@ -514,8 +516,8 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
 
 fn remove(context: &ControlContext, id: &str) -> CliResult<()> {
     let control = context.required()?;
-    let one = control.breakpoint(id)?;
-    let existed = control.remove_breakpoint(one.id, FACE)?;
+    let one = control.breakpoints().named(id)?;
+    let existed = control.breakpoints().remove(one.id, FACE)?;
     if context.out.json {
         return out::answer(json!({ "removed": existed, "breakpoint": one.id.to_string() }));
     }
@@ -528,9 +530,9 @@ fn enable(context: &ControlContext, id: &str, enabled: bool) -> CliResult<()> {
     let control = context.required()?;
     let one = Breakpoint {
         enabled,
-        ..control.breakpoint(id)?
+        ..control.breakpoints().named(id)?
     };
-    control.edit_breakpoint(&one, FACE)?;
+    control.breakpoints().edit(&one, FACE)?;
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&one) }));
     }
@@ -543,7 +545,7 @@ fn enable(context: &ControlContext, id: &str, enabled: bool) -> CliResult<()> {
 fn clear(context: &ControlContext) -> CliResult<()> {
     let control: Option<Control> = context.existing()?;
     let removed = match &control {
-        Some(control) => control.clear_breakpoints(FACE)?,
+        Some(control) => control.breakpoints().clear(FACE)?,
         None => 0,
     };
     if context.out.json {

@@ -56,7 +56,7 @@ impl<'a> ControlContext<'a> {
                 let Some(control) = self.existing()? else {
                     return Ok(false);
                 };
-                let mut open = control.pauses(PauseFilter::Open)?.into_iter();
+                let mut open = control.pauses().list(PauseFilter::Open)?.into_iter();
                 Ok(open.any(|pause| pause.call.session == *found))
             };
             if !is_recorded && !is_held()? {
@@ -75,7 +75,7 @@ impl<'a> ControlContext<'a> {
             return Ok(None);
         };
         if let Some(control) = self.existing()? {
-            let held = control.pauses(PauseFilter::Open)?.into_iter();
+            let held = control.pauses().list(PauseFilter::Open)?.into_iter();
             let mut held = held.filter(|pause| pause.call.session == session);
             if let Some(pause) = held.next() {
                 return Ok(Some(pause.call.agent));

@@ -138,7 +138,7 @@ impl PromptWatch {
             };
             let news = control.watch();
             while !ends.load(Ordering::Relaxed) {
-                match control.pause(id) {
+                match control.pauses().get(id) {
                     Ok(Some(pause)) if pause.state != PauseState::Held => {
                         let summary = shown::summary(&pause);
                         let (state, by) = (words::state(&pause), pause.decider());
@@ -208,14 +208,14 @@ fn debug(context: &ControlContext, options: &DebugArgs) -> CliResult<()> {
                 return Ok(());
             };
             // its input may have been changed elsewhere
-            let now = debugger.control.pause(pause.id)?;
+            let now = debugger.control.pauses().get(pause.id)?;
             let now = now.unwrap_or_else(|| pause.clone());
             match debugger.act(&now, line.trim()) {
                 Ok(Next::Show(told)) => break debugger.tell_decided(pause.id, &told)?,
                 Ok(Next::Ask) => {}
                 Ok(Next::Quit) => return Ok(()),
                 Err(error) => {
-                    let now = debugger.control.pause(pause.id)?;
+                    let now = debugger.control.pauses().get(pause.id)?;
                     let held = now.filter(|now| now.state == PauseState::Held);
                     if matches!(debugger.typed, Typed::Lines { .. }) {
                         return Err(ended(error, line.trim(), held.as_ref()));
@@ -268,7 +268,7 @@ impl Debugger<'_> {
         if !self.context.out.json {
             return self.context.out.remark(&format!("{told}\n"));
         }
-        match self.control.pause(id)? {
+        match self.control.pauses().get(id)? {
             Some(pause) => {
                 let decision = pause.decision.as_ref();
                 let outcome = decision.map(|decision| decision.outcome().name());
@@ -313,14 +313,14 @@ impl Debugger<'_> {
         let mut is_told = false;
         let news = self.control.watch();
         loop {
-            let held = self.control.pauses(PauseFilter::Open)?;
+            let held = self.control.pauses().list(PauseFilter::Open)?;
             let session = self.session.as_deref();
             let held = held
                 .into_iter()
                 .find(|pause| pause.state == PauseState::Held && held::is_of(pause, session));
             if let Some(pause) = held {
                 let face = format!("{FACE} {}", std::process::id());
-                self.control.acknowledge(pause.id, &face)?;
+                self.control.pauses().acknowledge(pause.id, &face)?;
                 return Ok(Some(pause));
             }
             if self.typed.is_over() {
@@ -381,7 +381,7 @@ impl Debugger<'_> {
             "b" | "back" => return self.back(pause, rest),
             "e" | "edit" => {
                 self.edit(pause)?;
-                let now = self.control.pause(pause.id)?;
+                let now = self.control.pauses().get(pause.id)?;
                 self.show(now.as_ref().unwrap_or(pause))?;
                 return Ok(Next::Ask);
             }
@@ -397,6 +397,7 @@ impl Debugger<'_> {
             "i" | "inject" => {
                 let (agent, session) = (&pause.call.agent, &pause.call.session);
                 self.control
+                    .messages()
                     .inject(Some(agent), Some(session), rest, FACE)?;
                 return Ok(Next::Ask);
             }
@@ -431,7 +432,10 @@ impl Debugger<'_> {
 
     fn decide(&mut self, pause: &Pause, decision: &PauseDecision) -> CliResult<Next> {
         let summary = shown::summary(pause);
-        let undone = self.control.decide(pause.id, decision, None, FACE)?;
+        let undone = self
+            .control
+            .pauses()
+            .decide(pause.id, decision, None, FACE)?;
         let decided = self.carried_out(undone)?;
         let told = held::told(pause, &summary, &decided.decision, None);
         Ok(Next::Show(told))

@@ -88,12 +88,12 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
         PauseFilter::Open
     };
     let all = match context.existing()? {
-        Some(control) => control.pauses(filter)?,
+        Some(control) => control.pauses().list(filter)?,
         None => Vec::new(),
     };
     let session = context.known_session(options.session.as_deref())?;
     let denied = match context.existing()? {
-        Some(control) if options.all => control.denied(session.as_deref(), None, DENIED)?,
+        Some(control) if options.all => control.hits().denied(session.as_deref(), None, DENIED)?,
         _ => Vec::new(),
     };
     let is_wanted = |pause: &&Pause| is_of(pause, session.as_deref());
@@ -111,7 +111,7 @@ fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
             return out::answer(json!({ "seq": seq, "pauses": all, "attempts": attempts }));
         }
         let breakpoints = match context.existing()? {
-            Some(control) => control.breakpoints()?,
+            Some(control) => control.breakpoints().all()?,
             None => Vec::new(),
         };
         let denied: Vec<_> = denied
@@ -172,7 +172,7 @@ fn tell_slipped(context: &ControlContext, session: Option<&str>) -> CliResult<()
         return Ok(());
     };
     let since = backstitch_control::now() - SLIPPED;
-    for pause in control.pauses(PauseFilter::All)? {
+    for pause in control.pauses().list(PauseFilter::All)? {
         if pause.state == PauseState::Slipped && pause.made > since && is_of(&pause, session) {
             context.out.note(
                 "warning",
@@ -249,11 +249,11 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
     loop {
         let now = control.seq()?;
         // a hook that died commits nothing
-        let lost = control.notice_lost()?;
+        let lost = control.pauses().notice_lost()?;
         if seq != Some(now) || !lost.is_empty() {
             let is_first = seq.is_none();
             seq = Some(now);
-            for pause in control.pauses(PauseFilter::All)? {
+            for pause in control.pauses().list(PauseFilter::All)? {
                 let state = (pause.id, pause.state);
                 let is_old = is_first && !pause.state.is_open();
                 let is_other = !is_of(&pause, session.as_deref());
@@ -271,7 +271,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
                     context.out.text(&line(context, &pause))?;
                 }
                 if pause.state == PauseState::Held {
-                    control.acknowledge(pause.id, &face)?;
+                    control.pauses().acknowledge(pause.id, &face)?;
                 }
             }
         }
@@ -283,7 +283,7 @@ fn watch(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
 
 fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
     let control = context.create()?;
-    let made = control.pause_next(
+    let made = control.pauses().hold_next(
         context
             .known_session(options.session.as_deref())?
             .as_deref(),
@@ -300,7 +300,10 @@ fn pause(context: &ControlContext, options: &PauseArgs) -> CliResult<()> {
 
 fn held(context: &ControlContext, pause: Option<&str>, session: Option<&str>) -> CliResult<Pause> {
     let session = context.known_session(session)?;
-    Ok(context.required()?.open_pause(pause, session.as_deref())?)
+    Ok(context
+        .required()?
+        .pauses()
+        .open(pause, session.as_deref())?)
 }
 
 fn decide(context: &ControlContext, options: &HeldArgs, decision: &PauseDecision) -> CliResult<()> {
@@ -322,7 +325,7 @@ pub fn carried_out(control: &Control, workspace: &Workspace, undone: Undone) -> 
 fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) -> CliResult<()> {
     let control = context.required()?;
     let summary = shown::summary(pause);
-    let undone = control.decide(pause.id, decision, None, FACE)?;
+    let undone = control.pauses().decide(pause.id, decision, None, FACE)?;
     let decided = carried_out(&control, &context.workspace, undone)?;
     say(context, pause, &summary, &decided, None)
 }
@@ -512,7 +515,9 @@ fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
         );
     }
     let text = options.text.as_deref().unwrap_or_default();
-    let number = control.inject(None, session.as_deref(), text, FACE)?;
+    let number = control
+        .messages()
+        .inject(None, session.as_deref(), text, FACE)?;
     if context.out.json {
         return out::answer(json!({ "injected": true, "number": number }));
     }
@@ -525,7 +530,7 @@ fn inject(context: &ControlContext, options: &InjectArgs) -> CliResult<()> {
 /// Lists the texts that wait for an event.
 fn waiting(context: &ControlContext) -> CliResult<()> {
     let waiting = match context.existing()? {
-        Some(control) => control.waiting_messages()?,
+        Some(control) => control.messages().waiting()?,
         None => Vec::new(),
     };
     if context.out.json {
@@ -566,7 +571,7 @@ fn waiting(context: &ControlContext) -> CliResult<()> {
 
 fn withdraw(context: &ControlContext, number: i64) -> CliResult<()> {
     let withdrawn = match context.existing()? {
-        Some(control) => control.withdraw_message(number)?,
+        Some(control) => control.messages().withdraw(number)?,
         None => false,
     };
     if !withdrawn {
@@ -610,7 +615,7 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
 
 fn inspect(context: &ControlContext, options: &HeldArgs) -> CliResult<()> {
     let control = context.required()?;
-    let pause = control.open_pause(
+    let pause = control.pauses().open(
         options.pause.as_deref(),
         context
             .known_session(options.session.as_deref())?

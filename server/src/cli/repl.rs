@@ -29,14 +29,14 @@ pub fn run(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
 
 fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
     let control = context.required()?;
-    let pause = control.open_pause(options.pause.as_deref(), None)?;
+    let pause = control.pauses().open(options.pause.as_deref(), None)?;
     if pause.state != PauseState::Held {
         return Err(CliError::refused(format!("{} is not held", pause.id))
             .hint("`backstitch repl list` has what was asked before"));
     }
     let face = format!("{FACE} {}", std::process::id());
-    control.acknowledge(pause.id, &face)?;
-    let session = control.start_repl(pause.id, FACE)?;
+    control.pauses().acknowledge(pause.id, &face)?;
+    let session = control.repls().start(pause.id, FACE)?;
     let talk = Talk {
         context,
         control: &control,
@@ -44,13 +44,17 @@ fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
     };
     if options.eval.is_empty() {
         let outcome = talk.converse(&pause);
-        control.close_repl(&session.id, "its terminal left", FACE)?;
+        control
+            .repls()
+            .close(&session.id, "its terminal left", FACE)?;
         return outcome;
     }
     for input in &options.eval {
         talk.ask(input)?;
     }
-    control.close_repl(&session.id, "its terminal left", FACE)?;
+    control
+        .repls()
+        .close(&session.id, "its terminal left", FACE)?;
     Ok(())
 }
 
@@ -100,7 +104,7 @@ impl Talk<'_> {
             match self.ask(&input) {
                 Ok(()) => {}
                 Err(error) => {
-                    let now = self.control.known_repl(&self.session.id)?;
+                    let now = self.control.repls().known(&self.session.id)?;
                     if now.closed.is_some() {
                         return Err(error);
                     }
@@ -112,8 +116,8 @@ impl Talk<'_> {
 
     fn ask(&self, input: &str) -> CliResult<()> {
         let timeout = Config::of(&self.context.workspace).eval_timeout();
-        let id = self.control.ask(&self.session.id, input, timeout)?;
-        let entry = self.control.answer_to(id, &|| false)?;
+        let id = self.control.repls().ask(&self.session.id, input, timeout)?;
+        let entry = self.control.repls().answer_to(id, &|| false)?;
         if self.context.out.json {
             let session = &self.session.id;
             return out::answer(json!({ "session": session, "entry": view::entry(&entry) }));
@@ -158,7 +162,7 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
     };
     let control = context.existing()?;
     let (sessions, more) = match &control {
-        Some(control) => control.repls(&filter)?,
+        Some(control) => control.repls().list(&filter)?,
         None => (Vec::new(), false),
     };
     if sessions.is_empty() {
@@ -206,14 +210,16 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
 /// Fails if the pause or the session that a list is about does not exist.
 fn is_known(control: Option<&Control>, filter: &ReplFilter) -> CliResult<()> {
     if let Some(pause) = filter.pause {
-        let there = control.map(|control| control.pause(pause)).transpose()?;
+        let there = control
+            .map(|control| control.pauses().get(pause))
+            .transpose()?;
         if there.flatten().is_none() {
             return Err(CliError::not_found(format!("there is no pause {pause}"))
                 .hint("`backstitch pauses --all` lists them"));
         }
     }
     if let Some(id) = &filter.before {
-        let there = control.map(|control| control.repl(id)).transpose()?;
+        let there = control.map(|control| control.repls().get(id)).transpose()?;
         if there.flatten().is_none() {
             return Err(unknown_session(id));
         }
@@ -243,8 +249,8 @@ fn pause_number(typed: &str) -> CliResult<PauseId> {
 fn show(context: &ControlContext, id: &str) -> CliResult<()> {
     let unknown = || unknown_session(id);
     let control = context.existing()?.ok_or_else(unknown)?;
-    let session = control.repl(id)?.ok_or_else(unknown)?;
-    let entries = control.transcript(id, 0, ALL)?;
+    let session = control.repls().get(id)?.ok_or_else(unknown)?;
+    let entries = control.repls().transcript(id, 0, ALL)?;
     if context.out.json {
         let entries: Vec<_> = entries.iter().map(view::entry).collect();
         let session = view::session(&session);
@@ -280,7 +286,7 @@ fn show(context: &ControlContext, id: &str) -> CliResult<()> {
 fn object(context: &ControlContext, cid: &str, save: Option<&std::path::Path>) -> CliResult<()> {
     let unknown = || CliError::not_found(format!("there is no value `{}`", render::clean(cid)));
     let control = context.existing()?.ok_or_else(unknown)?;
-    let object = control.object(cid)?.ok_or_else(unknown)?;
+    let object = control.repls().object(cid)?.ok_or_else(unknown)?;
     if let Some(path) = save {
         std::fs::write(path, &object.bytes)
             .map_err(|error| CliError::failed(format!("{}: {error}", path.display())))?;

@@ -65,7 +65,9 @@ fn denied(context: &CommandContext, entry: &Entry) -> CliResult<String> {
         return Ok(String::new());
     };
     let paint = context.out.paint;
-    let hits = control.denied(Some(&session.native), Some(turn.number), held::DENIED)?;
+    let hits = control
+        .hits()
+        .denied(Some(&session.native), Some(turn.number), held::DENIED)?;
     Ok(hits
         .iter()
         .map(|hit| held::denied_line(hit, paint))

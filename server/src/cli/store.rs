@@ -129,7 +129,7 @@ fn held_calls(workspace: &backstitch_core::Workspace) -> HeldCalls {
     };
     let mut held = HeldCalls::default();
     let since = backstitch_control::now() - super::held::SLIPPED;
-    for pause in control.pauses(PauseFilter::All).unwrap_or_default() {
+    for pause in control.pauses().list(PauseFilter::All).unwrap_or_default() {
         if pause.state == PauseState::Held {
             held.open.push(pause.id.to_string());
         } else if pause.state == PauseState::Slipped && pause.made > since {

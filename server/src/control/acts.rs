@@ -118,7 +118,10 @@ pub fn back(
             pause.call.moment == CallMoment::After,
         ),
     };
-    match control.decide(pause.id, &decision, None, back.face) {
+    match control
+        .pauses()
+        .decide(pause.id, &decision, None, back.face)
+    {
         Ok(decided) => Ok((decided, applied)),
         Err(error) => Err(put_back(engine, applied.operation, editor, error)),
     }
@@ -258,7 +261,7 @@ pub fn go_on(
         },
         shown: files.as_deref(),
     };
-    Ok(control.rule(pause.id, &ruling)?)
+    Ok(control.pauses().rule(pause.id, &ruling)?)
 }
 
 /// Sets the input with which a held call runs if it is let go on. None: as the agent gave it. Returns its prediction.
@@ -273,6 +276,8 @@ pub fn set_input(
     let shown = shown::predicted(pause, input.unwrap_or_else(|| own.clone()), &read_disk);
     let changed = (shown.input != own).then_some(&shown.input);
     let files = serde_json::to_string(&shown.files).ok();
-    control.set_draft(pause.id, changed, face, files.as_deref())?;
+    control
+        .pauses()
+        .set_draft(pause.id, changed, face, files.as_deref())?;
     Ok(shown)
 }

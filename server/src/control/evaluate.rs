@@ -107,7 +107,7 @@ impl Evaluation {
             }),
             Err(error) => {
                 let answer = failed(format!("the evaluation could not be started: {error}"));
-                let _ = control.answer_eval(request.id, &answer);
+                let _ = control.repls().answer_eval(request.id, &answer);
                 None
             }
         }
@@ -118,18 +118,22 @@ impl Evaluation {
         if let Ok(bytes) = self.answer.try_recv() {
             let answer = self.read(control, &bytes);
             self.is_answered = answer.error.is_none();
-            let _ = control.answer_eval(self.request.id, &answer);
+            let _ = control.repls().answer_eval(self.request.id, &answer);
             return None;
         }
         if Instant::now() >= self.until {
             self.end();
             let time = u64::try_from(self.request.timeout).unwrap_or(0);
             let answer = failed(stopped(Duration::from_millis(time)));
-            let _ = control.answer_eval(self.request.id, &answer);
+            let _ = control.repls().answer_eval(self.request.id, &answer);
             return None;
         }
         // closed, or nobody waits any more
-        if !control.is_eval_wanted(self.request.id).unwrap_or(true) {
+        if !control
+            .repls()
+            .is_eval_wanted(self.request.id)
+            .unwrap_or(true)
+        {
             return None;
         }
         Some(self)
@@ -207,13 +211,13 @@ fn failed(error: String) -> EvalAnswer {
 /// Changes the input with which a held call runs. None: as its agent gave it.
 fn change(control: &Control, id: PauseId, input: Option<Value>) -> backstitch_core::Result<()> {
     let unknown = || backstitch_core::Error::UnknownPause(id.to_string());
-    let pause = control.pause(id)?.ok_or_else(unknown)?;
+    let pause = control.pauses().get(id)?.ok_or_else(unknown)?;
     acts::set_input(control, &pause, input, FACE).map(drop)
 }
 
 /// The change that a held call would make with its input as it is now.
 fn difference(control: &Control, id: PauseId) -> String {
-    let Ok(Some(pause)) = control.pause(id) else {
+    let Ok(Some(pause)) = control.pauses().get(id) else {
         return String::new();
     };
     let shown = shown::now(&pause, &read_disk);

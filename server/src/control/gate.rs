@@ -143,7 +143,7 @@ impl Passed {
                 PauseOutcome::Parked => PauseState::Parked,
                 _ => PauseState::Answered,
             };
-            let _ = control.end_pause(id, state, Some(outcome));
+            let _ = control.pauses().end(id, state, Some(outcome));
         }
         self.hold = None;
     }
@@ -282,7 +282,7 @@ impl AtGate<'_> {
             .with_facts(|facts, cwd| self.check_call(armed, control, facts, cwd))
             .unwrap_or_default();
         if matches!(self.event.kind, EventKind::SessionEnd) && !self.reaches_in {
-            let _ = control.session_is_over(&self.event.session);
+            let _ = control.pauses().session_is_over(&self.event.session);
         }
         self.add_messages(armed, control, &mut passed);
         passed
@@ -346,7 +346,7 @@ impl AtGate<'_> {
             past: None,
         };
         // the file may name what is gone: the rows decide
-        let breakpoints = match control.breakpoints() {
+        let breakpoints = match control.breakpoints().all() {
             Ok(mut breakpoints) => {
                 self.concerned(&mut breakpoints);
                 breakpoints
@@ -364,7 +364,7 @@ impl AtGate<'_> {
                 let template = breakpoint.message.as_deref().unwrap_or("{.tool}");
                 let text = lookup.log_text(breakpoint.id, template);
                 let hit = lookup.hit(breakpoint, trigger, Some(text));
-                let _ = control.record_only_hit(&hit, breakpoint.once);
+                let _ = control.hits().record_only(&hit, breakpoint.once);
             }
         }
         let stop = checked.stop.as_ref();
@@ -376,11 +376,13 @@ impl AtGate<'_> {
             return Some(self.deny(control, breakpoint, trigger, &hit));
         }
         let held = self.held_call(breakpoint, trigger, facts, &mut lookup, cwd);
-        Some(match control.hold(&held, Some(&hit), breakpoint.once) {
-            Ok(None) => return None,
-            Ok(Some(given)) => self.after_hold(control, given, &held, breakpoint.unattended),
-            Err(error) => self.refused(&words::cannot_hold(&error.to_string())),
-        })
+        Some(
+            match control.pauses().hold(&held, Some(&hit), breakpoint.once) {
+                Ok(None) => return None,
+                Ok(Some(given)) => self.after_hold(control, given, &held, breakpoint.unattended),
+                Err(error) => self.refused(&words::cannot_hold(&error.to_string())),
+            },
+        )
     }
 
     /// Joins the parked pause of a call that is tried again, whatever became of its breakpoint.
@@ -393,7 +395,7 @@ impl AtGate<'_> {
             call: self.call_id(call),
             ..self.bare_call(call, facts)
         };
-        match control.rejoin(&held) {
+        match control.pauses().rejoin(&held) {
             Ok(Some((given, held))) => Some(self.after_hold(control, given, &held, None)),
             Ok(None) => None,
             Err(error) => Some(self.refused(&words::cannot_hold(&error.to_string()))),
@@ -414,7 +416,9 @@ impl AtGate<'_> {
         };
         if armed.pauses {
             let id = self.call_id(call);
-            let slipped = control.notice_slipped(facts.agent, facts.session, &id);
+            let slipped = control
+                .pauses()
+                .notice_slipped(facts.agent, facts.session, &id);
             if slipped.is_ok_and(|slipped| !slipped.is_empty()) {
                 return;
             }
@@ -491,7 +495,7 @@ impl AtGate<'_> {
         };
         let session = (facts.agent, facts.session);
         // its hook was there, and had its answer; a call that was denied may be told as one that failed
-        let is_known = control.has_hit(breakpoint.id, session, id)?;
+        let is_known = control.hits().has(breakpoint.id, session, id)?;
         if is_known && (breakpoint.action == BreakpointAction::Pause || facts.failed) {
             return Ok(());
         }
@@ -499,7 +503,7 @@ impl AtGate<'_> {
             call: call.id.clone().unwrap_or_default(),
             ..self.held_call(breakpoint, &trigger, before, &mut lookup, cwd)
         };
-        control.note_unseen(&held)
+        control.pauses().note_unseen(&held)
     }
 
     /// Time that a call took, as its agent says it, in microseconds.
@@ -515,7 +519,7 @@ impl AtGate<'_> {
         trigger: &Trigger,
         hit: &Hit,
     ) -> Passed {
-        let _ = control.record_only_hit(hit, breakpoint.once);
+        let _ = control.hits().record_only(hit, breakpoint.once);
         let message = breakpoint
             .message
             .clone()
@@ -682,7 +686,7 @@ impl AtGate<'_> {
                 Ok(Waited::Decided(decision)) => return self.carry_out(hold.id, &decision, held),
                 Ok(Waited::AgentGone) => {
                     let ended = (PauseState::Ended, Some(PauseOutcome::Ended));
-                    let _ = control.end_pause(hold.id, ended.0, ended.1);
+                    let _ = control.pauses().end(hold.id, ended.0, ended.1);
                     return Passed {
                         abandoned: true,
                         ..Passed::default()
@@ -712,8 +716,8 @@ impl AtGate<'_> {
             let is_early = until.is_none_or(|until| Instant::now() < until);
             match waited {
                 Waited::Eval => {
-                    if let Some(request) = control.take_eval(hold.id)? {
-                        let pause = control.pause(hold.id)?;
+                    if let Some(request) = control.repls().take_eval(hold.id)? {
+                        let pause = control.pauses().get(hold.id)?;
                         let asked = pause.map(|pause| {
                             Evaluation::start(self.workspace, control, &pause, request)
                         });
@@ -766,7 +770,10 @@ impl AtGate<'_> {
         if !armed.messages && (passed.pause.is_none() || !come()) {
             return;
         }
-        let Ok(texts) = control.take_messages(&self.event.agent, &self.event.session) else {
+        let Ok(texts) = control
+            .messages()
+            .take(&self.event.agent, &self.event.session)
+        else {
             return;
         };
         if texts.is_empty() {

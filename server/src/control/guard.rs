@@ -94,7 +94,7 @@ pub fn check(workspace: Option<&Workspace>, face: Face<'_>) -> Result<Option<Fro
         let editor = starter();
         above.retain(|process| Some(*process) != editor);
     }
-    let pauses = control.pauses(PauseFilter::All)?;
+    let pauses = control.pauses().list(PauseFilter::All)?;
     let is_above = |pause: &&Pause| {
         let agent = pause.call.agent_process.filter(|agent| agent.pid > 1);
         marks_agent(pause) && agent.is_some_and(|agent| above.contains(&agent))

@@ -311,7 +311,7 @@ impl CallLookup for Lookup<'_> {
         let history = engine.history();
         // a session that was past this call when the breakpoint was made never makes it
         let was = history.iterations_before(facts.agent, facts.session, made.created)?;
-        Ok(was < i64::from(number) && !self.control.has_hit_in(breakpoint, session)?)
+        Ok(was < i64::from(number) && !self.control.hits().has_in(breakpoint, session)?)
     }
 
     fn iteration(&mut self) -> Result<u32> {
@@ -383,7 +383,7 @@ impl CallLookup for Lookup<'_> {
             start: *start,
             count: *count,
         };
-        let Some((_, base)) = self.control.region_base(breakpoint)? else {
+        let Some((_, base)) = self.control.breakpoints().region_base(breakpoint)? else {
             return Ok(Some(lines));
         };
         let now = match self.at.facts.moment {
@@ -404,7 +404,8 @@ impl CallLookup for Lookup<'_> {
             return Ok(false);
         };
         self.control
-            .has_hit(breakpoint, (facts.agent, facts.session), call)
+            .hits()
+            .has(breakpoint, (facts.agent, facts.session), call)
     }
 
     fn has_below(&mut self, dir: &str, pattern: &str) -> Result<bool> {
@@ -428,7 +429,10 @@ impl CallLookup for Lookup<'_> {
     fn was_let_go(&mut self) -> Result<bool> {
         let facts = self.at.facts;
         match self.at.call {
-            Some(call) => self.control.was_let_go((facts.agent, facts.session), call),
+            Some(call) => self
+                .control
+                .pauses()
+                .was_let_go((facts.agent, facts.session), call),
             None => Ok(false),
         }
     }
@@ -445,7 +449,11 @@ impl CallLookup for Lookup<'_> {
             return Ok(found.map_or(0, |one| one.hits + 1));
         }
         // one that was removed meanwhile triggers no more, and 0 is the number of no trigger
-        Ok(self.control.count_hit(breakpoint)?.unwrap_or(0))
+        Ok(self
+            .control
+            .breakpoints()
+            .count_hit(breakpoint)?
+            .unwrap_or(0))
     }
 
     fn passed_by(&mut self, trigger: &Trigger) {
@@ -464,7 +472,7 @@ impl CallLookup for Lookup<'_> {
                 acted: false,
                 ..self.hit(breakpoint, trigger, None)
             };
-            let _ = self.control.record_hit(&hit);
+            let _ = self.control.hits().record(&hit);
         }
     }
 
@@ -473,7 +481,7 @@ impl CallLookup for Lookup<'_> {
             return;
         }
         // the call matters more than the note
-        let _ = self.control.note_problem(breakpoint, what);
+        let _ = self.control.breakpoints().note_problem(breakpoint, what);
     }
 }
 
@@ -695,7 +703,7 @@ pub fn region_now(
     let BreakpointSpec::Line { path, start, count } = &breakpoint.spec else {
         return Ok(None);
     };
-    let Some((_, base)) = control.region_base(breakpoint.id)? else {
+    let Some((_, base)) = control.breakpoints().region_base(breakpoint.id)? else {
         return Ok(None);
     };
     let lines = LineRange {

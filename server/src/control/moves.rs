@@ -23,7 +23,7 @@ pub fn follow(
     for (id, path) in missing {
         moved |= follow_one(workspace, control, &engine, id, &path).is_some();
     }
-    moved.then(|| control.breakpoints().ok()).flatten()
+    moved.then(|| control.breakpoints().all().ok()).flatten()
 }
 
 /// Returns the path of a `line` breakpoint if no file is there.
@@ -45,5 +45,5 @@ fn follow_one(
     let others = engine.history().other_paths(path).ok()?;
     let is_file = |path: &RelPath| workspace.root.join(path.to_path()).is_file();
     let now = others.into_iter().find(is_file)?;
-    control.move_breakpoint(id, &now).ok()
+    control.breakpoints().move_to(id, &now).ok()
 }

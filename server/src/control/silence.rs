@@ -58,8 +58,8 @@ impl SilenceLimits {
         let now = now();
         let clock = SilenceClock {
             began: self.began,
-            touched: control.touched(id)?,
-            is_seen: control.is_acknowledged(id)?,
+            touched: control.pauses().touched(id)?,
+            is_seen: control.pauses().is_acknowledged(id)?,
             limit: self.limit,
         };
         let waited = Duration::from_micros((now - self.began).max(0).unsigned_abs());
@@ -88,7 +88,7 @@ impl SilenceLimits {
                 (PauseDecision::Deny { message }, rule_name(silence))
             }
         };
-        control.decide_alone(id, &decision, rule)?;
+        control.pauses().decide_alone(id, &decision, rule)?;
         Ok(SilentState::Decided)
     }
 }

@@ -297,7 +297,7 @@ fn control(workspace: &Workspace) -> Vec<Finding> {
                 Finding::new(about, CheckState::Wrong, problem.0, hint)
             })
             .collect();
-        let slipped = control.pauses(PauseFilter::All)?;
+        let slipped = control.pauses().list(PauseFilter::All)?;
         let slipped = slipped
             .iter()
             .rev()
@@ -315,7 +315,7 @@ fn control(workspace: &Workspace) -> Vec<Finding> {
             ));
         }
         if all.is_empty() {
-            let breakpoints = control.breakpoints()?;
+            let breakpoints = control.breakpoints().all()?;
             let enabled = breakpoints.iter().filter(|one| one.enabled).count();
             let held = control.held()?;
             all.push(Finding::good(

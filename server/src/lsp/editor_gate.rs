@@ -142,7 +142,7 @@ async fn hold(
 /// Denies a held edit whose request was cancelled.
 async fn give_up(handle: &Arc<WorkspaceHandle>, call: String) {
     let denied = handle.control(false, move |control| {
-        control.call_off(&call, &words::refused())?;
+        control.pauses().call_off(&call, &words::refused())?;
         Ok(())
     });
     if let Err(error) = denied.await {

@@ -27,7 +27,7 @@ use crate::render;
 
 /// Name of the tool, as people see it.
 pub const TOOL: &str = "propose_rewind";
-/// Proposals of one client that may wait at the same time.
+/// ClientProposals of one client that may wait at the same time.
 const MAX_OPEN: usize = 4;
 /// Outcomes that are kept for a client that asks again.
 const MAX_KEPT: usize = 32;
@@ -62,7 +62,7 @@ pub struct WaitingProposal {
 
 /// All proposals of a client.
 #[derive(Debug, Default)]
-pub struct Proposals {
+pub struct ClientProposals {
     all: Mutex<BTreeMap<PauseId, Arc<WaitingProposal>>>,
     made: AtomicU64,
 }
@@ -77,7 +77,7 @@ pub struct Proposer {
     pub arguments: Value,
 }
 
-impl Proposals {
+impl ClientProposals {
     fn all(&self) -> std::sync::MutexGuard<'_, BTreeMap<PauseId, Arc<WaitingProposal>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,7 +112,7 @@ impl Proposals {
         let timeout = Config::of(workspace).pause_timeout();
         let call = self.held_call(engine, planned, proposer, timeout)?;
         let control = Control::open(workspace)?;
-        let hold = control.propose(&call)?;
+        let hold = control.proposals().hold(&call)?;
         let id = hold.id;
         let (sender, outcome) = watch::channel(None);
         let held = HeldProposal {
@@ -234,7 +234,9 @@ impl WaitingProposal {
         }
         let message = "the agent withdrew it".to_owned();
         let withdrawn = Control::open(&self.workspace).and_then(|control| {
-            control.decide_alone(self.id, &PauseDecision::Deny { message }, WITHDRAWN)
+            control
+                .pauses()
+                .decide_alone(self.id, &PauseDecision::Deny { message }, WITHDRAWN)
         });
         if let Err(error) = withdrawn {
             tracing::warn!("{} cannot be withdrawn: {error}", self.id);
@@ -244,7 +246,7 @@ impl WaitingProposal {
     /// True if a front end has shown it to a person.
     pub fn is_seen(&self) -> bool {
         let control = Control::open_existing(&self.workspace).ok().flatten();
-        control.is_some_and(|control| control.is_acknowledged(self.id).unwrap_or(false))
+        control.is_some_and(|control| control.pauses().is_acknowledged(self.id).unwrap_or(false))
     }
 }
 
@@ -288,7 +290,7 @@ impl HeldProposal {
                 Waited::AgentGone => {
                     let message = words::nobody_answered();
                     let denied = PauseDecision::Deny { message };
-                    self.control.decide_alone(id, &denied, WITHDRAWN)?;
+                    self.control.pauses().decide_alone(id, &denied, WITHDRAWN)?;
                 }
                 Waited::Ended(_) => return Ok(None),
             }
@@ -297,7 +299,7 @@ impl HeldProposal {
 
     fn carry_out(&self, decision: &PauseDecision) -> ProposalOutcome {
         let id = self.hold.id;
-        let by = match self.control.pause(id) {
+        let by = match self.control.pauses().get(id) {
             Ok(Some(pause)) => pause.decided_by.unwrap_or_default(),
             _ => String::new(),
         };
@@ -310,21 +312,22 @@ impl HeldProposal {
                     .map_or_else(words::refused, str::to_owned);
                 (ProposalOutcome::Denied { reason, by }, decision.outcome())
             };
-            self.ended(self.control.end_proposal(id, &self.call.session, end));
+            self.ended(self.control.proposals().end(id, &self.call.session, end));
             return outcome;
         }
         let done = self.apply();
         match &done {
             // some files were left out: it was carried out all the same
             Err(error) if error.document.is_none() => {
-                let refused = self
-                    .control
-                    .refuse_proposal(id, &self.call.session, &error.message);
+                let refused =
+                    self.control
+                        .proposals()
+                        .refuse(id, &self.call.session, &error.message);
                 self.ended(refused);
             }
             Ok(_) | Err(_) => {
                 let end = PauseOutcome::Continued;
-                self.ended(self.control.end_proposal(id, &self.call.session, end));
+                self.ended(self.control.proposals().end(id, &self.call.session, end));
             }
         }
         ProposalOutcome::Accepted(done)

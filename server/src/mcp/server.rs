@@ -21,7 +21,7 @@ use tokio::sync::{Semaphore, watch};
 use super::access::WorkspaceAccess;
 use super::answer::{ToolAnswer, ToolError, ToolResult, call_result};
 use super::arguments::{MAX_WAIT, RewindArguments};
-use super::proposals::{ProposalOutcome, Proposals, Proposer, WaitingProposal};
+use super::proposals::{ClientProposals, ProposalOutcome, Proposer, WaitingProposal};
 use super::rewind::{self, PlannedRewind};
 use super::{history, resources, tools};
 use crate::{render, restore_words};
@@ -32,7 +32,7 @@ const MAX_AT_ONCE: usize = 4;
 #[derive(Debug)]
 pub struct McpServer {
     access: Arc<WorkspaceAccess>,
-    pub proposals: Arc<Proposals>,
+    pub proposals: Arc<ClientProposals>,
     tools: Vec<Tool>,
     at_once: Semaphore,
     /// True once the client is gone.
@@ -164,7 +164,7 @@ impl McpServer {
         }
         self.run(move |access| {
             let control = Control::open_existing(&access.find()?)?;
-            let pause = control.and_then(|control| control.pause(id).transpose());
+            let pause = control.and_then(|control| control.pauses().get(id).transpose());
             let pause = pause
                 .transpose()?
                 .filter(|pause| pause.call.subject == Subject::Proposal);
@@ -244,7 +244,7 @@ fn begin(
     access: &WorkspaceAccess,
     arguments: &RewindArguments,
     proposer: Proposer,
-    proposals: &Proposals,
+    proposals: &ClientProposals,
 ) -> Result<Proposed, ToolError> {
     let workspace = access.find()?;
     let mut engine = access.open()?;

@@ -24,7 +24,7 @@ const PIPE_SIZE: usize = 64 << 10;
 pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
     let (mut to, guarded) = tokio::io::duplex(PIPE_SIZE);
     tokio::spawn(async move {
-        let mut messages = Messages::new(from);
+        let mut messages = MessageFrames::new(from);
         while let Ok(Some(body)) = messages.next().await {
             let head = format!("Content-Length: {}\r\n\r\n", body.len());
             let written = async {
@@ -39,13 +39,13 @@ pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
     guarded
 }
 
-struct Messages<R> {
+struct MessageFrames<R> {
     from: BufReader<R>,
     /// Length of the message whose header is being read.
     length: Option<u64>,
 }
 
-impl<R: AsyncRead + Unpin> Messages<R> {
+impl<R: AsyncRead + Unpin> MessageFrames<R> {
     fn new(from: R) -> Self {
         Self {
             from: BufReader::new(from),
@@ -172,7 +172,7 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let mut messages = Messages::new(bytes);
+            let mut messages = MessageFrames::new(bytes);
             let mut all = Vec::new();
             while let Ok(Some(body)) = messages.next().await {
                 let message: Value = serde_json::from_slice(&body).unwrap();

@@ -332,7 +332,7 @@ impl World {
             can: vec![Ability::Continue, Ability::Change, Ability::Deny],
             ..HeldCall::default()
         };
-        let given = control.hold(&held, None, false).map_err(failed)?;
+        let given = control.pauses().hold(&held, None, false).map_err(failed)?;
         let Some(Given::Held(mut hold)) = given else {
             return Err(format!("not held: {given:?}"));
         };
@@ -351,6 +351,7 @@ impl World {
             }
         };
         control
+            .pauses()
             .decide_alone(hold.id, &decision, "oracle")
             .map_err(failed)?;
         let waited = hold.wait(&control, None).map_err(failed)?;
@@ -359,7 +360,8 @@ impl World {
         }
         let outcome = Some(decision.outcome());
         control
-            .end_pause(hold.id, PauseState::Answered, outcome)
+            .pauses()
+            .end(hold.id, PauseState::Answered, outcome)
             .map_err(failed)?;
         match runs {
             Some(edit) => self.run(&Op::Named {

@@ -15,7 +15,7 @@ const TIME: Duration = Duration::from_secs(30);
 fn held(world: &World, name: &str) -> (Control, Hold) {
     let control = open(world);
     let call = a_call(world, name);
-    match control.hold(&call, None, false) {
+    match control.pauses().hold(&call, None, false) {
         Ok(Some(Given::Held(hold))) => (control, hold),
         other => panic!("not held: {other:?}"),
     }
@@ -55,13 +55,18 @@ fn answer(result: &str) -> EvalAnswer {
 
 /// Asks and answers, as a person and a program do.
 fn exchange(control: &Control, session: &str, pause: PauseId, input: &str, result: &str) {
-    let id = control.ask(session, input, TIME).expect("asked");
-    let taken = control.take_eval(pause).expect("taken").expect("a request");
+    let id = control.repls().ask(session, input, TIME).expect("asked");
+    let taken = control
+        .repls()
+        .take_eval(pause)
+        .expect("taken")
+        .expect("a request");
     assert_eq!(taken.expression, input);
     control
+        .repls()
         .answer_eval(taken.id, &answer(result))
         .expect("answered");
-    let entry = control.answer_to(id, &|| false).expect("an entry");
+    let entry = control.repls().answer_to(id, &|| false).expect("an entry");
     assert_eq!(entry.output, result);
 }
 
@@ -70,20 +75,26 @@ fn exchange(control: &Control, session: &str, pause: PauseId, input: &str, resul
 fn a_session_and_its_end() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
-    let first = control.start_repl(hold.id, "cli").expect("started");
-    let second = control.start_repl(hold.id, "cli").expect("started");
+    let first = control.repls().start(hold.id, "cli").expect("started");
+    let second = control.repls().start(hold.id, "cli").expect("started");
     assert_ne!(first.id, second.id);
     let (pid, time) = first.id.split_once('-').expect("two parts");
     assert_eq!(pid.parse(), Ok(first.pid));
     let (seconds, micros) = time.split_once('.').expect("a time");
     assert_eq!(micros.len(), 6);
     assert_eq!(format!("{seconds}{micros}").parse(), Ok(first.started));
-    assert_eq!(control.repl(&first.id).expect("asked"), Some(first.clone()));
+    assert_eq!(
+        control.repls().get(&first.id).expect("asked"),
+        Some(first.clone())
+    );
     assert_eq!((first.function.as_str(), first.closed), ("Edit", None));
     exchange(&control, &first.id, hold.id, "1", "one");
     exchange(&control, &first.id, hold.id, "2", "two");
     exchange(&control, &second.id, hold.id, "3", "three");
-    let transcript = control.transcript(&first.id, 0, 10).expect("entries");
+    let transcript = control
+        .repls()
+        .transcript(&first.id, 0, 10)
+        .expect("entries");
     let shown: Vec<_> = transcript
         .iter()
         .map(|entry| (entry.number, entry.input.as_str(), entry.output.as_str()))
@@ -93,53 +104,64 @@ fn a_session_and_its_end() {
         pause: Some(hold.id),
         ..ReplFilter::default()
     };
-    assert_eq!(control.repls(&by_pause).expect("sessions").0.len(), 2);
+    assert_eq!(
+        control.repls().list(&by_pause).expect("sessions").0.len(),
+        2
+    );
     let by_another = ReplFilter {
         pause: Some(PauseId(99)),
         ..ReplFilter::default()
     };
-    assert_eq!(control.repls(&by_another).expect("sessions").0, []);
-    assert_eq!(control.repl("7-7.000007").expect("asked"), None);
+    assert_eq!(control.repls().list(&by_another).expect("sessions").0, []);
+    assert_eq!(control.repls().get("7-7.000007").expect("asked"), None);
     assert!(matches!(
-        control.ask("7-7.000007", "1", TIME),
+        control.repls().ask("7-7.000007", "1", TIME),
         Err(Error::UnknownSession(_))
     ));
     assert!(matches!(
-        control.close_repl("7-7.000007", "x", "cli"),
+        control.repls().close("7-7.000007", "x", "cli"),
         Err(Error::UnknownSession(_))
     ));
     assert!(matches!(
-        control.start_repl(PauseId(99), "cli"),
+        control.repls().start(PauseId(99), "cli"),
         Err(Error::UnknownPause(_))
     ));
     let closed = control
-        .close_repl(&first.id, "it was closed", "cli")
+        .repls()
+        .close(&first.id, "it was closed", "cli")
         .expect("closed");
     let again = control
-        .close_repl(&first.id, "again", "cli")
+        .repls()
+        .close(&first.id, "again", "cli")
         .expect("closed");
     assert!(closed.closed.is_some());
     assert_eq!(closed, again);
     assert!(matches!(
-        control.ask(&first.id, "1", TIME),
+        control.repls().ask(&first.id, "1", TIME),
         Err(Error::SessionClosed { .. })
     ));
     // the other one goes on, until the pause is over
     exchange(&control, &second.id, hold.id, "4", "four");
     control
+        .pauses()
         .decide_alone(hold.id, &PauseDecision::Continue, "cli")
         .expect("decided");
-    let second = control.repl(&second.id).expect("asked").expect("a session");
+    let second = control
+        .repls()
+        .get(&second.id)
+        .expect("asked")
+        .expect("a session");
     assert!(second.closed.is_some());
     assert_eq!(
         control
+            .repls()
             .transcript(&second.id, 0, 10)
             .expect("entries")
             .len(),
         2
     );
     assert!(matches!(
-        control.start_repl(hold.id, "cli"),
+        control.repls().start(hold.id, "cli"),
         Err(Error::Resumed { .. })
     ));
 }
@@ -150,17 +172,19 @@ fn evaluations_queue() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
     let sessions: Vec<_> = (0..4)
-        .map(|_| control.start_repl(hold.id, "cli").expect("started").id)
+        .map(|_| control.repls().start(hold.id, "cli").expect("started").id)
         .collect();
     let asked: Vec<_> = (0..100)
         .map(|n| {
             control
+                .repls()
                 .ask(&sessions[n % 4], &format!("{n}"), TIME)
                 .expect("asked")
         })
         .collect();
     for (n, &request) in asked.iter().enumerate() {
         let taken = control
+            .repls()
             .take_eval(hold.id)
             .expect("taken")
             .expect("a request");
@@ -168,13 +192,17 @@ fn evaluations_queue() {
             (taken.id, taken.expression.clone()),
             (request, n.to_string())
         );
-        assert_eq!(control.take_eval(hold.id).expect("asked"), None);
+        assert_eq!(control.repls().take_eval(hold.id).expect("asked"), None);
         control
+            .repls()
             .answer_eval(taken.id, &answer(&taken.expression))
             .expect("answered");
     }
     for (at, session) in sessions.iter().enumerate() {
-        let entries = control.transcript(session, 0, 1000).expect("entries");
+        let entries = control
+            .repls()
+            .transcript(session, 0, 1000)
+            .expect("entries");
         let own: Vec<String> = (0..100)
             .filter(|n| n % 4 == at)
             .map(|n| n.to_string())
@@ -194,45 +222,57 @@ fn evaluations_queue() {
 fn late_results_are_dropped() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
-    let session = control.start_repl(hold.id, "cli").expect("started").id;
-    let id = control.ask(&session, "slow", TIME).expect("asked");
+    let session = control.repls().start(hold.id, "cli").expect("started").id;
+    let id = control.repls().ask(&session, "slow", TIME).expect("asked");
     let taken = control
+        .repls()
         .take_eval(hold.id)
         .expect("taken")
         .expect("a request");
     control
-        .close_repl(&session, "it was closed", "cli")
+        .repls()
+        .close(&session, "it was closed", "cli")
         .expect("closed");
     assert!(matches!(
-        control.answer_to(id, &|| false),
+        control.repls().answer_to(id, &|| false),
         Err(Error::SessionClosed { .. })
     ));
     assert!(matches!(
-        control.answer_eval(taken.id, &answer("late")),
+        control.repls().answer_eval(taken.id, &answer("late")),
         Err(Error::SessionClosed { .. })
     ));
     assert_eq!(
-        control.transcript(&session, 0, 10).expect("entries").len(),
+        control
+            .repls()
+            .transcript(&session, 0, 10)
+            .expect("entries")
+            .len(),
         0
     );
     // an answer that comes twice
-    let session = control.start_repl(hold.id, "cli").expect("started").id;
-    let id = control.ask(&session, "1", TIME).expect("asked");
-    control.take_eval(hold.id).expect("taken");
+    let session = control.repls().start(hold.id, "cli").expect("started").id;
+    let id = control.repls().ask(&session, "1", TIME).expect("asked");
+    control.repls().take_eval(hold.id).expect("taken");
     assert!(
         control
+            .repls()
             .answer_eval(id, &answer("first"))
             .expect("answered")
             .is_some()
     );
     assert!(
         control
+            .repls()
             .answer_eval(id, &answer("second"))
             .expect("dropped")
             .is_none()
     );
     assert_eq!(
-        control.transcript(&session, 0, 10).expect("entries").len(),
+        control
+            .repls()
+            .transcript(&session, 0, 10)
+            .expect("entries")
+            .len(),
         1
     );
 }
@@ -242,15 +282,19 @@ fn late_results_are_dropped() {
 fn nobody_answers() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
-    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let session = control.repls().start(hold.id, "cli").expect("started").id;
     let id = control
+        .repls()
         .ask(&session, "1", Duration::from_millis(1))
         .expect("asked");
     assert!(matches!(
-        control.answer_to(id, &|| false),
+        control.repls().answer_to(id, &|| false),
         Err(Error::EvalTimeout { ms: 1 })
     ));
-    let entries = control.transcript(&session, 0, 10).expect("entries");
+    let entries = control
+        .repls()
+        .transcript(&session, 0, 10)
+        .expect("entries");
     assert!(
         entries[0].is_error && entries[0].output.contains("no answer within"),
         "{entries:?}"
@@ -267,10 +311,10 @@ fn sessions_start_at_once() {
     let starts = |_| {
         let own = open(&world);
         let ids: Vec<String> = (0..10)
-            .map(|_| own.start_repl(hold.id, "cli").expect("started").id)
+            .map(|_| own.repls().start(hold.id, "cli").expect("started").id)
             .collect();
         for id in &ids {
-            own.ask(id, id, TIME).expect("asked");
+            own.repls().ask(id, id, TIME).expect("asked");
         }
         ids
     };
@@ -279,9 +323,10 @@ fn sessions_start_at_once() {
         // answered while they still come
         let mut answered = 0;
         while answered < 60 {
-            if let Some(taken) = control.take_eval(hold.id).expect("taken") {
+            if let Some(taken) = control.repls().take_eval(hold.id).expect("taken") {
                 assert_eq!(taken.session, taken.expression);
                 control
+                    .repls()
                     .answer_eval(taken.id, &answer(&taken.expression))
                     .expect("answered");
                 answered += 1;
@@ -294,7 +339,7 @@ fn sessions_start_at_once() {
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), 60);
     for id in &ids {
-        let entries = control.transcript(id, 0, 10).expect("entries");
+        let entries = control.repls().transcript(id, 0, 10).expect("entries");
         let shown: Vec<_> = entries
             .iter()
             .map(|entry| (entry.number, &entry.input, &entry.output))
@@ -315,12 +360,12 @@ fn programs_by_number_and_start() {
         language: "python".to_owned(),
         cwd: "/".to_owned(),
     };
-    let first = control.connect_program(&hello(1)).expect("connected");
-    let again = control.connect_program(&hello(1)).expect("connected");
-    let other = control.connect_program(&hello(2)).expect("connected");
+    let first = control.programs().connect(&hello(1)).expect("connected");
+    let again = control.programs().connect(&hello(1)).expect("connected");
+    let other = control.programs().connect(&hello(2)).expect("connected");
     assert_eq!(first, again);
     assert_ne!(first, other);
-    assert_eq!(control.programs().expect("programs").len(), 2);
+    assert_eq!(control.programs().all().expect("programs").len(), 2);
 }
 
 /// S5-037…039, S5-041…046: lists by search, status, dates, pages; S5-045: an empty one.
@@ -329,14 +374,17 @@ fn lists() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let control = open(&world);
     assert_eq!(
-        control.repls(&ReplFilter::default()).expect("a list"),
+        control
+            .repls()
+            .list(&ReplFilter::default())
+            .expect("a list"),
         (Vec::new(), false)
     );
     drop(control);
     let (control, hold) = held(&world, "plan_route");
     let mut ids = Vec::new();
     for n in 0..120 {
-        let session = control.start_repl(hold.id, "cli").expect("started");
+        let session = control.repls().start(hold.id, "cli").expect("started");
         exchange(
             &control,
             &session.id,
@@ -346,14 +394,15 @@ fn lists() {
         );
         if n % 2 == 0 {
             control
-                .close_repl(&session.id, "done", "cli")
+                .repls()
+                .close(&session.id, "done", "cli")
                 .expect("closed");
         }
         ids.push(session.id);
     }
     ids.reverse();
     let list = |filter: ReplFilter| {
-        let (sessions, more) = control.repls(&filter).expect("a list");
+        let (sessions, more) = control.repls().list(&filter).expect("a list");
         (
             sessions
                 .into_iter()
@@ -392,7 +441,14 @@ fn lists() {
         };
         assert_eq!(list(by_state).0.len(), 60);
     }
-    let started = |id: &str| control.repl(id).expect("asked").expect("a session").started;
+    let started = |id: &str| {
+        control
+            .repls()
+            .get(id)
+            .expect("asked")
+            .expect("a session")
+            .started
+    };
     let between = ReplFilter {
         from: Some(started(&ids[20])),
         to: Some(started(&ids[10])),
@@ -407,13 +463,13 @@ fn lists() {
 fn values_by_their_hash() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
-    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let session = control.repls().start(hold.id, "cli").expect("started").id;
     let value = ObjectValue {
         cid: "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
         bytes: b"abc".to_vec(),
         view: "{\"type\":\"str\"}".to_owned(),
     };
-    let id = control.ask(&session, "'abc'", TIME).expect("asked");
+    let id = control.repls().ask(&session, "'abc'", TIME).expect("asked");
     let with = |value: ObjectValue, error: Option<&str>| EvalAnswer {
         value: Some(value),
         error: error.map(str::to_owned),
@@ -423,16 +479,27 @@ fn values_by_their_hash() {
         bytes: b"abd".to_vec(),
         ..value.clone()
     };
-    assert!(control.answer_eval(id, &with(forged, None)).is_err());
+    assert!(
+        control
+            .repls()
+            .answer_eval(id, &with(forged, None))
+            .is_err()
+    );
     let entry = control
+        .repls()
         .answer_eval(id, &with(value.clone(), None))
         .expect("answered")
         .expect("an entry");
     assert_eq!(entry.cid.as_ref(), Some(&value.cid));
-    let stored = control.object(&value.cid).expect("asked").expect("a value");
+    let stored = control
+        .repls()
+        .object(&value.cid)
+        .expect("asked")
+        .expect("a value");
     assert_eq!((stored.bytes, stored.size), (b"abc".to_vec(), 3));
-    let id = control.ask(&session, "fails", TIME).expect("asked");
+    let id = control.repls().ask(&session, "fails", TIME).expect("asked");
     let entry = control
+        .repls()
         .answer_eval(id, &with(value, Some("no")))
         .expect("answered")
         .expect("an entry");
@@ -452,14 +519,14 @@ fn an_id_that_is_taken() {
         language: "python".to_owned(),
         cwd: "/".to_owned(),
     };
-    let process = control.connect_program(&hello).expect("connected");
+    let process = control.programs().connect(&hello).expect("connected");
     let at = ProgramPause {
         process,
         call: None,
         stack: &[],
     };
     let call = a_call(&world, "plan");
-    let hold = control.hold_program(&call, &at, None, false);
+    let hold = control.programs().hold(&call, &at, None, false);
     let hold = hold.expect("stored").expect("held");
     // another process starts one in the same microsecond, twice
     let rows = rusqlite::Connection::open(world.store().join(Control::DATABASE)).expect("open");
@@ -470,8 +537,11 @@ fn an_id_that_is_taken() {
          END",
     )
     .expect("a trigger");
-    let own = control.start_repl(hold.id, "cli").expect("started");
-    let (all, _) = control.repls(&ReplFilter::default()).expect("sessions");
+    let own = control.repls().start(hold.id, "cli").expect("started");
+    let (all, _) = control
+        .repls()
+        .list(&ReplFilter::default())
+        .expect("sessions");
     let started: Vec<_> = all
         .iter()
         .map(|session| (session.function.as_str(), own.started - session.started))
@@ -489,7 +559,7 @@ fn an_id_that_is_taken() {
 fn a_long_transcript() {
     let world = World::committed(&[("a.txt", "a\n")]);
     let (control, hold) = held(&world, "Edit");
-    let session = control.start_repl(hold.id, "cli").expect("started").id;
+    let session = control.repls().start(hold.id, "cli").expect("started").id;
     let line = |n: usize| (format!("input {n}"), format!("output {n}"));
     for n in 0..600 {
         let (input, output) = line(n);
@@ -500,7 +570,10 @@ fn a_long_transcript() {
         .flat_map(|n| [format!("> input {n}"), format!("output {n}")])
         .collect();
     assert_eq!(shown.lines().skip(1).collect::<Vec<_>>(), expected);
-    let entries = control.transcript(&session, 590, 1000).expect("entries");
+    let entries = control
+        .repls()
+        .transcript(&session, 590, 1000)
+        .expect("entries");
     let numbers: Vec<_> = entries.iter().map(|entry| entry.number).collect();
     assert_eq!(numbers, (591..=600).collect::<Vec<_>>());
 }

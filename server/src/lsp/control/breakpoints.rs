@@ -45,12 +45,15 @@ pub async fn list(
 async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<BreakpointsResult> {
     let workspace = handle.workspace().clone();
     let found = handle.control(false, move |control| {
-        let all = control.breakpoints()?;
+        let all = control.breakpoints().all()?;
         let all = moves::follow(&workspace, control, &all).unwrap_or(all);
         let all = all.into_iter();
         let all: Vec<(Breakpoint, Option<Vec<u8>>)> = all
             .map(|one| {
-                let base = control.region_base(one.id)?.map(|(_, base)| base);
+                let base = control
+                    .breakpoints()
+                    .region_base(one.id)?
+                    .map(|(_, base)| base);
                 Ok((one, base))
             })
             .collect::<backstitch_core::Result<_>>()?;
@@ -238,7 +241,7 @@ pub async fn add(
         base,
         ..NewBreakpoint::of(spec, &face(server))
     };
-    let made = with(handle, |control| control.add_breakpoint(new)).await?;
+    let made = with(handle, |control| control.breakpoints().add(new)).await?;
     let remarks = words::remarks(handle.root(), typed.as_deref(), &made.spec);
     server.report(messages::added(&made, &remarks));
     Ok(BreakpointResult {
@@ -275,7 +278,7 @@ pub async fn edit(
         changes.push(Box::new(move |one| one.once = once));
     }
     let changed = with(handle, move |control| {
-        let mut one = control.breakpoint(&id)?;
+        let mut one = control.breakpoints().named(&id)?;
         let was = one.action;
         for change in changes {
             change(&mut one);
@@ -288,7 +291,7 @@ pub async fn edit(
             let text = one.message.as_deref().unwrap_or_default();
             LogText::compile(text).map_err(backstitch_core::Error::Usage)?;
         }
-        control.edit_breakpoint(&one, &face)?;
+        control.breakpoints().edit(&one, &face)?;
         Ok(one)
     });
     Ok(BreakpointResult {
@@ -307,9 +310,9 @@ pub async fn enable(
     let changed = with(handle, move |control| {
         let one = Breakpoint {
             enabled,
-            ..control.breakpoint(&id)?
+            ..control.breakpoints().named(&id)?
         };
-        control.edit_breakpoint(&one, &face)?;
+        control.breakpoints().edit(&one, &face)?;
         Ok(one)
     });
     Ok(BreakpointResult {
@@ -325,8 +328,8 @@ pub async fn remove(
 ) -> Reply<RemovedResult> {
     let (id, face) = (params.breakpoint.to_string(), face(server));
     let removed = with(handle, move |control| {
-        let one = control.breakpoint(&id)?;
-        control.remove_breakpoint(one.id, &face)
+        let one = control.breakpoints().named(&id)?;
+        control.breakpoints().remove(one.id, &face)
     });
     Ok(RemovedResult {
         removed: usize::from(removed.await?),
@@ -335,7 +338,7 @@ pub async fn remove(
 
 pub async fn clear(server: &ServerState, handle: &WorkspaceHandle) -> Reply<RemovedResult> {
     let face = face(server);
-    let removed = handle.control(false, move |control| control.clear_breakpoints(&face));
+    let removed = handle.control(false, move |control| control.breakpoints().clear(&face));
     Ok(RemovedResult {
         removed: removed.await?.unwrap_or(0),
     })
@@ -370,8 +373,8 @@ pub async fn toggle(
         let (removed, face) = (there.clone(), face(server));
         with(handle, move |control| {
             for name in &there {
-                let one = control.breakpoint(name)?;
-                control.remove_breakpoint(one.id, &face)?;
+                let one = control.breakpoints().named(name)?;
+                control.breakpoints().remove(one.id, &face)?;
             }
             Ok(())
         })
@@ -393,7 +396,7 @@ pub async fn toggle(
         base: Some(base),
         ..NewBreakpoint::of(spec, &face(server))
     };
-    let made = with(handle, |control| control.add_breakpoint(new)).await?;
+    let made = with(handle, |control| control.breakpoints().add(new)).await?;
     server.report(messages::added(&made, &[]));
     Ok(ToggleResult {
         added: Some(view::breakpoint(&made)),

@@ -46,7 +46,12 @@ pub async fn pauses(server: &ServerState, params: PausesParams) -> Reply<PausesR
     let found = handle.control(false, move |control| {
         Ok(PausesResult {
             seq: control.seq()?,
-            pauses: control.pauses(filter)?.iter().map(view::pause).collect(),
+            pauses: control
+                .pauses()
+                .list(filter)?
+                .iter()
+                .map(view::pause)
+                .collect(),
         })
     });
     Ok(found.await?.unwrap_or(PausesResult {
@@ -59,7 +64,7 @@ pub async fn pauses(server: &ServerState, params: PausesParams) -> Reply<PausesR
 async fn find(handle: &WorkspaceHandle, name: &str) -> Reply<(Pause, i64)> {
     let typed = name.to_owned();
     let found = handle.control(false, move |control| {
-        Ok((control.open_pause(Some(&typed), None)?, control.seq()?))
+        Ok((control.pauses().open(Some(&typed), None)?, control.seq()?))
     });
     let missing = || {
         Failure::new(FailureKind::NotFound, messages::NOTHING_HELD)
@@ -77,7 +82,7 @@ pub async fn details(server: &ServerState, params: PauseDetailsParams) -> Reply<
 async fn of(handle: &WorkspaceHandle, pause: Pause, seq: i64) -> Reply<PauseDetails> {
     let (id, session) = (pause.id, pause.call.session.clone());
     let others = handle.control(false, move |control| {
-        let open = control.pauses(PauseFilter::Open)?.into_iter();
+        let open = control.pauses().list(PauseFilter::Open)?.into_iter();
         let others = open.filter(|other| other.id != id);
         Ok(others.map(|other| messages::other_held(&other)).collect())
     });
@@ -105,7 +110,7 @@ pub async fn predict(server: &ServerState, params: PredictParams) -> Reply<Predi
     let (pause, _) = find(&handle, &params.pause).await?;
     let id = pause.id;
     if let Err(error) = handle
-        .control(false, move |control| control.touch(id))
+        .control(false, move |control| control.pauses().touch(id))
         .await
     {
         tracing::info!("{id}: {error}");
@@ -145,7 +150,7 @@ pub async fn draft(server: &ServerState, params: DraftParams) -> Reply<PauseDeta
     let set = handle.control(false, move |control| {
         acts::set_input(control, &pause, input, &face)?;
         Ok((
-            control.open_pause(Some(&id.to_string()), None)?,
+            control.pauses().open(Some(&id.to_string()), None)?,
             control.seq()?,
         ))
     });
@@ -174,7 +179,7 @@ pub(super) async fn chosen(
     if let Some(name) = named {
         return Ok(find(handle, name).await?.0);
     }
-    let open = handle.control(false, |control| control.pauses(PauseFilter::Open));
+    let open = handle.control(false, |control| control.pauses().list(PauseFilter::Open));
     let mut open = open.await?.unwrap_or_default();
     match open.len() {
         0 => Err(Failure::new(FailureKind::NotFound, messages::NOTHING_HELD)
@@ -203,7 +208,7 @@ async fn decide(
 ) -> Reply<DecisionResult> {
     let (id, face) = (pause.id, face(server));
     let decided = handle.control(false, move |control| {
-        control.decide(id, &decision, None, &face)
+        control.pauses().decide(id, &decision, None, &face)
     });
     let decided = decided
         .await?
@@ -416,7 +421,7 @@ pub async fn pause(
     let (session, all) = (params.session.map(String::from), params.all == Some(true));
     let face = face(server);
     let made = handle.control(true, move |control| {
-        control.pause_next(session.as_deref(), all, &face)
+        control.pauses().hold_next(session.as_deref(), all, &face)
     });
     let made = made
         .await?
@@ -442,7 +447,9 @@ pub async fn inject(
     let (text, face) = (String::from(params.text), face(server));
     handle
         .control(true, move |control| {
-            control.inject(agent.as_deref(), session.as_deref(), &text, &face)
+            control
+                .messages()
+                .inject(agent.as_deref(), session.as_deref(), &text, &face)
         })
         .await?;
     Ok(InjectResult { injected: true })

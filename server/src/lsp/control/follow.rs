@@ -169,40 +169,42 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
 }
 
 fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<ControlRows> {
-    control.notice_lost()?;
-    let open = control.pauses(PauseFilter::Open)?;
+    control.pauses().notice_lost()?;
+    let open = control.pauses().list(PauseFilter::Open)?;
     let mut over = Vec::new();
     for id in seen.open.keys() {
         if open.iter().all(|pause| pause.id != *id) {
-            over.extend(control.pause(*id)?);
+            over.extend(control.pauses().get(*id)?);
         }
     }
     let mut slipped = Vec::new();
     for id in &seen.lost {
-        let now = control.pause(*id)?;
+        let now = control.pauses().get(*id)?;
         slipped.extend(now.filter(|pause| pause.state == PauseState::Slipped));
     }
-    let (newest_pause, unseen) = control.slipped_after(seen.pause.unwrap_or(i64::MAX))?;
+    let (newest_pause, unseen) = control
+        .pauses()
+        .slipped_after(seen.pause.unwrap_or(i64::MAX))?;
     slipped.extend(unseen);
-    let breakpoints = control.breakpoints()?;
+    let breakpoints = control.breakpoints().all()?;
     let moved = moves::follow(workspace, control, &breakpoints);
     let breakpoints = moved.unwrap_or(breakpoints);
     let mut lines = Vec::new();
     for one in &breakpoints {
-        if let Some((_, base)) = control.region_base(one.id)? {
+        if let Some((_, base)) = control.breakpoints().region_base(one.id)? {
             lines.push((one.clone(), base));
         }
     }
-    let newest_hit = control.newest_hit()?;
+    let newest_hit = control.hits().newest_number()?;
     let hits = match seen.hit {
-        Some(hit) if newest_hit > hit => control.hits_after(hit, MAX_HITS)?,
+        Some(hit) if newest_hit > hit => control.hits().after(hit, MAX_HITS)?,
         _ => Vec::new(),
     };
-    let newest_entry = control.newest_entry()?;
+    let newest_entry = control.repls().newest_entry()?;
     let mut entries = Vec::new();
     if let Some(entry) = seen.entry.filter(|entry| newest_entry > *entry) {
-        for (_, id, entry) in control.entries_after(entry, MAX_HITS)? {
-            entries.push((control.known_repl(&id)?, entry));
+        for (_, id, entry) in control.repls().entries_after(entry, MAX_HITS)? {
+            entries.push((control.repls().known(&id)?, entry));
         }
     }
     let filter = ReplFilter {
@@ -210,11 +212,11 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
         limit: MAX_HITS,
         ..ReplFilter::default()
     };
-    let mut repls = control.repls(&filter)?.0;
+    let mut repls = control.repls().list(&filter)?.0;
     let open_repls: Vec<String> = repls.iter().map(|session| session.id.clone()).collect();
     repls.retain(|session| !seen.open_repls.contains(&session.id));
     for id in seen.open_repls.iter().filter(|id| !open_repls.contains(id)) {
-        repls.extend(control.repl(id)?);
+        repls.extend(control.repls().get(id)?);
     }
     let mut attempts = control.attempts(seen.attempt.unwrap_or(0), 0)?;
     let newest_attempt = attempts.last().map(|one| one.id).or(seen.attempt);
@@ -467,7 +469,9 @@ async fn tell_repls(client: &Client, workspace: &protocol::Text, rows: &ControlR
 /// Notes that this editor shows a held call to a person.
 async fn acknowledge(server: &ServerState, handle: &WorkspaceHandle, id: PauseId) {
     let face = format!("{} {}", face(server), std::process::id());
-    let noted = handle.control(false, move |control| control.acknowledge(id, &face));
+    let noted = handle.control(false, move |control| {
+        control.pauses().acknowledge(id, &face)
+    });
     if let Err(error) = noted.await {
         tracing::info!("{id}: {error}");
     }
@@ -524,7 +528,7 @@ async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, id: Pa
 
 /// Returns a call that is held now.
 async fn held_now(handle: &WorkspaceHandle, id: PauseId) -> Option<Pause> {
-    let pause = handle.control(false, move |control| control.pause(id));
+    let pause = handle.control(false, move |control| control.pauses().get(id));
     let pause = pause.await.ok()??;
     pause.filter(|pause| pause.state == PauseState::Held)
 }
@@ -574,7 +578,7 @@ async fn stand(
 /// Tells the user what became of the call of a question that stands, if it is not held as it was.
 async fn tell_if_void(server: &ServerState, handle: &WorkspaceHandle, asked: &Pause) {
     let id = asked.id;
-    let now = handle.control(false, move |control| control.pause(id));
+    let now = handle.control(false, move |control| control.pauses().get(id));
     let Ok(Some(Some(now))) = now.await else {
         return;
     };
@@ -626,7 +630,7 @@ async fn carry_out(
     let failure = done.err()?;
     let now = handle.control(false, {
         let id = pause.id;
-        move |control| control.pause(id)
+        move |control| control.pauses().get(id)
     });
     match now.await {
         // an answer that comes late says what happened

@@ -52,7 +52,7 @@ pub async fn start(
         None => decisions::chosen(server, handle, None).await?.id,
     };
     let face = face(server);
-    let session = on(handle, move |control| control.start_repl(id, &face)).await?;
+    let session = on(handle, move |control| control.repls().start(id, &face)).await?;
     Ok(ReplStartResult {
         session: view::session(&session),
     })
@@ -78,7 +78,7 @@ pub async fn eval(handle: &Arc<WorkspaceHandle>, params: ReplEvalParams) -> Repl
             return Err(Error::CalledOff);
         }
         let timeout: Duration = Config::of(&of).eval_timeout();
-        control.ask(&asking, &input, timeout)
+        control.repls().ask(&asking, &input, timeout)
     });
     let id: EvalId = asked
         .await?
@@ -86,8 +86,10 @@ pub async fn eval(handle: &Arc<WorkspaceHandle>, params: ReplEvalParams) -> Repl
     let evaluated = tokio::task::spawn_blocking(move || {
         let control = Control::open_existing(&workspace)?
             .ok_or_else(|| Error::UnknownSession(session.clone()))?;
-        let entry: ReplEntry = control.answer_to(id, &|| is_over.load(Ordering::Relaxed))?;
-        Ok::<_, Error>((control.known_repl(&session)?, entry))
+        let entry: ReplEntry = control
+            .repls()
+            .answer_to(id, &|| is_over.load(Ordering::Relaxed))?;
+        Ok::<_, Error>((control.repls().known(&session)?, entry))
     });
     let (session, entry) = evaluated.await.map_err(|error| {
         tracing::error!("an evaluation: {error}");
@@ -106,7 +108,7 @@ pub async fn close(
 ) -> Reply<ReplStartResult> {
     let (id, face) = (params.session.to_string(), face(server));
     let closed = on(handle, move |control| {
-        control.close_repl(&id, "it was closed", &face)
+        control.repls().close(&id, "it was closed", &face)
     });
     Ok(ReplStartResult {
         session: view::session(&closed.await?),
@@ -120,8 +122,8 @@ pub async fn show(server: &ServerState, params: ReplShowParams) -> Reply<ReplSho
     let unknown = Error::UnknownSession(id.clone());
     let found = handle.control(false, move |control| {
         Ok((
-            control.known_repl(&id)?,
-            control.transcript(&id, after, MAX_ENTRIES)?,
+            control.repls().known(&id)?,
+            control.repls().transcript(&id, after, MAX_ENTRIES)?,
         ))
     });
     let (session, entries) = found.await?.ok_or_else(|| Box::<Failure>::from(unknown))?;
@@ -162,7 +164,7 @@ pub async fn list(server: &ServerState, params: ReplListParams) -> Reply<ReplLis
         limit: params.limit.unwrap_or(PAGE).min(MAX_ENTRIES),
         before: params.before.map(String::from),
     };
-    let found = handle.control(false, move |control| control.repls(&filter));
+    let found = handle.control(false, move |control| control.repls().list(&filter));
     let (sessions, more) = found.await?.unwrap_or_default();
     Ok(ReplListResult {
         sessions: sessions.iter().map(view::session).collect(),
@@ -174,7 +176,7 @@ pub async fn object(server: &ServerState, params: ObjectParams) -> Reply<ObjectR
     let handle = targets::workspace_handle(server, &params.place())?;
     let cid = params.cid.to_string();
     let wanted = cid.clone();
-    let found = handle.control(false, move |control| control.object(&wanted));
+    let found = handle.control(false, move |control| control.repls().object(&wanted));
     let object = found
         .await?
         .flatten()
@@ -205,14 +207,19 @@ pub async fn stack(server: &ServerState, params: StackParams) -> Reply<StackResu
     let id = pause_id(&params.pause)?;
     let found = on(&handle, move |control| {
         let pause: Pause = control
-            .pause(id)?
+            .pauses()
+            .get(id)?
             .ok_or_else(|| Error::UnknownPause(id.to_string()))?;
         let filter = ReplFilter {
             pause: Some(id),
             limit: MAX_ENTRIES,
             ..ReplFilter::default()
         };
-        Ok((pause, control.stack_of(id)?, control.repls(&filter)?.0))
+        Ok((
+            pause,
+            control.programs().stack(id)?,
+            control.repls().list(&filter)?.0,
+        ))
     });
     let (pause, frames, sessions) = found.await?;
     let last = frames.len();
@@ -235,11 +242,11 @@ pub async fn calls(server: &ServerState, params: CallsParams) -> Reply<CallsResu
     let handle = targets::workspace_handle(server, &params.place())?;
     let wanted = params.process.and_then(|number| i64::try_from(number).ok());
     let found = handle.control(false, move |control| {
-        let programs = control.programs()?.into_iter();
+        let programs = control.programs().all()?.into_iter();
         let programs = programs.filter(|program| wanted.is_none_or(|id| id == program.id));
         let mut all = Vec::new();
         for program in programs {
-            let calls = control.function_calls(program.id, MAX_CALLS)?;
+            let calls = control.programs().calls(program.id, MAX_CALLS)?;
             let mut shown = Vec::new();
             for call in calls {
                 let filter = ReplFilter {
@@ -247,7 +254,7 @@ pub async fn calls(server: &ServerState, params: CallsParams) -> Reply<CallsResu
                     limit: MAX_ENTRIES,
                     ..ReplFilter::default()
                 };
-                let sessions = control.repls(&filter)?.0;
+                let sessions = control.repls().list(&filter)?.0;
                 let ids = sessions.into_iter().map(|session| session.id).collect();
                 shown.push(function_call(call, ids));
             }
