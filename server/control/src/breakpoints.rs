@@ -55,7 +55,7 @@ impl NewBreakpoint {
 }
 
 /// The breakpoints of a workspace.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Breakpoints<'a> {
     pub(crate) control: &'a Control,
 }

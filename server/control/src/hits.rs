@@ -7,7 +7,7 @@ use super::tables::{breakpoint, hit};
 use backstitch_core::Result;
 
 /// The triggers of breakpoints.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Hits<'a> {
     pub(crate) control: &'a Control,
 }

@@ -8,7 +8,7 @@ use super::tables::message::{self, WaitingMessage};
 use backstitch_core::{Error, Result};
 
 /// Texts of the user for models.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Messages<'a> {
     pub(crate) control: &'a Control,
 }

@@ -52,7 +52,7 @@ pub enum SeenInput<'a> {
 }
 
 /// All that is, or was, held.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Pauses<'a> {
     pub(crate) control: &'a Control,
 }

@@ -21,7 +21,7 @@ use backstitch_core::process::ProcessId;
 const DYING: Duration = Duration::from_secs(2);
 
 /// Programs that pause: connections, watched calls and pauses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Programs<'a> {
     pub(crate) control: &'a Control,
 }

@@ -13,7 +13,7 @@ use super::tables::{breakpoint, pause};
 use backstitch_core::Result;
 
 /// Rewinds that agents propose.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Proposals<'a> {
     pub(crate) control: &'a Control,
 }

@@ -21,7 +21,7 @@ use backstitch_core::{Error, Result};
 const MS: i64 = 1000;
 
 /// Sessions of REPLs, and the queue of evaluations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Repls<'a> {
     pub(crate) control: &'a Control,
 }

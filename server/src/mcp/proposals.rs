@@ -27,7 +27,7 @@ use crate::render;
 
 /// Name of the tool, as people see it.
 pub const TOOL: &str = "propose_rewind";
-/// ClientProposals of one client that may wait at the same time.
+/// Proposals of one client that may wait at the same time.
 const MAX_OPEN: usize = 4;
 /// Outcomes that are kept for a client that asks again.
 const MAX_KEPT: usize = 32;

@@ -28,6 +28,7 @@ impl LineChange {
     }
 
     /// Returns the change as seen from the other side.
+    #[must_use]
     pub fn swapped(self) -> Self {
         Self {
             old: self.new,
