@@ -13,6 +13,8 @@ use backstitch_core::{Error, Result};
 
 /// Maximum interval between two looks, even if no bell rang: a holder that died commits nothing.
 const TICK: Duration = Duration::from_millis(250);
+/// The same for the holder itself, which has no other holder's death to notice.
+const TICK_OF_HOLDER: Duration = Duration::from_secs(1);
 /// The same where no bell can be watched.
 const TICK_UNWATCHED: Duration = Duration::from_millis(20);
 /// The same while a person waits for an answer, who may call it off.
@@ -54,6 +56,11 @@ impl BellWatch {
     /// Waits for the bell, for at most one tick and not beyond `until`.
     pub fn wait(&self, until: Option<Instant>) {
         self.wait_for(until, TICK, false);
+    }
+
+    /// As `wait`, for the process that holds the pause.
+    pub fn wait_as_holder(&self, until: Option<Instant>) {
+        self.wait_for(until, TICK_OF_HOLDER, false);
     }
 
     /// As `wait`. Ends also once nobody reads the standard output of this process.

@@ -698,7 +698,7 @@ impl BridgeShared {
             if Instant::now() >= until {
                 return Ok(json!({ "action": null }));
             }
-            watch.wait(next.into_iter().chain([until]).min());
+            watch.wait_as_holder(next.into_iter().chain([until]).min());
         }
     }
 
@@ -770,7 +770,7 @@ impl BridgeShared {
             {
                 return Ok(json!({ "evalId": null }));
             }
-            watch.wait(Some(until));
+            watch.wait_as_holder(Some(until));
         }
     }
 
