@@ -259,6 +259,9 @@ fn other_store(config: &Config, before: &EarlierStore) -> Weakness {
     }
 }
 
+/// A kernel stamps a file with the time of its last tick, and a call that began since then may have written it. Microseconds.
+const KERNEL_TICK: i64 = 10_000;
+
 /// Settings whose last change falls into a call of an agent.
 fn changed_settings(workspace: &Workspace) -> Vec<Weakness> {
     let since = now() - TOLD;
@@ -283,7 +286,8 @@ fn changed_settings(workspace: &Workspace) -> Vec<Weakness> {
         return Vec::new();
     };
     let told = changed.into_iter().filter_map(|(file, time)| {
-        let by = engine.history().call_at(time).ok()??;
+        let at = |time: i64| engine.history().call_at(time).ok().flatten();
+        let by = at(time).or_else(|| at(time.saturating_add(KERNEL_TICK)))?;
         let turn = by.turn.map(|turn| format!(" in t{turn}"));
         Some(Weakness {
             kind: WeaknessKind::SettingsChanged,
