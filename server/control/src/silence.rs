@@ -76,56 +76,47 @@ impl SilenceRules {
     }
 }
 
-/// The times by which a silence is told. In microseconds since 1970.
+/// The times by which a silence is told, all measured from now: no jump of the clock shortens or lengthens a hold.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceClock {
-    /// The beginning of the hold.
-    pub began: i64,
-    /// A person last worked on the pause.
-    pub touched: Option<i64>,
+    /// Time since the hold began.
+    pub held: Duration,
+    /// Time since a person last worked on the pause.
+    pub idle: Option<Duration>,
     /// A front end has shown it.
     pub is_seen: bool,
-    /// The holder gives no answer after this time.
-    pub limit: Option<i64>,
+    /// Time after which the holder can give no answer.
+    pub left: Option<Duration>,
 }
 
 impl SilenceClock {
     /// Returns the silence that is there.
-    pub fn silence(&self, rules: &SilenceRules, now: i64) -> Option<Silence> {
-        if self.end(rules).is_some_and(|end| end <= now) {
+    pub fn silence(&self, rules: &SilenceRules) -> Option<Silence> {
+        if self.end(rules) == Some(Duration::ZERO) {
             return Some(Silence::TimeUp);
         }
-        let is_unseen = !self.is_seen && self.unseen_at() <= now;
+        let is_unseen = !self.is_seen && self.held >= ACK_TIME;
         is_unseen.then_some(Silence::Unseen)
     }
 
-    /// Returns the time of the next silence. None: there is none by itself.
-    pub fn next(&self, rules: &SilenceRules, now: i64) -> Option<i64> {
-        let unseen = Some(self.unseen_at()).filter(|at| !self.is_seen && *at > now);
+    /// Returns the time until the next silence. None: there is none by itself.
+    pub fn next(&self, rules: &SilenceRules) -> Option<Duration> {
+        let unseen = ACK_TIME.checked_sub(self.held);
+        let unseen = unseen.filter(|left| !self.is_seen && !left.is_zero());
         unseen.into_iter().chain(self.end(rules)).min()
     }
 
-    fn unseen_at(&self) -> i64 {
-        self.began.saturating_add(micros(ACK_TIME))
-    }
-
     /// Each work on the pause starts its limit anew, but not the holder's.
-    fn end(&self, rules: &SilenceRules) -> Option<i64> {
-        let since = self.touched.map_or(self.began, |at| at.max(self.began));
-        let end = rules.timeout.map(|time| since.saturating_add(micros(time)));
-        end.into_iter().chain(self.limit).min()
+    fn end(&self, rules: &SilenceRules) -> Option<Duration> {
+        let since = self.idle.map_or(self.held, |idle| idle.min(self.held));
+        let end = rules.timeout.map(|time| time.saturating_sub(since));
+        end.into_iter().chain(self.left).min()
     }
-}
-
-fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SECOND: i64 = 1_000_000;
 
     /// A subject, a moment, what it can be told, and the outcomes: unseen with ask, hold, deny, allow; time up with deny, ask,
     /// allow.
@@ -224,42 +215,38 @@ mod tests {
             on_timeout: OnTimeout::Deny,
             timeout: Some(Duration::from_secs(10)),
         };
-        let clock = SilenceClock {
-            began: 100 * SECOND,
-            touched: None,
+        let after = |ms: u64| SilenceClock {
+            held: Duration::from_millis(ms),
+            idle: None,
             is_seen: false,
-            limit: None,
+            left: None,
         };
-        assert_eq!(clock.silence(&rules, 100 * SECOND), None);
-        assert_eq!(
-            clock.next(&rules, 100 * SECOND),
-            Some(100 * SECOND + SECOND / 2)
-        );
-        assert_eq!(clock.silence(&rules, 101 * SECOND), Some(Silence::Unseen));
-        assert_eq!(clock.next(&rules, 101 * SECOND), Some(110 * SECOND));
-        assert_eq!(clock.silence(&rules, 110 * SECOND), Some(Silence::TimeUp));
-        let seen = SilenceClock {
+        let ms = |ms: u64| Some(Duration::from_millis(ms));
+        assert_eq!(after(0).silence(&rules), None);
+        assert_eq!(after(0).next(&rules), ms(500));
+        assert_eq!(after(1000).silence(&rules), Some(Silence::Unseen));
+        assert_eq!(after(1000).next(&rules), ms(9000));
+        assert_eq!(after(10_000).silence(&rules), Some(Silence::TimeUp));
+        let seen = |held, idle| SilenceClock {
             is_seen: true,
-            touched: Some(105 * SECOND),
-            ..clock
+            idle: ms(idle),
+            ..after(held)
         };
-        assert_eq!(seen.silence(&rules, 114 * SECOND), None);
-        assert_eq!(seen.silence(&rules, 115 * SECOND), Some(Silence::TimeUp));
-        let limited = SilenceClock {
-            limit: Some(112 * SECOND),
-            ..seen
+        assert_eq!(seen(14_000, 9000).silence(&rules), None);
+        assert_eq!(seen(15_000, 10_000).silence(&rules), Some(Silence::TimeUp));
+        let limited = |left| SilenceClock {
+            left: ms(left),
+            ..seen(12_000, 0)
         };
-        assert_eq!(limited.silence(&rules, 112 * SECOND), Some(Silence::TimeUp));
+        assert_eq!(limited(1).silence(&rules), None);
+        assert_eq!(limited(1).next(&rules), ms(1));
+        assert_eq!(limited(0).silence(&rules), Some(Silence::TimeUp));
         // work on a pause before this holder had it
-        let earlier = SilenceClock {
-            touched: Some(50 * SECOND),
-            ..clock
-        };
-        assert_eq!(earlier.silence(&rules, 101 * SECOND), Some(Silence::Unseen));
+        assert_eq!(seen(1000, 50_000).next(&rules), ms(9000));
         let unlimited = SilenceRules {
             timeout: None,
             ..rules
         };
-        assert_eq!(seen.next(&unlimited, 500 * SECOND), None);
+        assert_eq!(seen(500_000, 1).next(&unlimited), None);
     }
 }

@@ -46,11 +46,6 @@ impl Subject {
         matches!(self, Self::Call | Self::Edit)
     }
 
-    /// True if it is an agent for as long as its process lives. A program is none, and an editor may have proposed for one.
-    pub fn is_agent(self) -> bool {
-        self == Self::Call
-    }
-
     /// True if another process takes it over when its holder dies.
     pub fn is_taken_over(self) -> bool {
         self == Self::Program

@@ -173,7 +173,7 @@ impl Held {
     fn deny(&self) {
         let until = Instant::now() + Duration::from_secs(2);
         while Instant::now() < until {
-            if self.try_deny().unwrap_or(true) {
+            if self.try_deny().unwrap_or(false) {
                 return;
             }
             thread::sleep(Duration::from_millis(20));

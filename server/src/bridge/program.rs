@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::rpc::{self, Message, Refusal};
-use crate::control::silence::{SilenceLimits, SilentState};
+use crate::control::silence::{SilenceLimits, SilentState, age};
 use crate::json_text;
 use crate::render;
 use backstitch_control::condition;
@@ -709,7 +709,10 @@ impl BridgeShared {
             .iter()
             .find(|one| Some(one.id) == pause.call.breakpoint);
         let unattended = own.and_then(|one| one.unattended);
-        SilenceLimits::new(&self.workspace, unattended, pause.made, None)
+        // another bridge may have held it before
+        let now = Instant::now();
+        let began = now.checked_sub(age(pause.made)).unwrap_or(now);
+        SilenceLimits::new(&self.workspace, unattended, began, None)
     }
 
     /// Notes that the program has the decision.

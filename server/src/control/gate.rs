@@ -622,16 +622,12 @@ impl AtGate<'_> {
         }
     }
 
-    /// The time after which the agent would hear no answer, in microseconds since 1970.
-    fn last_moment(&self) -> i64 {
+    /// The time after which the agent would hear no answer.
+    fn last_moment(&self) -> Instant {
         let limit = self.limit.unwrap_or(OLD_LIMIT);
         let margin = MARGIN.min(limit.mul_f64(0.05).max(Duration::from_millis(200)));
         let margin = if limit >= MARGIN * 3 { MARGIN } else { margin };
-        let last = (self.started + limit).checked_sub(margin);
-        let left = last.map_or(Duration::ZERO, |at| {
-            at.saturating_duration_since(Instant::now())
-        });
-        now().saturating_add(i64::try_from(left.as_micros()).unwrap_or(i64::MAX))
+        self.started + limit.saturating_sub(margin)
     }
 
     /// The agent's own limit, in microseconds since 1970.
@@ -663,7 +659,7 @@ impl AtGate<'_> {
         unattended: Option<Unattended>,
     ) -> Passed {
         let limit = Some(self.last_moment());
-        let limits = SilenceLimits::new(self.workspace, unattended, now(), limit);
+        let limits = SilenceLimits::new(self.workspace, unattended, Instant::now(), limit);
         hold.evaluates = true;
         let mut running = None;
         let failed =

@@ -15,10 +15,10 @@ use super::words;
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceLimits {
     rules: SilenceRules,
-    /// The beginning of the hold, in microseconds since 1970.
-    began: i64,
+    /// The beginning of the hold.
+    began: Instant,
     /// The holder gives no answer after this time.
-    limit: Option<i64>,
+    limit: Option<Instant>,
 }
 
 /// The state of a pause that was looked at.
@@ -33,12 +33,12 @@ pub enum SilentState {
 }
 
 impl SilenceLimits {
-    /// `unattended`: the rule of its breakpoint. `began`, `limit`: in microseconds since 1970.
+    /// `unattended`: the rule of its breakpoint.
     pub fn new(
         workspace: &Workspace,
         unattended: Option<Unattended>,
-        began: i64,
-        limit: Option<i64>,
+        began: Instant,
+        limit: Option<Instant>,
     ) -> Self {
         let config = Config::of(workspace);
         let rules = SilenceRules {
@@ -55,24 +55,22 @@ impl SilenceLimits {
 
     /// Looks at a pause that is held, and decides on it if a rule says so.
     pub fn look(&self, control: &Control, id: PauseId, held: &HeldCall) -> Result<SilentState> {
-        let now = now();
+        let now = Instant::now();
         let clock = SilenceClock {
-            began: self.began,
-            touched: control.pauses().touched(id)?,
+            held: now.saturating_duration_since(self.began),
+            idle: control.pauses().touched(id)?.map(age),
             is_seen: control.pauses().is_acknowledged(id)?,
-            limit: self.limit,
+            left: self.limit.map(|at| at.saturating_duration_since(now)),
         };
-        let waited = Duration::from_micros((now - self.began).max(0).unsigned_abs());
-        let silence = clock.silence(&self.rules, now);
+        let silence = clock.silence(&self.rules);
         let (decision, rule) = match silence.map(|one| (one, self.rules.outcome(one, held))) {
             None | Some((_, SilentOutcome::Hold)) => {
-                let left = clock.next(&self.rules, now).map(|at| (at - now).max(0));
-                let left = left.map(|left| Duration::from_micros(left.unsigned_abs()));
-                let until = left.and_then(|left| Instant::now().checked_add(left));
+                let next = clock.next(&self.rules);
+                let until = next.and_then(|left| now.checked_add(left));
                 return Ok(SilentState::Held { until });
             }
             Some((_, SilentOutcome::Park)) => {
-                let message = words::timed_out(&held.why, waited);
+                let message = words::timed_out(&held.why, clock.held);
                 return Ok(SilentState::Parked { message });
             }
             Some((silence, SilentOutcome::Continue)) => {
@@ -91,6 +89,11 @@ impl SilenceLimits {
         control.pauses().decide_alone(id, &decision, rule)?;
         Ok(SilentState::Decided)
     }
+}
+
+/// Time since a moment, in microseconds since 1970, by the clock of the machine.
+pub fn age(time: i64) -> Duration {
+    Duration::from_micros((now() - time).max(0).unsigned_abs())
 }
 
 fn rule_name(silence: Silence) -> &'static str {

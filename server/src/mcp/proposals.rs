@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use backstitch_control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
@@ -278,7 +278,7 @@ impl HeldProposal {
     /// Waits for the decision. None: its pause was ended.
     fn wait(&mut self) -> Result<Option<PauseDecision>, Error> {
         let id = self.hold.id;
-        let limits = SilenceLimits::new(&self.workspace, None, now(), None);
+        let limits = SilenceLimits::new(&self.workspace, None, Instant::now(), None);
         loop {
             let until = match limits.look(&self.control, id, &self.call)? {
                 SilentState::Held { until } => until,

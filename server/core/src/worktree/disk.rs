@@ -191,7 +191,12 @@ impl Root {
     /// True if there is an entry at a path, of any kind. One that cannot be looked at counts as there.
     pub(crate) fn has_entry(&self, path: &RelPath) -> bool {
         let found = std::fs::symlink_metadata(self.path.join(path.to_path()));
-        !found.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        // a directory on the way may be a file by now
+        let is_absent = |error: std::io::Error| {
+            use std::io::ErrorKind::{NotADirectory, NotFound};
+            matches!(error.kind(), NotFound | NotADirectory)
+        };
+        !found.is_err_and(is_absent)
     }
 
     /// True if a directory is at this path, with no link on the way to it.
