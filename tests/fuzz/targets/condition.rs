@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: &[u8]| backstitch::control::condition::exercise(input));
+fuzz_target!(|input: &[u8]| backstitch_control::condition::exercise(input));
