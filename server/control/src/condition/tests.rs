@@ -432,7 +432,10 @@ fn log_texts() {
 /// Replays the inputs that fuzzing found (`tests/fuzz/found`).
 #[test]
 fn inputs_found_by_fuzzing_pass() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/found/condition");
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fuzz/found/condition"
+    );
     let files: Vec<_> = std::fs::read_dir(folder).expect("inputs").collect();
     assert!(!files.is_empty());
     for file in files {
