@@ -965,7 +965,10 @@
 ---@field pause string For example `p7`.
 ---@field pid integer Process number of the program, or of the agent.
 ---@field process integer|nil Number of the program. Null: it is an agent's call.
----@field function string The function that is paused, or the tool.
+---@field function string The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
+---@field why string|nil The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept.
+---@field breakpoint string|nil Breakpoint of the pause, for example `b3`.
+---@field hit backstitch.PauseHit|nil That breakpoint as it was then.
 ---@field call integer|nil Number of the program's call.
 ---@field language string `jq`, `python` or `javascript`.
 ---@field started backstitch.Time
@@ -1132,6 +1135,7 @@
 
 ---@class backstitch.StackResult
 ---@field pause string
+---@field call integer|nil Number of the program's call, as in `backstitch/calls`.
 ---@field frames backstitch.SourceFrame[] The innermost first.
 ---@field sessions backstitch.ReplSession[] REPLs at this pause.
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::pause::PauseId;
+use super::breakpoint::BreakpointId;
+use super::pause::{PauseHit, PauseId};
 
 /// Time that the waiting side of an evaluation waits longer than the evaluating one (S5-D1).
 pub const LONGER: Duration = Duration::from_secs(5);
@@ -19,8 +20,13 @@ pub struct ReplSession {
     pub pid: u32,
     /// Number of the program.
     pub process: Option<i64>,
-    /// The function that is paused, or the tool.
+    /// The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
     pub function: String,
+    /// The reason of the pause: `pause("here")`, `calls Edit`. None: the pause is no longer kept.
+    pub why: Option<String>,
+    /// The breakpoint of the pause.
+    pub breakpoint: Option<BreakpointId>,
+    pub hit: Option<PauseHit>,
     /// Number of the program's call.
     pub call: Option<i64>,
     pub language: String,
@@ -130,7 +136,7 @@ pub struct StoredObject {
 /// Selects sessions. All conditions hold together (S5-042).
 #[derive(Clone, Debug)]
 pub struct ReplFilter {
-    /// Text in the name of the function, or in the transcript.
+    /// Text in the name of the function, in the reason of the pause, or in the transcript.
     pub search: Option<String>,
     pub active: Option<bool>,
     /// Start of the session, in microseconds since 1970; both included.

@@ -12,6 +12,7 @@ use super::repl::{
     EvalAnswer, EvalId, EvalRequest, EvalState, LONGER, ObjectValue, ReplEntry, ReplFilter,
     ReplSession, StoredObject,
 };
+use super::subject::Subject;
 use super::tables::command::{self, NewCommand};
 use super::tables::{object, pause, repl};
 use backstitch_core::sqlite::now;
@@ -78,7 +79,10 @@ impl Repls<'_> {
             pause: at.id,
             pid,
             process: program.as_ref().map(|program| program.id),
-            function: at.call.tool.clone(),
+            function: self.function_of(at)?,
+            why: Some(at.call.why.clone()),
+            breakpoint: at.call.breakpoint,
+            hit: at.call.hit.clone(),
             call: self.control.programs().call_of_pause(at.id)?,
             language: program.map_or_else(|| "jq".to_owned(), |program| program.language),
             started,
@@ -86,6 +90,18 @@ impl Repls<'_> {
             reason: None,
             entries: 0,
         })
+    }
+
+    /// Returns the function that is paused. A pause that the program asks for is named by its label, and stands in the function
+    /// of the innermost frame.
+    fn function_of(&self, at: &Pause) -> Result<String> {
+        if at.call.subject == Subject::Program && at.call.breakpoint.is_none() {
+            let innermost = self.control.programs().stack(at.id)?.pop();
+            if let Some(frame) = innermost {
+                return Ok(frame.name);
+            }
+        }
+        Ok(at.call.tool.clone())
     }
 
     /// Returns a session. None: there is none with this id (S5-027).

@@ -1445,8 +1445,14 @@ export interface ReplSession {
   pid: number;
   /** Number of the program. Null: it is an agent's call. */
   process: number | null;
-  /** The function that is paused, or the tool. */
+  /** The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool. */
   function: string;
+  /** The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept. */
+  why: string | null;
+  /** Breakpoint of the pause, for example `b3`. */
+  breakpoint: string | null;
+  /** That breakpoint as it was then. */
+  hit: PauseHit | null;
   /** Number of the program's call. */
   call: number | null;
   /** `jq`, `python` or `javascript`. */
@@ -1711,6 +1717,8 @@ export interface StackParams {
 
 export interface StackResult {
   pause: string;
+  /** Number of the program's call, as in `backstitch/calls`. */
+  call: number | null;
   /** The innermost first. */
   frames: SourceFrame[];
   /** REPLs at this pause. */

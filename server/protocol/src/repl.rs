@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::control::PauseHit;
 use crate::history::{Text, Time};
 use crate::shape;
 
@@ -16,8 +17,14 @@ shape! {
         pub pid: u32,
         /// Number of the program. Null: it is an agent's call.
         pub process: Option<i64>,
-        /// The function that is paused, or the tool.
+        /// The function that is paused: the watched one, else that of the innermost frame. At an agent's call: the tool.
         pub function: String,
+        /// The reason of the pause: `pause("here")`, `calls Edit`. Null: the pause is no longer kept.
+        pub why: Option<String>,
+        /// Breakpoint of the pause, for example `b3`.
+        pub breakpoint: Option<String>,
+        /// That breakpoint as it was then.
+        pub hit: Option<PauseHit>,
         /// Number of the program's call.
         pub call: Option<i64>,
         /// `jq`, `python` or `javascript`.
@@ -100,6 +107,8 @@ shape! {
 
     pub struct StackResult {
         pub pause: String,
+        /// Number of the program's call, as in `backstitch/calls`.
+        pub call: Option<i64>,
         /// The innermost first.
         pub frames: Vec<SourceFrame>,
         /// REPLs at this pause.

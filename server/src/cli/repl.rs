@@ -192,7 +192,11 @@ fn list(context: &ControlContext, options: &ReplListArgs) -> CliResult<()> {
             .add(PLAIN, render::clean(&session.function))
             .add(
                 DIM,
-                format!("  {}", render::plural(entries, "line", "lines")),
+                format!(
+                    "  {}  {}",
+                    reason(session),
+                    render::plural(entries, "line", "lines")
+                ),
             )
             .right(context.out.paint.ago(session.started));
         text.push_str(&line.draw(context.out.paint));
@@ -262,12 +266,19 @@ fn show(context: &ControlContext, id: &str) -> CliResult<()> {
         (Some(_), Some(reason)) => format!("closed: {reason}"),
         (Some(_), None) => "closed".to_owned(),
     };
+    let ended = session.closed.map_or_else(String::new, |closed| {
+        format!(", ended {}", paint.ago(closed))
+    });
     let head = format!(
-        "{} at {} of {}, {} ({state})\n",
+        "{} at {} of {}{}, started {}{ended} ({state})\n",
         session.language,
         session.pause,
         render::clean(&session.function),
-        paint.ago(session.started)
+        match reason(&session) {
+            reason if reason.is_empty() => reason,
+            reason => format!(", {reason}"),
+        },
+        paint.ago(session.started),
     );
     let mut text = paint.on(DIM, &head);
     for entry in &entries {
@@ -280,6 +291,20 @@ fn show(context: &ControlContext, id: &str) -> CliResult<()> {
         text.push_str(&output(context, entry));
     }
     context.out.text(&text)
+}
+
+/// The reason of a session's pause, with its breakpoint: `b3 function plan`, `pause("here")`.
+fn reason(session: &ReplSession) -> String {
+    let why = match &session.hit {
+        Some(hit) => Some(format!("{} {}", hit.kind, hit.summary)),
+        None => session.why.clone(),
+    };
+    let words = session
+        .breakpoint
+        .map(|id| id.to_string())
+        .into_iter()
+        .chain(why.map(|why| render::clean(&why)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Shows a stored value, or writes its bytes to a file.

@@ -68,12 +68,7 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
         by: by.to_owned(),
         at: moment(call.moment).to_owned(),
         breakpoint: call.breakpoint.map(|id| id.to_string()),
-        hit: call.hit.as_ref().map(|hit| protocol::PauseHit {
-            kind: hit.kind.clone(),
-            summary: hit.summary.clone(),
-            when: hit.when.clone(),
-            hits: hit.hits.clone(),
-        }),
+        hit: call.hit.as_ref().map(pause_hit),
         why: call.why.clone(),
         agent: call.agent.clone(),
         session: call.session.clone(),
@@ -99,6 +94,15 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
     }
 }
 
+fn pause_hit(hit: &backstitch_control::PauseHit) -> protocol::PauseHit {
+    protocol::PauseHit {
+        kind: hit.kind.clone(),
+        summary: hit.summary.clone(),
+        when: hit.when.clone(),
+        hits: hit.hits.clone(),
+    }
+}
+
 pub fn session(session: &backstitch_control::ReplSession) -> protocol::ReplSession {
     protocol::ReplSession {
         id: session.id.clone(),
@@ -106,6 +110,9 @@ pub fn session(session: &backstitch_control::ReplSession) -> protocol::ReplSessi
         pid: session.pid,
         process: session.process,
         function: session.function.clone(),
+        why: session.why.clone(),
+        breakpoint: session.breakpoint.map(|id| id.to_string()),
+        hit: session.hit.as_ref().map(pause_hit),
         call: session.call,
         language: session.language.clone(),
         started: to_protocol::time(session.started),

@@ -414,10 +414,12 @@ fn names_that_act_on_a_terminal() {
     let cid = entry["cid"].clone();
     let list = world.json(["repl", "list", "--pause", id]);
     let session = list["sessions"][0].clone();
-    assert_eq!(session["function"], named("label"));
+    let label = named("label");
+    let why = format!("pause(\"{}\")", label.as_str().expect("a text"));
+    assert_eq!(session["why"], why);
     let session = session["id"].as_str().expect("an id");
     let shown = world.json(["repl", "show", session]);
-    assert_eq!(shown["session"]["function"], named("label"));
+    assert_eq!(shown["session"]["why"], why);
     assert_eq!(shown["entries"][0]["output"], named("arg"));
     let inspected = world.json(["inspect", id]);
     assert_eq!(inspected["pause"]["tool"], named("label"));

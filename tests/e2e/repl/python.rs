@@ -225,6 +225,154 @@ fn evaluation_at_a_frame() {
     assert_eq!(rest, "state {'step': 9} local [1, 2, 3]\n");
 }
 
+/// S5-105: inputs at two pauses, one of which replaces streams, keep their output apart. The program sees its own streams.
+#[test]
+fn a_replaced_stream_takes_no_other_output() {
+    let source = r#"
+import sys, threading, contextlib, io
+import backstitch_debug as bs
+bs.on()
+counted = threading.Semaphore(0)
+seen = []
+go = threading.Event()
+def beside():
+    while not go.wait(0.001):
+        seen.append(sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper))
+def stop(name):
+    bs.pause(name)
+threads = [threading.Thread(target=stop, args=(name,)) for name in ("one", "two")]
+watcher = threading.Thread(target=beside)
+watcher.start()
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+go.set()
+watcher.join()
+print(all(seen), len(seen) > 0, sys.stdout is sys.__stdout__, type(sys).__name__)
+"#;
+    let world = world();
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    watcher.until("held");
+    let pauses = world.json(["pauses"])["pauses"].clone();
+    let pause = |label: &str| {
+        let all = pauses.as_array().expect("pauses");
+        let found = all.iter().find(|pause| pause["tool"] == label);
+        found.expect("a pause")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    };
+    // each waits for the other's lines: they run at once
+    let prints = "for n in range(300): print(n); counted.release()";
+    let replaces = r"old = sys.stdout
+class Twice:
+    def write(self, text): return old.write(text + text)
+    def flush(self): pass
+for n in range(100):
+    for _ in range(3): counted.acquire()
+    with contextlib.redirect_stdout(io.StringIO()) as kept: print('kept')
+    assert kept.getvalue() == 'kept\n', kept.getvalue()
+    sys.stdout = Twice()
+    sys.stdout.write('%d ' % n)
+    sys.stdout = None
+    print('nowhere')
+    sys.stdout = old";
+    let [first, second] = [("one", prints), ("two", replaces)].map(|(label, input)| {
+        let (world, id) = (&world, pause(label));
+        move || world.json(["repl", &id, "-e", input])["entry"].clone()
+    });
+    let (first, second) = std::thread::scope(|scope| {
+        let (first, second) = (scope.spawn(first), scope.spawn(second));
+        (
+            first.join().expect("an entry"),
+            second.join().expect("an entry"),
+        )
+    });
+    let lines: Vec<_> = (0..300).map(|n| n.to_string()).collect();
+    assert_eq!(first["stdout"], lines.join("\n") + "\n", "{first:#}");
+    let twice: Vec<_> = (0..100).map(|n| format!("{n} {n} ")).collect();
+    assert_eq!(second["stdout"], twice.concat(), "{second:#}");
+    world.ok(["resume", &pause("one")]);
+    world.ok(["resume", &pause("two")]);
+    let (code, rest, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert_eq!(rest, "True True True module\n");
+}
+
+/// S5-020, S5-040: the session of a `pause()` has the function that stands still, the reason with its label, the
+/// breakpoint of a watched call, and its end. All are found by a search.
+#[test]
+fn a_session_is_named_by_its_function() {
+    let source = r#"
+import backstitch_debug as bs
+bs.on()
+def work():
+    bs.pause("label-1")
+@bs.watch
+def plan(n):
+    return n
+work()
+plan(1)
+"#;
+    let world = world();
+    world.ok(["breakpoint", "add", "function", "plan"]);
+    let mut watcher = Watcher::start(&world);
+    let program = Program::start(&world, source);
+    watcher.until("held");
+    let session = |pause: &str| {
+        world.json(["repl", pause, "-e", "1 + 1"]);
+        let found = world.json(["repl", "list", "--pause", pause])["sessions"][0].clone();
+        (found["id"].as_str().expect("an id").to_owned(), found)
+    };
+    let (asked_for, at_pause) = session("p1");
+    assert_eq!(at_pause["function"], "work");
+    assert_eq!(at_pause["why"], "pause(\"label-1\")");
+    assert_eq!(at_pause["breakpoint"], Value::Null);
+    assert_eq!(at_pause["hit"], Value::Null);
+    world.ok(["resume", "p1"]);
+    watcher.until("held");
+    let (watched, at_call) = session("p2");
+    assert_eq!(at_call["function"], "__main__.plan");
+    assert_eq!(at_call["breakpoint"], "b1");
+    assert_eq!(
+        (&at_call["hit"]["kind"], &at_call["hit"]["summary"]),
+        (&json!("function"), &json!("plan"))
+    );
+    world.ok(["resume", "p2"]);
+    let (code, _, errors) = program.end();
+    assert_eq!((code, errors.as_str()), (0, ""));
+    let found = |search: &str| {
+        let found = world.json(["repl", "list", "--search", search])["sessions"].clone();
+        let ids = found.as_array().expect("sessions").iter();
+        ids.map(|one| one["id"].as_str().expect("an id").to_owned())
+            .collect::<Vec<_>>()
+    };
+    for (search, expected) in [
+        ("work", &asked_for),
+        ("wo", &asked_for),
+        ("label-1", &asked_for),
+        ("plan", &watched),
+        ("pla", &watched),
+    ] {
+        assert_eq!(found(search), [expected.as_str()], "{search}");
+    }
+    let page = world.ok(["repl", "show", &watched]).stdout;
+    assert!(
+        page.contains("of __main__.plan, b1 function plan, started "),
+        "{page}"
+    );
+    assert!(page.contains(", ended "), "{page}");
+    assert!(
+        world
+            .ok(["repl", "show", &asked_for])
+            .stdout
+            .contains("of work, pause(\"label-1\")")
+    );
+}
+
 /// S5-100…104: output of the program stands where it belongs, byte for byte, before, during and after evaluations of all kinds.
 #[test]
 fn output_stays_where_it_belongs() {

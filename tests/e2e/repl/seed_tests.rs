@@ -74,8 +74,8 @@ fn sessions_of_a_call_field_by_field() {
         "{id}"
     );
     let expected = json!({
-        "id": id, "pause": "p1", "pid": program.pid(), "process": calls["id"], "function": "inside",
-        "call": call["id"], "language": "python", "started": session["started"], "status": "active", "entries": 0,
+        "id": id, "pause": "p1", "pid": program.pid(), "process": calls["id"], "function": "plan",
+        "why": "pause(\"inside\")", "call": call["id"], "language": "python", "started": session["started"], "status": "active", "entries": 0,
     });
     assert_eq!(without_nulls(&session), expected);
     // a value, output, an error

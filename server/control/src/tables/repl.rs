@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter, types::Value};
 
+use crate::breakpoint::BreakpointId;
 use crate::pause::PauseId;
 use crate::repl::{EvalId, EvalRequest, EvalState, ReplEntry, ReplFilter, ReplSession};
 use backstitch_core::Result;
@@ -17,7 +18,10 @@ stored_as!(EvalState as text, "state of an evaluation", {
 });
 
 const SESSION: &str = "id, pause, pid, process, function, call, language, started, closed, reason, \
-                       (SELECT COUNT(*) FROM exchange WHERE session = repl_session.id)";
+                       (SELECT COUNT(*) FROM exchange WHERE session = repl_session.id), \
+                       (SELECT why FROM pause WHERE id = repl_session.pause), \
+                       (SELECT breakpoint FROM pause WHERE id = repl_session.pause), \
+                       (SELECT hit FROM pause WHERE id = repl_session.pause)";
 
 fn session(r: &Row<'_>) -> rusqlite::Result<ReplSession> {
     Ok(ReplSession {
@@ -32,6 +36,11 @@ fn session(r: &Row<'_>) -> rusqlite::Result<ReplSession> {
         closed: r.get(8)?,
         reason: r.get(9)?,
         entries: r.get(10)?,
+        why: r.get(11)?,
+        breakpoint: r.get::<_, Option<i64>>(12)?.map(BreakpointId),
+        hit: r
+            .get::<_, Option<String>>(13)?
+            .and_then(|json| serde_json::from_str(&json).ok()),
     })
 }
 
@@ -129,17 +138,19 @@ pub(crate) fn list(conn: &Connection, filter: &ReplFilter) -> Result<Vec<ReplSes
         // three letters are the least that the index finds
         if search.chars().count() >= 3 {
             wheres.push(
-                "(function LIKE ? ESCAPE '\\' OR id IN (SELECT session FROM exchange WHERE id IN (SELECT rowid FROM \
+                "(function LIKE ? ESCAPE '\\' OR (SELECT why FROM pause WHERE pause.id = repl_session.pause) LIKE ? ESCAPE '\\' OR \
+                 id IN (SELECT session FROM exchange WHERE id IN (SELECT rowid FROM \
                  exchange_words WHERE exchange_words MATCH ?)))",
             );
-            values.push(Value::Text(like));
+            values.extend([Value::Text(like.clone()), Value::Text(like)]);
             values.push(Value::Text(format!("\"{}\"", search.replace('"', "\"\""))));
         } else {
             wheres.push(
-                "(function LIKE ? ESCAPE '\\' OR id IN (SELECT session FROM exchange WHERE input LIKE ? ESCAPE '\\' OR \
+                "(function LIKE ? ESCAPE '\\' OR (SELECT why FROM pause WHERE pause.id = repl_session.pause) LIKE ? ESCAPE '\\' OR \
+                 id IN (SELECT session FROM exchange WHERE input LIKE ? ESCAPE '\\' OR \
                  output LIKE ? ESCAPE '\\' OR stdout LIKE ? ESCAPE '\\'))",
             );
-            values.extend(std::iter::repeat_n(Value::Text(like), 4));
+            values.extend(std::iter::repeat_n(Value::Text(like), 5));
         }
     }
     values.push(Value::Integer(

@@ -217,11 +217,12 @@ pub async fn stack(server: &ServerState, params: StackParams) -> Reply<StackResu
         };
         Ok((
             pause,
+            control.programs().call_of_pause(id)?,
             control.programs().stack(id)?,
             control.repls().list(&filter)?.0,
         ))
     });
-    let (pause, frames, sessions) = found.await?;
+    let (pause, call, frames, sessions) = found.await?;
     let last = frames.len();
     let frame = |(at, frame): (usize, StackFrame)| protocol::SourceFrame {
         name: frame.name,
@@ -233,6 +234,7 @@ pub async fn stack(server: &ServerState, params: StackParams) -> Reply<StackResu
     };
     Ok(StackResult {
         pause: pause.id.to_string(),
+        call,
         frames: frames.into_iter().enumerate().map(frame).rev().collect(),
         sessions: sessions.iter().map(view::session).collect(),
     })

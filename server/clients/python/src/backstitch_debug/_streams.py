@@ -1,4 +1,9 @@
-"""Output of evaluations: a router by thread, in place of `sys.stdout` and `sys.stderr` while an evaluation runs."""
+"""Output of evaluations. While one runs, `sys.stdout` and `sys.stderr` belong to the thread that reads or sets them.
+
+`print` and the interpreter read the module's own entries, which are routers meanwhile. Code reads and sets attributes of `sys`,
+whose class answers by thread meanwhile. So `contextlib.redirect_stdout` in an evaluation takes no text of another one, and the
+program sees its own streams.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +12,85 @@ import threading
 from typing import Any, Dict, Optional
 
 
-class Router:
-    """Writes of an evaluation's thread go into its buffer, all others through. No `io` class: those close when they go."""
+class _Stream:
+    """A stream as code sees it. No `io` class: those close when they go. What is not for writing is the program's stream's."""
 
-    def __init__(self, through: Any) -> None:
-        self.through = through
+    router: Router
 
     def write(self, text: str) -> int:
-        buffer = _buffers.get(threading.get_ident())
-        if buffer is not None:
-            return buffer.write(text)
-        return self.through.write(text)
+        raise NotImplementedError
 
     def writelines(self, lines: Any) -> None:
         for line in lines:
             self.write(line)
 
-    def flush(self) -> None:
-        if threading.get_ident() not in _buffers:
-            self.through.flush()
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.through, name)
-
-    def close(self) -> None:
-        if threading.get_ident() not in _buffers:
-            self.through.close()
+        return getattr(self.router.through, name)
 
     def __iter__(self) -> Any:
-        return iter(self.through)
+        return iter(self.router.through)
 
     def readable(self) -> bool:
         return False
 
     def writable(self) -> bool:
         return True
+
+
+class Router(_Stream):
+    """The entry of `sys` meanwhile: writes to the stream that its thread has there."""
+
+    def __init__(self, name: str, through: Any) -> None:
+        self.name_in_sys = name
+        #: The program's stream.
+        self.through = through
+        self.router = self
+        self.own = Own(self)
+
+    def seen(self) -> Any:
+        """The stream that this thread has."""
+        streams = _streams.get(threading.get_ident())
+        return self.through if streams is None else streams[self.name_in_sys]
+
+    def replace(self, stream: Any) -> None:
+        """Sets the stream that this thread has."""
+        streams = _streams.get(threading.get_ident())
+        if streams is not None:
+            streams[self.name_in_sys] = stream
+        elif not isinstance(stream, _Stream):
+            self.through = stream
+
+    def write(self, text: str) -> int:
+        stream = self.seen()
+        # none: as `print` does without a stream
+        return len(text) if stream is None else stream.write(text)
+
+    def flush(self) -> None:
+        stream = self.seen()
+        if stream is not None:
+            stream.flush()
+
+    def close(self) -> None:
+        self.own.close()
+
+
+class Own(_Stream):
+    """The stream that an evaluation has at first. What the evaluation keeps of it is the program's stream afterwards."""
+
+    def __init__(self, router: Router) -> None:
+        self.router = router
+
+    def write(self, text: str) -> int:
+        buffer = _buffers.get(threading.get_ident())
+        return (self.router.through if buffer is None else buffer).write(text)
+
+    def flush(self) -> None:
+        if threading.get_ident() not in _buffers:
+            self.router.through.flush()
+
+    def close(self) -> None:
+        if threading.get_ident() not in _buffers:
+            self.router.through.close()
 
 
 class Buffer:
@@ -79,60 +128,67 @@ class Buffer:
 
 #: Of evaluations that run, also of those that were given up, by their threads.
 _buffers: Dict[int, Buffer] = {}
+#: Their streams, which they may replace.
+_streams: Dict[int, Dict[str, Any]] = {}
 _lock = threading.Lock()
-#: Evaluations that run, without those that were given up.
-_running = 0
-_put: Dict[str, Optional[Router]] = {"stdout": None, "stderr": None}
+_NAMES = ("stdout", "stderr")
+#: The class of `sys` while no evaluation runs.
+_class: Optional[type] = None
 
 
 def capture(buffer: Buffer) -> None:
     """Sends what this thread prints into the buffer, until `release`."""
-    global _running
     with _lock:
+        if _class is None:
+            _install()
+        routers = {name: vars(sys).get(name) for name in _NAMES}
         _buffers[threading.get_ident()] = buffer
-        # with none that runs, only the program can have put something else there
-        _install(is_programs=_running == 0)
-        if not buffer.is_abandoned:
-            _running += 1
+        _streams[threading.get_ident()] = {
+            name: router.own if isinstance(router, Router) else router for name, router in routers.items()
+        }
 
 
 def release() -> None:
-    global _running
     with _lock:
-        buffer = _buffers.pop(threading.get_ident())
-        if not buffer.is_abandoned:
-            _running -= 1
-            # code of the evaluation may have put something else there
-            _install()
+        _streams.pop(threading.get_ident())
+        _buffers.pop(threading.get_ident())
         if not _buffers:
             _uninstall()
 
 
 def abandon(buffer: Buffer) -> None:
     """Drops what the evaluation prints from here on. The program goes on beside it, with its own streams."""
-    global _running
-    with _lock:
-        if not buffer.is_abandoned and any(each is buffer for each in _buffers.values()):
-            _running -= 1
-            _install()
-        buffer.is_abandoned = True
+    buffer.is_abandoned = True
 
 
-def _install(is_programs: bool = False) -> None:
-    for name, router in _put.items():
-        there = getattr(sys, name)
-        if router is not None and there is router:
-            continue
-        if router is None or is_programs:
-            router = Router(there)
-            _put[name] = router
-        # what an evaluation put there is not the program's
-        setattr(sys, name, router)
+def _install() -> None:
+    global _class
+    _class = type(sys)
+
+    class Sys(_class):  # type: ignore[misc, valid-type]
+        def __getattribute__(self, name: str) -> Any:
+            value = super().__getattribute__(name)
+            return value.seen() if name in _NAMES and isinstance(value, Router) else value
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            there = vars(self).get(name) if name in _NAMES else None
+            if isinstance(there, Router):
+                there.replace(value)
+            else:
+                super().__setattr__(name, value)
+
+    for name in _NAMES:
+        vars(sys)[name] = Router(name, vars(sys).get(name))
+    sys.__class__ = Sys
 
 
 def _uninstall() -> None:
-    for name, router in _put.items():
-        # something else there is the program's
-        if router is not None and getattr(sys, name) is router:
-            setattr(sys, name, router.through)
-        _put[name] = None
+    global _class
+    assert _class is not None
+    sys.__class__ = _class
+    _class = None
+    for name in _NAMES:
+        router = vars(sys).get(name)
+        # C code, or `del`, may have changed it meanwhile
+        if isinstance(router, Router):
+            vars(sys)[name] = router.through
