@@ -1,12 +1,12 @@
 //! Breakpoints as values: the kinds, the scope, the condition on the count, and their text forms. Pure.
 
 use std::fmt;
-use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher};
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
+use super::hit_condition::HitCondition;
 use backstitch_core::command_words::{CommandPattern, has_expression_signs};
 use backstitch_core::config::Unattended;
 use backstitch_core::model::RelPath;
@@ -147,6 +147,15 @@ pub enum StepUntil {
     Turn { turn: Option<i64> },
 }
 
+/// Sides of a call on which a kind triggers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TriggerSides {
+    /// The side for which the breakpoint was set.
+    Chosen,
+    ChosenAndAfter,
+    After,
+}
+
 /// The side of a call on which a breakpoint triggers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -177,92 +186,6 @@ pub enum BreakpointAction {
     Log,
     /// Refuses the call, with a message for the model.
     Deny,
-}
-
-/// Condition on the number of triggers: `>= 3`, `% 5`, `== 2`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct HitCondition {
-    compare: Compare,
-    number: i64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compare {
-    AtLeast,
-    More,
-    Equal,
-    AtMost,
-    Less,
-    Multiple,
-}
-
-const COMPARISONS: [(&str, Compare); 6] = [
-    (">=", Compare::AtLeast),
-    ("<=", Compare::AtMost),
-    ("==", Compare::Equal),
-    (">", Compare::More),
-    ("<", Compare::Less),
-    ("%", Compare::Multiple),
-];
-
-impl HitCondition {
-    /// True if the trigger with this number acts. The first is 1.
-    pub fn acts_at(self, hits: i64) -> bool {
-        match self.compare {
-            Compare::AtLeast => hits >= self.number,
-            Compare::More => hits > self.number,
-            Compare::Equal => hits == self.number,
-            Compare::AtMost => hits <= self.number,
-            Compare::Less => hits < self.number,
-            Compare::Multiple => hits % self.number == 0,
-        }
-    }
-}
-
-impl fmt::Display for HitCondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = COMPARISONS
-            .iter()
-            .find(|(_, compare)| *compare == self.compare)
-            .map_or("", |(sign, _)| sign);
-        write!(f, "{sign} {}", self.number)
-    }
-}
-
-impl FromStr for HitCondition {
-    type Err = String;
-
-    /// A number alone means `==`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let typed = text.trim();
-        let (rest, compare) = COMPARISONS
-            .iter()
-            .find_map(|(sign, compare)| Some((typed.strip_prefix(sign)?, *compare)))
-            .unwrap_or((typed, Compare::Equal));
-        let number = rest.trim().parse::<i64>().ok().filter(|n| *n > 0);
-        number
-            .map(|number| Self { compare, number })
-            .ok_or_else(|| {
-                format!(
-                    "`{text}` is not a condition on the number of hits; write >= 3, == 2 or % 5"
-                )
-            })
-    }
-}
-
-impl TryFrom<String> for HitCondition {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<HitCondition> for String {
-    fn from(condition: HitCondition) -> Self {
-        condition.to_string()
-    }
 }
 
 impl BreakpointSpec {
@@ -338,11 +261,59 @@ impl BreakpointSpec {
         }
     }
 
+    /// The pattern of paths to which this kind is limited.
+    pub fn paths(&self) -> Option<&str> {
+        match self {
+            Self::Path { glob, .. } => Some(glob),
+            Self::Content { path, .. } => path.as_deref(),
+            Self::Tool { .. }
+            | Self::Line { .. }
+            | Self::Pattern { .. }
+            | Self::Command { .. }
+            | Self::Iteration { .. }
+            | Self::Turn { .. }
+            | Self::Error { .. }
+            | Self::Budget { .. }
+            | Self::Function { .. }
+            | Self::Any
+            | Self::Step { .. } => None,
+        }
+    }
+
+    /// The one declaration of the sides of a call on which a kind triggers.
+    fn sides(&self) -> TriggerSides {
+        match self {
+            // a call fails after it ran
+            Self::Error { .. } => TriggerSides::After,
+            // a change that nobody could predict is found after it
+            Self::Path { .. } | Self::Line { .. } => TriggerSides::ChosenAndAfter,
+            Self::Tool { .. }
+            | Self::Content { .. }
+            | Self::Pattern { .. }
+            | Self::Command { .. }
+            | Self::Iteration { .. }
+            | Self::Turn { .. }
+            | Self::Budget { .. }
+            | Self::Function { .. }
+            | Self::Any
+            | Self::Step { .. } => TriggerSides::Chosen,
+        }
+    }
+
     /// The side of a call on which this kind triggers unless the user says otherwise.
     pub fn usual_moment(&self) -> CallMoment {
-        match self {
-            Self::Error { .. } => CallMoment::After,
-            _ => CallMoment::Before,
+        match self.sides() {
+            TriggerSides::After => CallMoment::After,
+            TriggerSides::Chosen | TriggerSides::ChosenAndAfter => CallMoment::Before,
+        }
+    }
+
+    /// True if a breakpoint of this kind that was set for a side is looked at on this one.
+    pub fn looks_at(&self, set: CallMoment, moment: CallMoment) -> bool {
+        match self.sides() {
+            TriggerSides::After => moment == CallMoment::After,
+            TriggerSides::ChosenAndAfter => set == moment || moment == CallMoment::After,
+            TriggerSides::Chosen => set == moment,
         }
     }
 
@@ -395,11 +366,7 @@ impl BreakpointSpec {
 
     /// True if this kind can trigger on that side of a call.
     pub fn allows(&self, moment: CallMoment) -> bool {
-        match self {
-            // a call fails after it ran
-            Self::Error { .. } => moment == CallMoment::After,
-            _ => true,
-        }
+        self.sides() != TriggerSides::After || moment == CallMoment::After
     }
 
     /// The parameters in one line, as in lists: `Bash`, `src/**`, `src/auth.rs:10-20`.
@@ -578,26 +545,6 @@ pub fn glob(text: &str) -> Result<GlobMatcher> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn conditions_on_the_count() {
-        let acts = |text: &str| -> Vec<i64> {
-            let condition: HitCondition = text.parse().expect("a condition");
-            (1..=7).filter(|n| condition.acts_at(*n)).collect()
-        };
-        assert_eq!(acts(">= 3"), [3, 4, 5, 6, 7]);
-        assert_eq!(acts("> 5"), [6, 7]);
-        assert_eq!(acts("==2"), [2]);
-        assert_eq!(acts("4"), [4]);
-        assert_eq!(acts("<= 2"), [1, 2]);
-        assert_eq!(acts("< 2"), [1]);
-        assert_eq!(acts(" % 3 "), [3, 6]);
-        for wrong in ["", "three", ">= 0", "% 0", "-1", "!= 2"] {
-            assert!(wrong.parse::<HitCondition>().is_err(), "{wrong}");
-        }
-        let written: HitCondition = ">=3".parse().expect("a condition");
-        assert_eq!(written.to_string(), ">= 3");
-    }
 
     #[test]
     fn wrong_expressions_are_refused_with_the_reason() {

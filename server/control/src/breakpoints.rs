@@ -7,8 +7,8 @@ use serde_json::json;
 use super::Control;
 use super::breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
-    HitCondition,
 };
+use super::hit_condition::HitCondition;
 use super::tables::command::{self, NewCommand};
 use super::tables::{breakpoint, region};
 use backstitch_core::config::Unattended;
@@ -235,7 +235,7 @@ fn check_action(one: &Breakpoint) -> Result<()> {
         {
             "the message for the model is empty"
         }
-        _ => return Ok(()),
+        BreakpointAction::Pause | BreakpointAction::Log | BreakpointAction::Deny => return Ok(()),
     };
     Err(Error::Usage(wrong.to_owned()))
 }

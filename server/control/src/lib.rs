@@ -10,6 +10,7 @@ pub mod condition;
 mod decided;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod hit_condition;
 mod hits;
 mod hold;
 mod locks;
@@ -45,10 +46,11 @@ pub use backstitch_core::command_words::{CommandPlace, NamedFiles, SearchedFiles
 pub use backstitch_core::process::{ProcessId, agent_processes, ancestors, descendants, starter};
 pub use breakpoint::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
-    CallMoment, Case, HitCondition, StepUntil, fixed_start, glob, literal_glob, regex,
+    CallMoment, Case, StepUntil, fixed_start, glob, literal_glob, regex,
 };
 pub use breakpoints::{Breakpoints, NewBreakpoint};
 pub use decided::{Decided, Undone};
+pub use hit_condition::HitCondition;
 pub use hits::Hits;
 pub use hold::{Hold, Waited};
 pub use matching::{

@@ -219,11 +219,22 @@ pub fn stops_function(breakpoint: &Breakpoint, facts: &FunctionFacts<'_>) -> Opt
         BreakpointSpec::Step { how } => {
             let is_end = match how {
                 StepUntil::Over { thread } => thread.as_deref().is_none_or(|it| it == facts.thread),
-                _ => true,
+                StepUntil::Into
+                | StepUntil::Out { .. }
+                | StepUntil::File { .. }
+                | StepUntil::Turn { .. } => true,
             };
             (is_before && is_end).then(|| format!("step {}", how.name()))
         }
-        _ => None,
+        BreakpointSpec::Tool { .. }
+        | BreakpointSpec::Path { .. }
+        | BreakpointSpec::Line { .. }
+        | BreakpointSpec::Content { .. }
+        | BreakpointSpec::Pattern { .. }
+        | BreakpointSpec::Command { .. }
+        | BreakpointSpec::Iteration { .. }
+        | BreakpointSpec::Turn { .. }
+        | BreakpointSpec::Budget { .. } => None,
     }
 }
 
@@ -245,15 +256,7 @@ fn is_candidate(breakpoint: &Breakpoint, facts: &CallFacts<'_>) -> bool {
 }
 
 fn is_moment(breakpoint: &Breakpoint, moment: CallMoment) -> bool {
-    match breakpoint.spec {
-        // a call fails after it ran
-        BreakpointSpec::Error { .. } => moment == CallMoment::After,
-        // a change that nobody could predict is found after it
-        BreakpointSpec::Path { .. } | BreakpointSpec::Line { .. } => {
-            breakpoint.moment == moment || moment == CallMoment::After
-        }
-        _ => breakpoint.moment == moment,
-    }
+    breakpoint.spec.looks_at(breakpoint.moment, moment)
 }
 
 /// True unless tool, kind and named paths tell that the call cannot match.
@@ -382,7 +385,13 @@ fn reads_input(spec: &BreakpointSpec) -> bool {
         | BreakpointSpec::Content { .. }
         | BreakpointSpec::Pattern { .. }
         | BreakpointSpec::Command { .. } => true,
-        _ => false,
+        BreakpointSpec::Iteration { .. }
+        | BreakpointSpec::Turn { .. }
+        | BreakpointSpec::Error { .. }
+        | BreakpointSpec::Budget { .. }
+        | BreakpointSpec::Function { .. }
+        | BreakpointSpec::Any
+        | BreakpointSpec::Step { .. } => false,
     }
 }
 

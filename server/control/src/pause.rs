@@ -302,7 +302,12 @@ impl PauseDecision {
                 u32::try_from(count.max(1)).unwrap_or(u32::MAX)
             }
             Self::Replace { .. } => 1,
-            _ => 0,
+            Self::Continue
+            | Self::Deny { .. }
+            | Self::Skip
+            | Self::Stop { .. }
+            | Self::Back { .. }
+            | Self::Ask => 0,
         }
     }
 

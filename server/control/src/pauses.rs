@@ -537,15 +537,15 @@ impl Ruling<'_> {
                 by: draft.map(|draft| draft.by.clone()),
             });
         }
-        Ok(match (self.decision, draft) {
-            // a changed input is continued with
-            (PauseDecision::Continue, Some(draft)) if self.seen == SeenInput::Any => {
-                PauseDecision::Change {
-                    input: draft.input.clone(),
-                }
-            }
-            (decision, _) => decision.clone(),
-        })
+        // a changed input is continued with
+        if let (PauseDecision::Continue, Some(draft)) = (self.decision, draft)
+            && self.seen == SeenInput::Any
+        {
+            return Ok(PauseDecision::Change {
+                input: draft.input.clone(),
+            });
+        }
+        Ok(self.decision.clone())
     }
 }
 

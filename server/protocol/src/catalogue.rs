@@ -337,12 +337,12 @@ impl CustomRequest {
     /// Effect of this request with its parameters.
     #[must_use]
     pub fn effect(&self) -> Effect {
-        match self {
-            Self::Review(params) if matches!(params.action.as_deref(), None | Some("none")) => {
-                Effect::Reads
-            }
-            other => other.declared(),
+        if let Self::Review(params) = self
+            && matches!(params.action.as_deref(), None | Some("none"))
+        {
+            return Effect::Reads;
         }
+        self.declared()
     }
 }
 
@@ -350,19 +350,19 @@ impl Command {
     /// Effect of this command with its arguments.
     #[must_use]
     pub fn effect(&self) -> Effect {
-        match self {
-            // without a name or a directory the user is asked, and may switch
-            Self::Fork(params)
-                if params.switch != Some(true)
-                    && (params.name.is_some()
-                        || params.into.is_some()
-                        || params.confirm == Some(false)) =>
-            {
-                Effect::Records
-            }
-            Self::Pin(params) if params.pinned.unwrap_or(true) => Effect::Records,
-            other => other.declared(),
+        // without a name or a directory the user is asked, and may switch
+        if let Self::Fork(params) = self
+            && params.switch != Some(true)
+            && (params.name.is_some() || params.into.is_some() || params.confirm == Some(false))
+        {
+            return Effect::Records;
         }
+        if let Self::Pin(params) = self
+            && params.pinned.unwrap_or(true)
+        {
+            return Effect::Records;
+        }
+        self.declared()
     }
 }
 

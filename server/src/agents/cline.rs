@@ -169,7 +169,7 @@ impl Agent for Cline {
         let mut add = |name: &str, value: Value| document.insert(name.to_owned(), value);
         let denied = match &answer.decision {
             Some(ToolDecision::Deny(reason)) => Some(reason),
-            _ => answer.stop.as_ref(),
+            Some(ToolDecision::Allow(_) | ToolDecision::Ask(_)) | None => answer.stop.as_ref(),
         };
         if let Some(reason) = denied {
             add("cancel", true.into());

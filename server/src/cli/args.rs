@@ -101,6 +101,68 @@ pub enum CliCommand {
         /// Directory to initialize [default: the current one]
         dir: Option<PathBuf>,
     },
+    #[command(flatten)]
+    History(HistoryCommand),
+    #[command(flatten)]
+    Held(HeldCommand),
+    /// Serve a program that pauses, on stdin and stdout (clients of its language call this)
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  backstitch bridge\n\nserver/docs/bridge.md has the protocol."
+    )]
+    Bridge,
+    /// Run an agent behind the Agent Client Protocol, and record its turns and edits (editors call this)
+    #[command(
+        after_help = "Examples:\n  backstitch acp -- gemini --experimental-acp\n  backstitch acp -- opencode acp\n\n\
+            An editor runs this command in place of the agent's own. server/docs/acp.md has the settings of each editor."
+    )]
+    Acp {
+        /// The agent's command, as the editor would run it
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "AGENT"
+        )]
+        command: Vec<std::ffi::OsString>,
+    },
+    /// Record an agent's event from stdin (agents call this; see `setup`)
+    #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
+    Hook {
+        /// Name of the agent
+        agent: String,
+    },
+    /// Run the language server on stdin and stdout (editors call this)
+    #[command(
+        after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
+    )]
+    Lsp(LspArgs),
+    /// Give an agent the history as tools, on stdin and stdout (agents call this; MCP)
+    #[command(
+        after_help = "Examples:\n  backstitch mcp\n  claude mcp add backstitch -- backstitch mcp\n\nAn agent reads the history and \
+            proposes rewinds; files change only once you accept one. server/docs/mcp.md has the tools."
+    )]
+    Mcp,
+    /// Print a script that completes commands, revisions, branches and sessions in a shell
+    #[command(
+        after_help = "Add this to the file that your shell reads at its start:\n  \
+            bash: source <(backstitch completions bash)          in ~/.bashrc\n  \
+            zsh:  source <(backstitch completions zsh)           in ~/.zshrc, after compinit\n  \
+            fish: backstitch completions fish | source           in ~/.config/fish/config.fish\n\n\
+            Examples:\n  \
+            backstitch completions bash\n  \
+            backstitch show t<TAB>          the turns, with their prompts\n  \
+            backstitch switch <TAB>         the branches"
+    )]
+    Completions {
+        /// Name of the shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A command on the history of a workspace.
+#[derive(Debug, Subcommand)]
+pub enum HistoryCommand {
     /// Record the current state
     #[command(
         args_conflicts_with_subcommands = true,
@@ -310,6 +372,14 @@ pub enum CliCommand {
             This cannot be undone."
     )]
     Clear(ClearArgs),
+    /// Finish a scan that ran out of time
+    #[command(hide = true)]
+    Scan,
+}
+
+/// A command about breakpoints and held calls.
+#[derive(Debug, Subcommand)]
+pub enum HeldCommand {
     /// Stop agents before a tool call, or after one: by tool, file, lines, text, command, number, error or budget
     #[command(
         after_help = "Examples:\n  backstitch breakpoint add path 'src/auth/**'\n  backstitch breakpoint add command 'rm -rf'\n  \
@@ -372,62 +442,6 @@ pub enum CliCommand {
             backstitch repl list --search database\n  backstitch repl show 4711-1764093600.123456"
     )]
     Repl(ReplArgs),
-    /// Serve a program that pauses, on stdin and stdout (clients of its language call this)
-    #[command(
-        hide = true,
-        after_help = "Examples:\n  backstitch bridge\n\nserver/docs/bridge.md has the protocol."
-    )]
-    Bridge,
-    /// Run an agent behind the Agent Client Protocol, and record its turns and edits (editors call this)
-    #[command(
-        after_help = "Examples:\n  backstitch acp -- gemini --experimental-acp\n  backstitch acp -- opencode acp\n\n\
-            An editor runs this command in place of the agent's own. server/docs/acp.md has the settings of each editor."
-    )]
-    Acp {
-        /// The agent's command, as the editor would run it
-        #[arg(
-            required = true,
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "AGENT"
-        )]
-        command: Vec<std::ffi::OsString>,
-    },
-    /// Record an agent's event from stdin (agents call this; see `setup`)
-    #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
-    Hook {
-        /// Name of the agent
-        agent: String,
-    },
-    /// Run the language server on stdin and stdout (editors call this)
-    #[command(
-        after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
-    )]
-    Lsp(LspArgs),
-    /// Give an agent the history as tools, on stdin and stdout (agents call this; MCP)
-    #[command(
-        after_help = "Examples:\n  backstitch mcp\n  claude mcp add backstitch -- backstitch mcp\n\nAn agent reads the history and \
-            proposes rewinds; files change only once you accept one. server/docs/mcp.md has the tools."
-    )]
-    Mcp,
-    /// Print a script that completes commands, revisions, branches and sessions in a shell
-    #[command(
-        after_help = "Add this to the file that your shell reads at its start:\n  \
-            bash: source <(backstitch completions bash)          in ~/.bashrc\n  \
-            zsh:  source <(backstitch completions zsh)           in ~/.zshrc, after compinit\n  \
-            fish: backstitch completions fish | source           in ~/.config/fish/config.fish\n\n\
-            Examples:\n  \
-            backstitch completions bash\n  \
-            backstitch show t<TAB>          the turns, with their prompts\n  \
-            backstitch switch <TAB>         the branches"
-    )]
-    Completions {
-        /// Name of the shell
-        shell: clap_complete::Shell,
-    },
-    /// Finish a scan that ran out of time
-    #[command(hide = true)]
-    Scan,
 }
 
 #[derive(Debug, Args)]
@@ -617,6 +631,12 @@ impl BranchArgs {
     pub fn lists(&self) -> bool {
         let creates = self.rev.is_some() || self.new.is_some();
         !creates && matches!(self.command, Some(BranchCommand::List) | None)
+    }
+}
+
+impl TagArgs {
+    pub fn lists(&self) -> bool {
+        self.name.is_none() && self.delete.is_none()
     }
 }
 
@@ -1014,7 +1034,7 @@ mod tests {
     #[test]
     fn diff_separates_revisions_from_paths() {
         let cli = Cli::parse_from(["backstitch", "diff", "t1", "t2", "--", "a", "b"]);
-        let CliCommand::Diff(diff) = cli.command else {
+        let CliCommand::History(HistoryCommand::Diff(diff)) = cli.command else {
             panic!()
         };
         assert_eq!((diff.revs.len(), diff.paths.len()), (2, 2));
@@ -1029,10 +1049,10 @@ mod tests {
             assert!(Cli::try_parse_from(args).is_ok());
         }
         let cli = Cli::parse_from(["backstitch", "checkpoint", "create", "x"]);
-        let CliCommand::Checkpoint(CheckpointArgs {
+        let CliCommand::History(HistoryCommand::Checkpoint(CheckpointArgs {
             command: Some(create),
             ..
-        }) = cli.command
+        })) = cli.command
         else {
             panic!()
         };

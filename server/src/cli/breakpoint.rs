@@ -104,7 +104,15 @@ fn typed_pattern(kind: &BreakpointKind) -> Option<String> {
     match kind {
         BreakpointKind::Path { glob, .. } => Some(glob.clone()),
         BreakpointKind::Content { path, .. } => path.clone(),
-        _ => None,
+        BreakpointKind::Tool { .. }
+        | BreakpointKind::Line { .. }
+        | BreakpointKind::Pattern { .. }
+        | BreakpointKind::Command { .. }
+        | BreakpointKind::Iteration { .. }
+        | BreakpointKind::Turn { .. }
+        | BreakpointKind::Function { .. }
+        | BreakpointKind::Error { .. }
+        | BreakpointKind::Budget { .. } => None,
     }
 }
 
@@ -467,12 +475,13 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
     if one.moment != one.spec.usual_moment() {
         add("after the call".to_owned());
     }
-    if one.action != BreakpointAction::Pause {
-        let word = match one.action {
-            BreakpointAction::Log => "log",
-            _ => "deny",
-        };
-        add(word.to_owned());
+    let action = match one.action {
+        BreakpointAction::Pause => None,
+        BreakpointAction::Log => Some("log"),
+        BreakpointAction::Deny => Some("deny"),
+    };
+    if let Some(action) = action {
+        add(action.to_owned());
     }
     if let Some(jq) = &one.condition {
         add(format!("when {}", render::clean(jq)));

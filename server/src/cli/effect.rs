@@ -4,8 +4,8 @@
 use backstitch_protocol::Effect::{self, Decides, Reads, Records};
 
 use super::args::{
-    BranchArgs, BranchCommand, CheckpointArgs, CheckpointCommand, CliCommand, ReviewArgs,
-    SetupArgs, TagArgs,
+    BranchArgs, BranchCommand, CheckpointArgs, CheckpointCommand, CliCommand, HeldCommand,
+    HistoryCommand, ReviewArgs, SetupArgs, TagArgs,
 };
 use super::control_args::{BreakpointCommand, InjectArgs, ReplArgs, ReplCommand};
 
@@ -36,6 +36,23 @@ impl CliCommand {
             Self::Doctor => of("doctor", Reads),
             // a workspace inside another one has a store of its own, in which nothing is armed
             Self::Init { .. } => of("init", Decides),
+            // each request of these is declared and checked for itself
+            Self::Bridge => of("bridge", Records),
+            Self::Acp { .. } => of("acp", Records),
+            Self::Lsp(_) => of("lsp", Records),
+            Self::Mcp => of("mcp", Records),
+            Self::Hook { .. } => of("hook", Records),
+            Self::Completions { .. } => of("completions", Reads),
+            Self::History(command) => command.declared(),
+            Self::Held(command) => command.declared(),
+        }
+    }
+}
+
+impl HistoryCommand {
+    /// Returns the declaration of this command.
+    fn declared(&self) -> DeclaredCommand {
+        match self {
             Self::Checkpoint(options) => options.declared(),
             Self::Log(_) => of("log", Reads),
             Self::Show(_) => of("show", Reads),
@@ -61,6 +78,15 @@ impl CliCommand {
             Self::Gc(options) => of("gc", unless(options.dry_run)),
             Self::Stats => of("stats", Reads),
             Self::Clear(_) => of("clear", Decides),
+            Self::Scan => of("scan", Records),
+        }
+    }
+}
+
+impl HeldCommand {
+    /// Returns the declaration of this command.
+    fn declared(&self) -> DeclaredCommand {
+        match self {
             Self::Breakpoint(options) => options.command.declared(),
             Self::Pauses(_) => of("pauses", Reads),
             Self::Pause(_) => of("pause", Decides),
@@ -74,14 +100,6 @@ impl CliCommand {
             Self::Inspect(_) => of("inspect", Reads),
             Self::Debug(_) => of("debug", Decides),
             Self::Repl(options) => options.declared(),
-            // each request of these is declared and checked for itself
-            Self::Bridge => of("bridge", Records),
-            Self::Acp { .. } => of("acp", Records),
-            Self::Lsp(_) => of("lsp", Records),
-            Self::Mcp => of("mcp", Records),
-            Self::Hook { .. } => of("hook", Records),
-            Self::Completions { .. } => of("completions", Reads),
-            Self::Scan => of("scan", Records),
         }
     }
 }

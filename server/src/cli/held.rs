@@ -13,7 +13,7 @@ use backstitch_core::{Engine, OpenOptions, Workspace};
 use backstitch_protocol::PauseDetails;
 use serde_json::{Value, json};
 
-use super::args::{CliCommand, ConflictChoice, GlobalArgs};
+use super::args::{ConflictChoice, GlobalArgs, HeldCommand};
 use super::breakpoint;
 use super::control_args::{
     BackArgs, DenyArgs, HeldArgs, InjectArgs, InputArgs, PauseArgs, PausesArgs, ResumeArgs,
@@ -42,40 +42,30 @@ pub const DENIED: usize = 50;
 /// Time in which `pauses --watch` lets an act come to its end.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Runs a command about breakpoints and held calls. None: it is another command.
-pub fn run(
-    command: CliCommand,
-    global: &GlobalArgs,
-    out: &Out,
-) -> Result<CliResult<()>, Box<CliCommand>> {
-    let with = |f: &dyn Fn(&ControlContext) -> CliResult<()>| {
-        ControlContext::open(global, out).and_then(|context| f(&context))
-    };
-    Ok(match command {
-        CliCommand::Breakpoint(options) => ControlContext::open(global, out)
-            .and_then(|context| breakpoint::run(&context, options.command)),
-        CliCommand::Pauses(options) => with(&|context| pauses(context, &options)),
-        CliCommand::Pause(options) => with(&|context| pause(context, &options)),
-        CliCommand::Resume(options) => with(&|context| resume(context, &options)),
-        CliCommand::Step(options) => with(&|context| step(context, &options)),
-        CliCommand::Skip(options) => with(&|context| {
-            let decision = match &options.value {
-                Some(value) => PauseDecision::Replace {
-                    value: value.clone(),
-                },
+/// Runs a command about breakpoints and held calls.
+pub fn run(command: HeldCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    let context = &ControlContext::open(global, out)?;
+    match command {
+        HeldCommand::Breakpoint(options) => breakpoint::run(context, options.command),
+        HeldCommand::Pauses(options) => pauses(context, &options),
+        HeldCommand::Pause(options) => pause(context, &options),
+        HeldCommand::Resume(options) => resume(context, &options),
+        HeldCommand::Step(options) => step(context, &options),
+        HeldCommand::Skip(options) => {
+            let decision = match options.value {
+                Some(value) => PauseDecision::Replace { value },
                 None => PauseDecision::Skip,
             };
             decide(context, &options.held, &decision)
-        }),
-        CliCommand::Deny(options) => with(&|context| deny(context, &options)),
-        CliCommand::Stop(options) => with(&|context| stop(context, &options)),
-        CliCommand::Inject(options) => with(&|context| inject(context, &options)),
-        CliCommand::Back(options) => with(&|context| back(context, &options)),
-        CliCommand::Inspect(options) => with(&|context| inspect(context, &options)),
-        CliCommand::Repl(options) => with(&|context| repl::run(context, &options)),
-        CliCommand::Debug(options) => with(&|context| debug::run(context, &options)),
-        other => return Err(Box::new(other)),
-    })
+        }
+        HeldCommand::Deny(options) => deny(context, &options),
+        HeldCommand::Stop(options) => stop(context, &options),
+        HeldCommand::Inject(options) => inject(context, &options),
+        HeldCommand::Back(options) => back(context, &options),
+        HeldCommand::Inspect(options) => inspect(context, &options),
+        HeldCommand::Repl(options) => repl::run(context, &options),
+        HeldCommand::Debug(options) => debug::run(context, &options),
+    }
 }
 
 fn pauses(context: &ControlContext, options: &PausesArgs) -> CliResult<()> {
@@ -418,9 +408,10 @@ pub fn told(
     } else {
         ""
     };
-    let told = match decision {
-        PauseDecision::Back { message } => format!(" The model is told: {message}"),
-        _ => String::new(),
+    let told = if let PauseDecision::Back { message } = decision {
+        format!(" The model is told: {message}")
+    } else {
+        String::new()
     };
     format!("{}: {summary} {what}.{told}{next}{parked}", pause.id)
 }

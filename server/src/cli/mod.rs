@@ -34,6 +34,7 @@ mod show;
 mod stats;
 mod store;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
@@ -41,7 +42,7 @@ use backstitch_protocol::Effect;
 use clap::{CommandFactory, Parser};
 use serde_json::json;
 
-use args::{Cli, CliCommand, GlobalArgs};
+use args::{Cli, CliCommand, GlobalArgs, HeldCommand, HistoryCommand};
 use context::CommandContext;
 use error::{CliError, CliResult, ExitKind};
 use out::Out;
@@ -73,42 +74,49 @@ pub fn refuse_agents(command: &CliCommand, global: &GlobalArgs) -> CliResult<()>
     }
 }
 
+/// Makes a directory a workspace.
+pub fn init(dir: Option<&Path>, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    store::init(global, dir, out)
+}
+
+/// Shows the workspace, its store, and what is not captured.
+pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    store::status(global, out)
+}
+
+/// Prints a shell's completions.
+pub fn completions(shell: clap_complete::Shell) -> CliResult<()> {
+    out::content(&complete::script(shell)?)
+}
+
+/// Runs a command about breakpoints and held calls.
+pub fn run_held(command: HeldCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    held::run(command, global, out)
+}
+
 /// Runs a command on the history.
-pub fn run(command: CliCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
-    let command = match held::run(command, global, out) {
-        Ok(outcome) => return outcome,
-        Err(other) => *other,
-    };
-    match command {
-        CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
-        CliCommand::Completions { shell } => out::content(&complete::script(shell)?),
-        CliCommand::Status => store::status(global, out),
-        command => {
-            let verifies = matches!(command, CliCommand::Verify);
-            let lists = empty_list(&command);
-            let is_log = matches!(command, CliCommand::Log(_));
-            if is_paged(&command) {
-                out.page();
+pub fn run_history(command: HistoryCommand, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    let traits = Traits::of(&command);
+    let verifies = matches!(command, HistoryCommand::Verify);
+    let is_log = matches!(command, HistoryCommand::Log(_));
+    if traits.paged {
+        out.page();
+    }
+    let outcome = CommandContext::open(global, traits.records, out).and_then(|mut context| {
+        let outcome = run_in_workspace(command, &mut context);
+        context.engine.tidy();
+        outcome
+    });
+    let paged = out.end_paging();
+    match (outcome.and(paged), traits.empty) {
+        (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => {
+            if is_log {
+                log::note_turned_away(global, out)?;
             }
-            let outcome =
-                CommandContext::open(global, records(&command), out).and_then(|mut context| {
-                    let outcome = run_in_workspace(command, &mut context);
-                    context.engine.tidy();
-                    outcome
-                });
-            let paged = out.end_paging();
-            let outcome = outcome.and(paged);
-            match (outcome, lists) {
-                (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => {
-                    if is_log {
-                        log::note_turned_away(global, out)?;
-                    }
-                    list(out)
-                }
-                (Err(error), _) if verifies => Err(unverified(error)),
-                (outcome, _) => outcome,
-            }
+            list(out)
         }
+        (Err(error), _) if verifies => Err(unverified(error)),
+        (outcome, _) => outcome,
     }
 }
 
@@ -125,107 +133,104 @@ fn unverified(error: CliError) -> CliError {
     }
 }
 
-/// Returns the printer of an empty list, for commands that list something before anything is recorded.
-fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
-    match command {
-        CliCommand::Log(_) => Some(log::nothing),
-        CliCommand::Oplog => Some(store::no_operations),
-        CliCommand::Stats => Some(stats::nothing),
-        CliCommand::Review(_) => Some(review::nothing),
-        CliCommand::Clear(_) => Some(stats::nothing_to_clear),
-        CliCommand::Branch(options) if options.lists() => Some(branch::only_main),
-        CliCommand::Tag(options) if options.name.is_none() && options.delete.is_none() => {
-            Some(branch::no_tags)
+/// Properties of a command on the history.
+#[derive(Default)]
+struct Traits {
+    /// It only shows something that may be long.
+    paged: bool,
+    /// It creates the history of a workspace that has none.
+    records: bool,
+    /// Prints its empty list, where it lists something before anything is recorded.
+    empty: Option<fn(&Out) -> CliResult<()>>,
+}
+
+impl Traits {
+    fn of(command: &HistoryCommand) -> Self {
+        let plain = Self::default();
+        let paged = Self {
+            paged: true,
+            ..Self::default()
+        };
+        let list = |empty: fn(&Out) -> CliResult<()>, paged| Self {
+            paged,
+            empty: Some(empty),
+            ..Self::default()
+        };
+        match command {
+            HistoryCommand::Log(_) => list(log::nothing, true),
+            HistoryCommand::Oplog => list(store::no_operations, true),
+            HistoryCommand::Stats => list(stats::nothing, false),
+            HistoryCommand::Clear(_) => list(stats::nothing_to_clear, false),
+            HistoryCommand::Review(options) => {
+                let acts = options.keep || options.unkeep || options.interactive;
+                list(review::nothing, !acts)
+            }
+            HistoryCommand::Branch(options) if options.lists() => list(branch::only_main, true),
+            HistoryCommand::Tag(options) if options.lists() => list(branch::no_tags, true),
+            HistoryCommand::Checkpoint(options) if options.lists() => {
+                list(store::no_checkpoints, true)
+            }
+            HistoryCommand::Checkpoint(options) => Self {
+                records: options.records(),
+                ..plain
+            },
+            HistoryCommand::Scan => Self {
+                records: true,
+                ..plain
+            },
+            HistoryCommand::Show(_) | HistoryCommand::Diff(_) | HistoryCommand::Blame(_) => paged,
+            HistoryCommand::Branch(_)
+            | HistoryCommand::Tag(_)
+            | HistoryCommand::Cat { .. }
+            | HistoryCommand::Rewind(_)
+            | HistoryCommand::Revert(_)
+            | HistoryCommand::Undo(_)
+            | HistoryCommand::Redo(_)
+            | HistoryCommand::Fork(_)
+            | HistoryCommand::Switch(_)
+            | HistoryCommand::Ancestor { .. }
+            | HistoryCommand::Materialize { .. }
+            | HistoryCommand::Verify
+            | HistoryCommand::Gc(_) => plain,
         }
-        CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
-        _ => None,
-    }
-}
-
-/// True if a command only shows something that may be long.
-fn is_paged(command: &CliCommand) -> bool {
-    match command {
-        CliCommand::Log(_)
-        | CliCommand::Show(_)
-        | CliCommand::Diff(_)
-        | CliCommand::Blame(_)
-        | CliCommand::Oplog => true,
-        CliCommand::Review(options) => !(options.keep || options.unkeep || options.interactive),
-        CliCommand::Branch(options) => options.lists(),
-        CliCommand::Tag(options) => options.name.is_none() && options.delete.is_none(),
-        CliCommand::Checkpoint(options) => options.lists(),
-        _ => false,
-    }
-}
-
-/// True if a command creates the history of a workspace that has none.
-fn records(command: &CliCommand) -> bool {
-    match command {
-        CliCommand::Checkpoint(options) => options.records(),
-        CliCommand::Scan => true,
-        _ => false,
     }
 }
 
 /// Runs a command that needs an opened workspace.
-fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliResult<()> {
+fn run_in_workspace(command: HistoryCommand, context: &mut CommandContext) -> CliResult<()> {
     match command {
-        CliCommand::Checkpoint(options) => store::checkpoint(context, options),
-        CliCommand::Log(options) => log::run(context, &options),
-        CliCommand::Show(options) => show::run(context, &options),
-        CliCommand::Diff(options) => diff::run(context, &options),
-        CliCommand::Cat {
+        HistoryCommand::Checkpoint(options) => store::checkpoint(context, options),
+        HistoryCommand::Log(options) => log::run(context, &options),
+        HistoryCommand::Show(options) => show::run(context, &options),
+        HistoryCommand::Diff(options) => diff::run(context, &options),
+        HistoryCommand::Cat {
             rev,
             path,
             unsaved: None,
         } => show::cat(context, &rev, &path),
-        CliCommand::Cat {
+        HistoryCommand::Cat {
             rev,
             path,
             unsaved: Some(number),
         } => show::cat_unsaved(context, &rev, &path, number),
-        CliCommand::Blame(options) => blame::run(context, &options),
-        CliCommand::Review(options) => review::run(context, &options),
-        CliCommand::Rewind(options) => restore::rewind(context, &options),
-        CliCommand::Revert(options) => restore::revert(context, &options),
-        CliCommand::Undo(options) => restore::undo(context, &options),
-        CliCommand::Redo(options) => restore::redo(context, &options),
-        CliCommand::Fork(options) => branch::fork(context, &options),
-        CliCommand::Switch(options) => restore::switch(context, &options),
-        CliCommand::Branch(options) => branch::run(context, &options),
-        CliCommand::Tag(options) => branch::tag(context, &options),
-        CliCommand::Ancestor { a, b } => branch::ancestor(context, &a, &b),
-        CliCommand::Oplog => store::oplog(context),
-        CliCommand::Materialize { rev, into } => store::materialize(context, &rev, &into),
-        CliCommand::Verify => store::verify(context),
-        CliCommand::Gc(options) => gc::run(context, &options),
-        CliCommand::Stats => stats::stats(context),
-        CliCommand::Clear(options) => stats::clear(context, &options),
-        CliCommand::Scan => Ok(context.engine.capture_mut().continue_scan()?),
-        CliCommand::Breakpoint(_)
-        | CliCommand::Pauses(_)
-        | CliCommand::Pause(_)
-        | CliCommand::Resume(_)
-        | CliCommand::Step(_)
-        | CliCommand::Skip(_)
-        | CliCommand::Deny(_)
-        | CliCommand::Stop(_)
-        | CliCommand::Inject(_)
-        | CliCommand::Back(_)
-        | CliCommand::Inspect(_)
-        | CliCommand::Debug(_)
-        | CliCommand::Repl(_)
-        | CliCommand::Demo(_)
-        | CliCommand::Setup(_)
-        | CliCommand::Lsp(_)
-        | CliCommand::Bridge
-        | CliCommand::Mcp
-        | CliCommand::Acp { .. }
-        | CliCommand::Status
-        | CliCommand::Doctor
-        | CliCommand::Init { .. }
-        | CliCommand::Completions { .. }
-        | CliCommand::Hook { .. } => Ok(()),
+        HistoryCommand::Blame(options) => blame::run(context, &options),
+        HistoryCommand::Review(options) => review::run(context, &options),
+        HistoryCommand::Rewind(options) => restore::rewind(context, &options),
+        HistoryCommand::Revert(options) => restore::revert(context, &options),
+        HistoryCommand::Undo(options) => restore::undo(context, &options),
+        HistoryCommand::Redo(options) => restore::redo(context, &options),
+        HistoryCommand::Fork(options) => branch::fork(context, &options),
+        HistoryCommand::Switch(options) => restore::switch(context, &options),
+        HistoryCommand::Branch(options) => branch::run(context, &options),
+        HistoryCommand::Tag(options) => branch::tag(context, &options),
+        HistoryCommand::Ancestor { a, b } => branch::ancestor(context, &a, &b),
+        HistoryCommand::Oplog => store::oplog(context),
+        HistoryCommand::Materialize { rev, into } => store::materialize(context, &rev, &into),
+        HistoryCommand::Verify => store::verify(context),
+        HistoryCommand::Gc(options) => gc::run(context, &options),
+        HistoryCommand::Stats => stats::stats(context),
+        HistoryCommand::Clear(options) => stats::clear(context, &options),
+        HistoryCommand::Scan => Ok(context.engine.capture_mut().continue_scan()?),
     }
 }
 

@@ -48,7 +48,16 @@ pub fn possible(
     let needed = match (&decision, moment) {
         (PauseDecision::Change { .. }, CallMoment::Before) => AnswerPart::Input,
         (PauseDecision::Ask, CallMoment::Before) => AnswerPart::Ask,
-        _ => return decision,
+        (PauseDecision::Change { .. } | PauseDecision::Ask, CallMoment::After)
+        | (
+            PauseDecision::Continue
+            | PauseDecision::Deny { .. }
+            | PauseDecision::Skip
+            | PauseDecision::Replace { .. }
+            | PauseDecision::Stop { .. }
+            | PauseDecision::Back { .. },
+            CallMoment::Before | CallMoment::After,
+        ) => return decision,
     };
     if abilities.taken_at(event).contains(&needed) {
         return decision;

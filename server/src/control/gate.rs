@@ -730,17 +730,16 @@ impl AtGate<'_> {
     fn carry_out(&self, id: PauseId, decision: &PauseDecision, held: &HeldCall) -> Passed {
         let moment = held.moment;
         let event = &self.event.name;
-        let decision = match decision {
-            PauseDecision::Change { input } => PauseDecision::Change {
-                input: shown::as_it_runs(held, input.clone()),
-            },
-            decision => decision.clone(),
-        };
+        let mut decision = decision.clone();
+        if let PauseDecision::Change { input } = &mut decision {
+            *input = shown::as_it_runs(held, input.take());
+        }
         let decision = &answers::possible(self.agent, event, moment, decision);
         let answer = answers::answer(self.agent, event, moment, decision, &held.why);
-        let payload = match decision {
-            PauseDecision::Change { input } => self.agent.with_input(self.payload, input),
-            _ => None,
+        let payload = if let PauseDecision::Change { input } = decision {
+            self.agent.with_input(self.payload, input)
+        } else {
+            None
         };
         Passed {
             ends_turn: matches!(decision, PauseDecision::Stop { .. }) && answer.stop.is_some(),

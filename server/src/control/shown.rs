@@ -36,13 +36,16 @@ pub fn own_input(call: &HeldCall) -> Value {
 /// Returns the input with which a held call runs if it is let go on: as a user changed it, else the agent's own. A call that
 /// was let go on has the input with which it ran.
 pub fn input(pause: &Pause) -> Value {
-    match (&pause.decision, &pause.draft) {
-        (Some(PauseDecision::Change { input }), _) if !pause.call.subject.evaluates() => {
-            input.clone()
-        }
-        (None, Some(draft)) => draft.input.clone(),
-        _ => own_input(&pause.call),
+    let Some(decision) = &pause.decision else {
+        let draft = pause.draft.as_ref();
+        return draft.map_or_else(|| own_input(&pause.call), |draft| draft.input.clone());
+    };
+    if let PauseDecision::Change { input } = decision
+        && !pause.call.subject.evaluates()
+    {
+        return input.clone();
     }
+    own_input(&pause.call)
 }
 
 /// Returns an input as the agent runs it, if it is told this one. Gemini CLI keeps the fields that it does not have.

@@ -38,9 +38,10 @@ pub fn asked(why: &str) -> String {
 
 /// Denial of a call whose decision its agent cannot be told.
 pub fn not_possible(decision: &PauseDecision) -> String {
-    let what = match decision {
-        PauseDecision::Change { .. } => "changed this call, and its agent takes no changed input",
-        _ => "decided on this call, and its agent cannot be told so",
+    let what = if matches!(decision, PauseDecision::Change { .. }) {
+        "changed this call, and its agent takes no changed input"
+    } else {
+        "decided on this call, and its agent cannot be told so"
     };
     format!("The user {what}. The call did not run. Ask the user.")
 }
@@ -259,13 +260,8 @@ pub fn turn_of(pause: &Pause) -> String {
 /// Remarks on a new breakpoint, each a line: what its pattern stands for now, and what its kind does not see. `typed`: the
 /// pattern of paths as it was typed.
 pub fn remarks(root: &Path, typed: Option<&str>, spec: &BreakpointSpec) -> Vec<String> {
-    let glob = match spec {
-        BreakpointSpec::Path { glob, .. } => Some(glob),
-        BreakpointSpec::Content { path, .. } => path.as_ref(),
-        _ => None,
-    };
     let of_pattern = typed
-        .zip(glob)
+        .zip(spec.paths())
         .and_then(|(typed, glob)| pattern::remark(root, typed, glob));
     let limits = spec.limits().map(str::to_owned);
     of_pattern.into_iter().chain(limits).collect()

@@ -33,6 +33,7 @@ use crate::to_protocol;
 const MAX_OFFERED: usize = 6;
 
 pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
+    use to_protocol::value;
     let Some(command) = Command::parse(name, arguments) else {
         let all: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
         return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&all)));
@@ -68,56 +69,41 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
             let verb = Verb::Switch { carry };
             run_restore(server, handle, verb, Some(branch), &choices).await?
         }
-        Command::Fork(typed) => to_protocol::value(&fork(server, handle, typed).await?),
-        Command::Tag(typed) => to_protocol::value(&tag(server, handle, typed).await?),
-        Command::Pin(typed) => to_protocol::value(&pin(server, handle, typed).await?),
-        Command::Checkpoint(typed) => to_protocol::value(&checkpoint(server, handle, typed).await?),
-        Command::Diff(typed) => to_protocol::value(&views::diff(server, handle, typed).await?),
+        Command::Fork(typed) => value(&fork(server, handle, typed).await?),
+        Command::Tag(typed) => value(&tag(server, handle, typed).await?),
+        Command::Pin(typed) => value(&pin(server, handle, typed).await?),
+        Command::Checkpoint(typed) => value(&checkpoint(server, handle, typed).await?),
+        Command::Diff(typed) => value(&views::diff(server, handle, typed).await?),
         Command::Timeline(typed) => {
-            to_protocol::value(&views::timeline(server, handle, typed.uri.as_deref()).await?)
+            value(&views::timeline(server, handle, typed.uri.as_deref()).await?)
         }
-        Command::Merge(typed) => {
-            to_protocol::value(&disk_merge::run(server, &handle, typed).await?)
-        }
-        Command::Review(_) => to_protocol::value(&views::review(server, handle).await?),
-        other => control_command(server, &handle, other).await?,
-    })
-}
-
-/// Runs a command about breakpoints and held calls.
-async fn control_command(
-    server: &Arc<ServerState>,
-    handle: &Arc<WorkspaceHandle>,
-    command: Command,
-) -> Reply<Value> {
-    use to_protocol::value;
-    Ok(match command {
-        Command::AddBreakpoint(typed) => value(&control::add(server, handle, typed).await?),
-        Command::EditBreakpoint(typed) => value(&control::edit(server, handle, typed).await?),
-        Command::RemoveBreakpoint(typed) => value(&control::remove(server, handle, &typed).await?),
+        Command::Merge(typed) => value(&disk_merge::run(server, &handle, typed).await?),
+        Command::Review(_) => value(&views::review(server, handle).await?),
+        Command::AddBreakpoint(typed) => value(&control::add(server, &handle, typed).await?),
+        Command::EditBreakpoint(typed) => value(&control::edit(server, &handle, typed).await?),
+        Command::RemoveBreakpoint(typed) => value(&control::remove(server, &handle, &typed).await?),
         Command::EnableBreakpoint(typed) => {
-            value(&control::enable(server, handle, &typed, true).await?)
+            value(&control::enable(server, &handle, &typed, true).await?)
         }
         Command::DisableBreakpoint(typed) => {
-            value(&control::enable(server, handle, &typed, false).await?)
+            value(&control::enable(server, &handle, &typed, false).await?)
         }
-        Command::ClearBreakpoints(_) => value(&control::clear(server, handle).await?),
-        Command::ListBreakpoints(_) => value(&control::list(server, handle).await?),
-        Command::ToggleBreakpoint(typed) => value(&control::toggle(server, handle, &typed).await?),
-        Command::Pause(typed) => value(&control::pause(server, handle, typed).await?),
-        Command::Resume(typed) => value(&control::resume(server, handle, typed).await?),
-        Command::Step(typed) => value(&control::step(server, handle, typed).await?),
-        Command::Skip(typed) => value(&control::skip(server, handle, typed).await?),
-        Command::Deny(typed) => value(&control::deny(server, handle, typed).await?),
-        Command::Stop(typed) => value(&control::stop(server, handle, typed).await?),
-        Command::Inject(typed) => value(&control::inject(server, handle, typed).await?),
-        Command::Back(typed) => value(&control::back(server, handle, typed).await?),
-        Command::ReplStart(typed) => value(&control::repl::start(server, handle, typed).await?),
-        Command::ReplEval(typed) => value(&control::repl::eval(handle, typed).await?),
-        Command::ReplClose(typed) => value(&control::repl::close(server, handle, typed).await?),
+        Command::ClearBreakpoints(_) => value(&control::clear(server, &handle).await?),
+        Command::ListBreakpoints(_) => value(&control::list(server, &handle).await?),
+        Command::ToggleBreakpoint(typed) => value(&control::toggle(server, &handle, &typed).await?),
+        Command::Pause(typed) => value(&control::pause(server, &handle, typed).await?),
+        Command::Resume(typed) => value(&control::resume(server, &handle, typed).await?),
+        Command::Step(typed) => value(&control::step(server, &handle, typed).await?),
+        Command::Skip(typed) => value(&control::skip(server, &handle, typed).await?),
+        Command::Deny(typed) => value(&control::deny(server, &handle, typed).await?),
+        Command::Stop(typed) => value(&control::stop(server, &handle, typed).await?),
+        Command::Inject(typed) => value(&control::inject(server, &handle, typed).await?),
+        Command::Back(typed) => value(&control::back(server, &handle, typed).await?),
+        Command::ReplStart(typed) => value(&control::repl::start(server, &handle, typed).await?),
+        Command::ReplEval(typed) => value(&control::repl::eval(&handle, typed).await?),
+        Command::ReplClose(typed) => value(&control::repl::close(server, &handle, typed).await?),
         Command::ReplList(typed) => value(&control::repl::list(server, typed).await?),
-        Command::Inspect(typed) => value(&control::inspect(server, handle, typed).await?),
-        _ => return Err(Failure::cancelled()),
+        Command::Inspect(typed) => value(&control::inspect(server, &handle, typed).await?),
     })
 }
 

@@ -134,7 +134,9 @@ async fn hold(
     }
     let reason = match passed.answer.decision {
         Some(ToolDecision::Deny(reason)) => reason,
-        _ => passed.warning.unwrap_or_default(),
+        Some(ToolDecision::Allow(_) | ToolDecision::Ask(_)) | None => {
+            passed.warning.unwrap_or_default()
+        }
     };
     Err(Failure::new(FailureKind::Refused, reason))
 }

@@ -143,7 +143,10 @@ impl RestoreCommand {
                 branch: branch.to_owned(),
                 carry,
             },
-            _ => Goal::Redo,
+            (Verb::Redo, _) => Goal::Redo,
+            (Verb::Rewind | Verb::Revert | Verb::Switch { .. }, None) => {
+                return Err(backstitch_core::Error::MissingField("rev"));
+            }
         };
         Ok(request)
     }

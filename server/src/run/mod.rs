@@ -21,24 +21,22 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    if let CliCommand::Acp { command } = cli.command {
-        return acp::run(acp::AcpOptions {
-            workspace: cli.global.workspace,
-            store_dir: cli.global.store_dir,
-            command,
-        });
-    }
     let out = Out::new(&cli.global);
-    match dispatch(cli, &out) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => cli::report(error, &out),
-    }
+    dispatch(cli, &out).unwrap_or_else(|error| cli::report(error, &out))
 }
 
-fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
+fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
     let global = &cli.global;
     cli::refuse_agents(&cli.command, global)?;
     match cli.command {
+        // its exit code is the agent's
+        CliCommand::Acp { command } => {
+            return Ok(acp::run(acp::AcpOptions {
+                workspace: cli.global.workspace,
+                store_dir: cli.global.store_dir,
+                command,
+            }));
+        }
         CliCommand::Demo(options) => show_demo(options, out),
         CliCommand::Setup(options) => setup::run(&options, global, out),
         CliCommand::Hook { agent } => {
@@ -49,8 +47,13 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<()> {
         CliCommand::Bridge => bridge::run(global),
         CliCommand::Mcp => serve_agent(global),
         CliCommand::Doctor => doctor::run(global, out),
-        command => cli::run(command, global, out),
-    }
+        CliCommand::Init { dir } => cli::init(dir.as_deref(), global, out),
+        CliCommand::Status => cli::status(global, out),
+        CliCommand::Completions { shell } => cli::completions(shell),
+        CliCommand::History(command) => cli::run_history(command, global, out),
+        CliCommand::Held(command) => cli::run_held(command, global, out),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn serve(options: LspArgs, global: &GlobalArgs) -> CliResult<()> {

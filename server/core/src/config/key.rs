@@ -289,10 +289,12 @@ impl Key {
             // evaluations have the rights of their program, so nobody else sets them up
             Self::EvalTimeout | Self::Shell => (Looser::Any, "cannot set up evaluations"),
         };
-        let instead = match self {
-            Self::Restore => "set it in your own config.toml, or pass --exact",
-            Self::StoreDir => "set it in your own config.toml, or pass --store-dir",
-            _ => CONFIG,
+        let instead = if self == Self::Restore {
+            "set it in your own config.toml, or pass --exact"
+        } else if self == Self::StoreDir {
+            "set it in your own config.toml, or pass --store-dir"
+        } else {
+            CONFIG
         };
         LooseningRule {
             looser,
