@@ -219,7 +219,7 @@ test('a second window follows', async ({ world, code }) => {
 });
 
 
-// S5-106, S5-130, S5-132, S5-141, S5-144…146, S5-149, S5-150, S5-152
+// S5-106, S5-130, S5-132, S5-134, S5-135, S5-141, S5-144…147, S5-149, S5-150, S5-152
 test('a paused program: stack, calls, values', async ({ world, code }) => {
   world.commit({ 'agent.py': AGENT });
   const window = await code.open('agent.py');
@@ -240,6 +240,7 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await agents.action(/^acting/, 'Show the Call Stack');
   await agents.hide();
   await expect(stack.row(/^act$/)).toHaveCount(4);
+  await expect(stack.row(/^Call \d+$/)).toHaveCount(1);
   await expect(stack.row('plan')).toContainText('agent.py:17');
   await stack.expand('plan');
   await expect(stack.row(/return bs.call\(act, state/)).toHaveCount(1);
@@ -313,6 +314,32 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   expect(await program.ended).toBe('step 7\n');
   await expect(repl.locator('.empty')).toHaveText('its pause was decided');
   await expect(stack.pane).toHaveCount(0);
+
+  // the page has the reason and the end, and leads to the stack, though it is over
+  const bar = repl.locator('.bar');
+  await expect(bar.locator('strong')).toHaveText('act');
+  await expect(bar.locator('.why')).toHaveText('pause("acting")');
+  await expect(bar.locator('.badge')).toHaveText('closed');
+  await expect(bar).toContainText(/Started .+ · Closed .+/);
+  await look(page, 'repl-over');
+  await repl.locator('button:text("Stack")').click();
+  await agents.hide();
+  await calls.hide();
+  await expect(stack.row(/^act$/)).toHaveCount(4);
+  await expect(stack.pane.locator('.pane-header')).toContainText('p1 act (over)');
+  await expect(stack.row('plan')).toContainText('agent.py:17');
+  await look(page, 'repl-stack-over');
+
+  // the stack leads to its call and to its session
+  await stack.row(/^Call \d+$/).click();
+  await expect(calls.row(/act\(7\)/)).toHaveAttribute('aria-selected', 'true');
+  await calls.hide();
+  await repl.locator('button:text("Sessions")').click();
+  await expect(repl.locator('table')).toContainText('pause("acting")');
+  await look(page, 'repl-list-over');
+  await expect(stack.row(/^REPL /)).toContainText(`${inputs + 1} lines · closed`);
+  await stack.row(/^REPL /).click();
+  await expect(repl.locator('pre.input')).toHaveCount(inputs + 1);
 });
 
 const DEEP = `import backstitch_debug as bs
@@ -372,7 +399,8 @@ test('a thousand sessions and two hundred frames', async ({ world, code }) => {
 
     // names and values are text; another viewer's input comes by itself
     await repl.locator(`button.link:has-text("${id}")`).click();
-    await expect(repl.locator('.bar strong')).toHaveText('<b>deep</b>');
+    await expect(repl.locator('.bar strong')).toHaveText('down');
+    await expect(repl.locator('.bar .why')).toHaveText('pause("<b>deep</b>")');
     await expect(repl.locator('pre.value').last()).toContainText('<img src=x onerror=alert(1)>\ufffd[31mred');
     await expect(repl.locator('.transcript img')).toHaveCount(0);
     await lsp.request('backstitch/repl/eval', { session: id, input: '6 * 7' });

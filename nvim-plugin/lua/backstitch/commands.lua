@@ -554,7 +554,8 @@ M.SUBCOMMANDS = {
     name = 'stack',
     usage = '[{pause}]',
     desc = 'Lists the frames of a paused program, each with the lines around it: <Tab> unfolds them, <CR> opens the source.'
-      .. ' The line that stands still is marked in its buffer.',
+      .. ' The line that stands still is marked in its buffer. Below the frames are its REPL sessions and its call, which'
+      .. ' <CR> shows. A pause that is named may be over.',
     max_args = 1,
     ask = function(client, _, typed)
       require('backstitch.pauses').stack(client, typed.args[1])

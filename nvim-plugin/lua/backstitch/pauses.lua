@@ -288,12 +288,18 @@ function M.eval(client, input)
   repl.eval(input)
 end
 
---- Shows the call stack of a paused program.
+--- Shows the call stack of a paused program. A pause that is named may be over.
 ---@async
 ---@param client vim.lsp.Client
 ---@param name? string
 function M.stack(client, name)
-  require('backstitch.programs').stack(client, pick(client, name))
+  local about_it = name and { pause = name, workspace = server.root_of(client) } or about(pick(client))
+  ---@type backstitch.PausesResult
+  local found = server.request(client, 'backstitch/pauses', { workspace = about_it.workspace })
+  local pause = vim.iter(found.pauses):find(function(one)
+    return one.id == about_it.pause
+  end)
+  require('backstitch.programs').stack(client, about_it, pause)
 end
 
 ---@param text string

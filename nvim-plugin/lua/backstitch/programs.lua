@@ -108,28 +108,35 @@ local function go(path, line)
   vim.cmd.normal({ '^', bang = true })
 end
 
---- Lists the frames of a paused program, each with the lines around it.
+--- Maximum number of sessions that a stack lists.
+local MAX_SESSIONS = 10
+
+--- Lists the frames of a program at a pause, each with the lines around it, then its REPL sessions and its call.
 ---@async
 ---@param client vim.lsp.Client
----@param pause backstitch.Pause
-function M.stack(client, pause)
+---@param about { pause: string, workspace: string }
+---@param pause? backstitch.Pause Nil once it is over.
+function M.stack(client, about, pause)
   ---@type backstitch.StackResult
-  local found = server.request(client, 'backstitch/stack', { pause = pause.id, workspace = words.shown(pause.root) })
+  local found = server.request(client, 'backstitch/stack', about)
   if #found.frames == 0 then
     task.fail({
-      message = ('%s is no pause of a program'):format(pause.id),
+      message = ('%s is no pause of a program'):format(about.pause),
       hint = ':Backstitch pauses shows its files',
     })
   end
-  local lines, places = {}, {} ---@type backstitch.Chunk[][], { path: string, line: integer }[]
+  local lines, acts = {}, {} ---@type backstitch.Chunk[][], function[]
   for _, frame in ipairs(found.frames) do
     local path = vim.fn.fnamemodify(frame.path, ':.')
+    local is_held = frame.held and pause ~= nil
     table.insert(lines, {
-      { frame.held and '▶ ' or '· ', frame.held and 'BackstitchWarning' or 'BackstitchDim' },
+      { is_held and '▶ ' or '· ', is_held and 'BackstitchWarning' or 'BackstitchDim' },
       { words.line(frame.name), 'BackstitchTool' },
       { ('  %s:%d'):format(words.line(path), frame.line), 'BackstitchDim' },
     })
-    table.insert(places, { path = frame.path, line = frame.line })
+    table.insert(acts, function()
+      go(frame.path, frame.line)
+    end)
     for i, text in ipairs(frame.context) do
       local number = frame.first + i - 1
       local is_here = number == frame.line
@@ -137,22 +144,41 @@ function M.stack(client, pause)
         { ('  %s%5d  '):format(is_here and '>' or ' ', number), is_here and 'BackstitchWarning' or 'BackstitchDim' },
         { words.visible(text), is_here and 'BackstitchHeld' or nil },
       })
-      table.insert(places, { path = frame.path, line = number })
+      table.insert(acts, function()
+        go(frame.path, number)
+      end)
     end
   end
-  local sessions = vim.tbl_map(function(session)
-    return session.id
-  end, found.sessions)
-  local repl = #sessions > 0 and ('   REPL ' .. table.concat(sessions, ', ')) or ''
-  local title = (' Stack of %s %s%s   <CR> source  <Tab> lines  q close'):format(
-    pause.id,
-    words.line(pause.summary),
-    repl
-  )
-  list('backstitch-stack://' .. pause.id, title, lines, function(row)
-    local place = places[row]
-    if place then
-      go(place.path, place.line)
+  local name = ''
+  for i, session in ipairs(found.sessions) do
+    name = i == 1 and words.line(session['function']) or name
+    if i > MAX_SESSIONS then
+      table.insert(lines, { { ('%d older REPL sessions'):format(#found.sessions - MAX_SESSIONS), 'BackstitchDim' } })
+      table.insert(acts, function()
+        require('backstitch.repl').list(client)
+      end)
+      break
+    end
+    table.insert(lines, {
+      { 'REPL ' .. session.id, 'BackstitchTurn' },
+      { ('  %s, %s'):format(words.count(session.entries, 'line'), session.status), 'BackstitchDim' },
+    })
+    table.insert(acts, function()
+      require('backstitch.repl').show(client, session.id)
+    end)
+  end
+  local call = words.given(found.call)
+  if call then
+    table.insert(lines, { { ('call %d'):format(call), 'BackstitchTurn' } })
+    table.insert(acts, function()
+      M.calls(client, call)
+    end)
+  end
+  local of = pause and words.line(pause.summary) or vim.trim(name .. ', which is over')
+  local title = (' Stack of %s %s   <CR> source  <Tab> lines  q close'):format(about.pause, of)
+  list('backstitch-stack://' .. about.pause, title, lines, function(row)
+    if acts[row] then
+      task.run(acts[row])
     end
   end)
   if found.frames[1].context[1] then
@@ -187,7 +213,8 @@ end
 --- Lists programs with the calls that they watch, as a tree.
 ---@async
 ---@param client vim.lsp.Client
-function M.calls(client)
+---@param wanted? integer Number of the call at which the cursor is.
+function M.calls(client, wanted)
   local about = { workspace = server.root_of(client) }
   ---@type backstitch.CallsResult
   local found = server.request(client, 'backstitch/calls', about)
@@ -195,6 +222,7 @@ function M.calls(client)
     task.fail({ message = 'no program has connected', hint = 'server/docs/repl.md: `import backstitch_debug`' })
   end
   local lines, sessions = {}, {} ---@type backstitch.Chunk[][], table<integer, string[]>
+  local place ---@type integer?
   for _, program in ipairs(found.programs) do
     local is_over = words.given(program.ended) ~= nil
     table.insert(lines, {
@@ -223,6 +251,7 @@ function M.calls(client)
           { #call.replSessions > 0 and '  REPL ' .. table.concat(call.replSessions, ', ') or '', 'BackstitchWarning' },
         })
         sessions[#lines] = call.replSessions
+        place = call.id == wanted and #lines or place
         add(call.id)
       end
     end
@@ -239,6 +268,9 @@ function M.calls(client)
     end)
   end)
   vim.cmd('silent! %foldopen!')
+  if place then
+    vim.api.nvim_win_set_cursor(0, { place, 0 })
+  end
 end
 
 --- Shows a stored value. `s` writes its bytes to a file.

@@ -81,9 +81,33 @@ local function add(view, entry)
   end
 end
 
+--- Writes what a session is about above its transcript: function, reason, start and end.
+---@param view backstitch.ReplView
+---@param session backstitch.ReplSession
+local function entitle(view, session)
+  local closed, from = words.given(session.closed), words.clock(session.started)
+  local parts = {
+    words.line(session['function']),
+    words.pause_reason(session),
+    ('%s at %s'):format(session.language, session.pause),
+    closed and ('%s to %s'):format(from, words.clock(closed, from:sub(1, 10))) or 'since ' .. from,
+  }
+  local title = table.concat(
+    vim.tbl_filter(function(part)
+      return part ~= ''
+    end, parts),
+    ' · '
+  )
+  local keys = words.given(session.process) and '   K value  S stack  C calls' or ''
+  for _, window in ipairs(vim.fn.win_findbuf(view.transcript)) do
+    vim.wo[window].winbar = (' %s%%<%s'):format(outside.status(title), keys)
+  end
+end
+
 ---@param view backstitch.ReplView
 ---@param session backstitch.ReplSession
 local function close(view, session)
+  entitle(view, session)
   local reason = words.given(session.reason) or 'it was closed'
   append(view, ('-- closed: %s --'):format(reason), 'BackstitchDim')
   local input = view.input
@@ -201,7 +225,8 @@ function M.leave(session)
     return
   end
   views[session] = nil
-  for _, buf in ipairs({ view.input, view.transcript }) do
+  -- a closed session has no input, at which `ipairs` would stop
+  for _, buf in pairs({ view.input, view.transcript }) do
     if buf and vim.api.nvim_buf_is_valid(buf) then
       vim.api.nvim_buf_delete(buf, { force = true })
     end
@@ -262,9 +287,7 @@ function M.show(client, id)
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
   local session = found.session
-  local more = words.given(session.process) and '   K value  S stack  C calls' or ''
-  local title = (' %s at %s of %s%s'):format(session.language, session.pause, words.line(session['function']), more)
-  vim.wo.winbar = outside.status(title)
+  entitle(view, session)
   vim.keymap.set('n', 'q', function()
     M.leave(id)
   end, { buffer = buf, nowait = true, desc = 'Close' })
@@ -351,7 +374,9 @@ function M.list(client, search)
           return 'Older sessions…'
         end
         local count = words.count(session.entries, 'line')
-        return ('%s  %s  %s  %s'):format(session.id, session.status, words.line(session['function']), count)
+        local name, reason = words.line(session['function']), words.pause_reason(session)
+        local row = { session.id, session.status, words.clock(session.started), name, reason, count }
+        return table.concat(row, '  ')
       end,
     })
     if chosen ~= older then

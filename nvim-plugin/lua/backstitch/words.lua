@@ -82,6 +82,15 @@ local function seconds(time)
   return os.time(parts) + 86400 - os.time(utc)
 end
 
+--- `2026-11-25 14:03`, in the user's time zone; without the day if that is the given one.
+---@param time string
+---@param day? string
+---@return string
+function M.clock(time, day)
+  local shown = os.date('%Y-%m-%d %H:%M', seconds(time)) --[[@as string]]
+  return shown:sub(1, 10) == day and shown:sub(12) or shown
+end
+
 --- `2 min ago`; the date after more than a week.
 ---@param time string?
 ---@param now integer seconds since 1970
@@ -291,6 +300,19 @@ function M.summary(plan)
     table.insert(parts, ('%d not restored'):format(#plan.gaps))
   end
   return table.concat(parts, ', ')
+end
+
+--- The breakpoint that paused a call, as it was then; else the reason of the pause. May be empty.
+---@param session backstitch.ReplSession
+---@return string
+function M.pause_reason(session)
+  local breakpoint, hit = M.given(session.breakpoint), M.given(session.hit)
+  local parts = { breakpoint or '', M.given(session.why) or '' }
+  if hit then
+    local when, hits = M.given(hit.when), M.given(hit.hits)
+    parts = { breakpoint or '', hit.kind, hit.summary, when and 'when ' .. when or '', hits and 'hits ' .. hits or '' }
+  end
+  return M.line(vim.trim(table.concat(parts, ' ')))
 end
 
 ---@param text string

@@ -283,11 +283,24 @@ fn without_session(row: &str) -> String {
     format!("{before}{NAME}SESSION{gap}{}", words.join(" ")).replace("SESSIONSESSION", "SESSION")
 }
 
+/// Replaces the start of a REPL session in its title.
+fn without_start(row: &str) -> String {
+    const SINCE: &str = " since ";
+    const LENGTH: usize = "2026-11-25 14:03".len();
+    let start = row.find(SINCE).map(|at| at + SINCE.len());
+    let time = start.and_then(|at| row.get(at..at + LENGTH));
+    let is_time = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | ' ');
+    match time.filter(|time| time.starts_with("20") && time.chars().all(is_time)) {
+        Some(time) => row.replace(time, "TIME"),
+        None => row.to_owned(),
+    }
+}
+
 /// Replaces `just now` and `7 s ago` by AGE, and so `now` and `7m` at the end of a row of the timeline, even if a float
 /// hides their start. The padding of the row after that, or up to the next window, is normalized, and so is the scroll
 /// bar of a menu.
 fn without_ages(row: &str) -> String {
-    let mut row = without_session(row).replace("just now", "AGE");
+    let mut row = without_start(&without_session(row)).replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {
         let number = row[..at].trim_end_matches(|c: char| c.is_ascii_digit());
         let number = number.len();
@@ -334,6 +347,8 @@ fn ages_are_masked() {
     assert_eq!(without_ages("│ start AGE"), "│ start AGE");
     assert_eq!(without_ages("a  ╭─╮ │ow"), "a ╭─╮ │AGE");
     assert_eq!(without_ages("│  not now"), "│  not now");
+    let since = "a · since 2026-11-25 14:03   K value";
+    assert_eq!(without_ages(since), "a · since TIME   K value");
     let masked = "backstitch-repl://SESSION [-] 7,1 All";
     assert_eq!(
         without_ages("backstitch-repl://229-17.1 [-]    7,1   All"),

@@ -121,7 +121,7 @@ fn a_second_window_follows_and_values_are_text() {
     first.screen.shows("▶ act  program.py:9");
     first
         .screen
-        .shows("execute('let g:owned = 1')} [2J program.py   REPL");
+        .shows("execute('let g:owned = 1')} [2J program.py   <CR> source");
     first.screen.keys("q");
     first.ex("Backstitch calls");
     first
@@ -151,8 +151,9 @@ def plan(state):
 print(bs.call(plan, {"step": 7}))
 "#;
 
-/// S5-130, S5-141, S5-144…146, S5-149, S5-150: a paused program is marked in its buffer; its stack, its calls and its values
-/// are lists, and lines of a buffer are evaluated.
+/// S5-130, S5-134, S5-135, S5-141, S5-144…147, S5-149, S5-150: a paused program is marked in its buffer; its stack, its calls and its values
+/// are lists, and lines of a buffer are evaluated. Its session has the reason and the end, and leads to the stack, though it
+/// is over; the stack leads to the session and to the call.
 #[test]
 fn a_paused_program() {
     let world = rig::world(&[("program.py", AGENT)]);
@@ -170,7 +171,7 @@ fn a_paused_program() {
     nvim.ex("Backstitch stack");
     nvim.screen.shows("· plan  program.py:12");
     nvim.screen.shows(">    8      bs.pause(\"acting\")");
-    nvim.screen.keys("Gk\tzt");
+    nvim.screen.keys("Gkk\tzt");
     nvim.screen
         .shows(">   12      return bs.call(act, state[\"step\"])");
     nvim.screen.is_like("stack", "· plan  program.py:12");
@@ -213,6 +214,24 @@ fn a_paused_program() {
     nvim.waits(&format!("#{marks} == 0"));
     let (code, output, _) = program.end();
     assert_eq!((code, output.as_str()), (0, "step 7\n"));
+
+    // the session says why and until when; its stack is over
+    let title = "vim.wo.winbar:find('^ act · pause%(\"acting\"%) · python at p1 · %d+%-%d+%-%d+ %d+:%d+ to ') ~= nil";
+    nvim.waits("vim.fn.bufname():find('^backstitch%-repl://[^/]*$') ~= nil");
+    nvim.waits(title);
+    nvim.screen.keys("S");
+    nvim.screen.shows(" Stack of p1 act, which is over ");
+    nvim.screen.shows("· act  program.py:8");
+    nvim.screen.keys("G\r");
+    nvim.waits("vim.fn.bufname() == 'backstitch-calls://'");
+    nvim.waits("vim.api.nvim_get_current_line():find('act(7)', 1, true) ~= nil");
+    nvim.screen.keys("q");
+    nvim.ex("Backstitch stack p1");
+    nvim.waits("vim.fn.bufname() == 'backstitch-stack://p1'");
+    nvim.waits("vim.fn.getline(vim.fn.line('$') - 1):find('^REPL .* 3 lines, closed$') ~= nil");
+    nvim.screen.keys("Gk\r");
+    nvim.waits(title);
+
     let day = "status:closed from:2000-01-01 to:2000-01-02";
     nvim.ex(&format!("Backstitch repl list {day}"));
     nvim.screen.shows("no REPL session");
@@ -324,7 +343,8 @@ fn a_deep_stack_and_many_sessions() {
     nvim.waits("vim.api.nvim_get_mode().mode == 'n'");
     nvim.ex("Backstitch stack");
     nvim.waits("vim.fn.bufname() == 'backstitch-stack://p1'");
-    let frames = "#vim.tbl_filter(function(line) return line:match('^%S') end, vim.api.nvim_buf_get_lines(0, 0, -1, false))";
+    let frames = "#vim.tbl_filter(function(line) return line:match('^%S.*program%.py:%d+$') end, vim.api.nvim_buf_get_lines(0, 0, -1, false))";
     assert_eq!(nvim.lua(frames), 199);
+    nvim.waits("vim.fn.search([[^990 older REPL sessions$]], 'nw') > 0");
     client.leave();
 }

@@ -36,8 +36,10 @@ export function controlCommands(ctx: Ctx, { held, decisions, repl, beside }: Par
     "backstitch.repl.eval": (argument: unknown) => repl.evaluate(asArguments<{ session?: string }>(argument)),
     "backstitch.repl.close": (argument: unknown) => repl.close(asArguments<{ session?: string }>(argument)),
     "backstitch.repl.list": () => repl.open(),
-    "backstitch.stack": (argument: unknown) => beside.stack.show(asArguments<{ pause?: string }>(argument)),
-    "backstitch.stack.open": (argument: unknown) => beside.stack.open(asArguments(argument)),
+    "backstitch.stack": (argument: unknown) =>
+      beside.stack.show(asArguments<Where & { pause?: string }>(argument)),
+    "backstitch.stack.open": (argument: unknown) =>
+      beside.stack.open(asArguments(argument), { repl, calls: beside.calls }),
     "backstitch.calls": () => beside.calls.show(),
     "backstitch.calls.refresh": () => beside.calls.read(),
     "backstitch.calls.repl": (argument: unknown) =>

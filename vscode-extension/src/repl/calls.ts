@@ -49,13 +49,17 @@ export class CallsView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     ];
   }
 
-  /** Shows the calls of a program, with the call of a session selected. */
-  async show(session?: string): Promise<void> {
+  /** Shows the calls of programs. Selects a call by its number, or that of a session. */
+  async show(wanted: Where & { call?: number; session?: string } = {}): Promise<void> {
     await this.read();
     await vscode.commands.executeCommand(`${VIEW}.focus`);
-    if (session === undefined) return;
-    for (const known of this.programs) {
-      const call = known.program.calls.find(({ replSessions }) => replSessions.includes(session));
+    const { session, workspace } = wanted;
+    if (session === undefined && wanted.call === undefined) return;
+    const isWanted = ({ id, replSessions }: FunctionCall) =>
+      session === undefined ? id === wanted.call : replSessions.includes(session);
+    const there = this.programs.filter(({ root }) => root === workspace);
+    for (const known of there.length > 0 ? there : this.programs) {
+      const call = known.program.calls.find(isWanted);
       if (call !== undefined) await this.view.reveal({ known, call }, { focus: true });
     }
   }

@@ -3,6 +3,8 @@
 export type Row = {
   id: string;
   function: string;
+  /** Breakpoint or reason of the pause; may be nothing. */
+  why: string;
   pause: string;
   language: string;
   status: string;

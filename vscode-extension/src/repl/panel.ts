@@ -145,9 +145,9 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
       this.session = received.session;
       await this.show();
     } else if (received.type === "stack") {
-      await withErrors(() => this.beside.stack.show({ pause: received.pause }));
+      await withErrors(() => this.beside.stack.show({ ...this.place, pause: received.pause }));
     } else if (received.type === "calls") {
-      await this.beside.calls.show(received.session);
+      await this.beside.calls.show({ session: received.session });
     } else if (received.type === "object") {
       await this.beside.objects.open(received.cid, this.place);
     } else {
@@ -176,14 +176,17 @@ export class ReplPanel implements vscode.WebviewViewProvider, vscode.Disposable 
     if (this.view === undefined || this.ctx.state.name !== "running") return;
     const { text, status, from, to } = this.search;
     try {
+      const place = await this.ctx.about({});
       const found = await this.ctx.request("backstitch/repl/list", {
-        ...(await this.ctx.about({})),
+        ...place,
         ...(text === "" ? {} : { search: text }),
         ...(status === "" ? {} : { status }),
         ...(from === "" ? {} : { from: startOf(from, 0) }),
         ...(to === "" ? {} : { to: startOf(to, 1) }),
         ...(before === undefined ? {} : { before }),
       });
+      if (this.session !== undefined) return;
+      this.place = place;
       await this.post({ type: "sessions", rows: found.sessions.map(row), more: found.more, words: words() });
     } catch (error) {
       this.ctx.log.debug(String(error));
@@ -242,6 +245,7 @@ function row(session: ReplSession): Row {
   return {
     id: session.id,
     function: session.function,
+    why: reasonOf(session),
     pause: session.pause,
     language: session.language,
     status: session.status,
@@ -251,6 +255,15 @@ function row(session: ReplSession): Row {
     isOpen: session.closed === null,
     isProgram: session.process !== null,
   };
+}
+
+/** The breakpoint that paused the call, as it was then; else the reason of the pause. */
+function reasonOf({ breakpoint, hit, why }: ReplSession): string {
+  if (hit === null) return [breakpoint, why].filter(Boolean).join(" ");
+  const stop = [breakpoint, hit.kind, hit.summary].filter(Boolean).join(" ");
+  const when = hit.when === null ? "" : vscode.l10n.t("when {0}", hit.when);
+  const hits = hit.hits === null ? "" : vscode.l10n.t("hits {0}", hit.hits);
+  return [stop, when, hits].filter(Boolean).join(" ");
 }
 
 function shownTime(time: unknown): string {

@@ -10,7 +10,8 @@ declare function acquireVsCodeApi(): { postMessage: (message: FromPage) => void 
 const editor = acquireVsCodeApi();
 const page = document.body;
 /** The session that is shown. */
-let shown: { row: Row; words: Words; transcript: HTMLElement; lines: Set<number> } | undefined;
+let shown:
+  { row: Row; words: Words; about: HTMLElement; transcript: HTMLElement; lines: Set<number> } | undefined;
 /** Only an open session has one. */
 let input: Input | undefined;
 /** Says that an evaluation is under way. */
@@ -35,7 +36,11 @@ window.addEventListener("message", (event: MessageEvent<ToPage>) => {
       }
       break;
     case "closed":
-      if (sent.row.id === shown?.row.id) end(sent.reason);
+      if (sent.row.id === shown?.row.id) {
+        shown.row = sent.row;
+        describe(shown.about, sent.row, shown.words);
+        end(sent.reason);
+      }
       break;
     case "answered":
       if (sent.session === shown?.row.id) {
@@ -147,7 +152,7 @@ function drawRow(row: Row, words: Words): HTMLElement {
     button("link", row.id, `${row.id} ${row.function}`, () => {
       editor.postMessage({ type: "open", session: row.id });
     }),
-    row.function,
+    nameOf(row),
     row.isOpen ? words.active : words.closedOnes,
     row.started,
     row.closed,
@@ -161,6 +166,15 @@ function drawRow(row: Row, words: Words): HTMLElement {
     line.append(cell);
   }
   return line;
+}
+
+/** The function with the reason of its pause. */
+function nameOf(row: Row): HTMLElement {
+  const name = element("span", "", row.function);
+  const why = element("span", "dim why", row.why);
+  why.title = visible(row.why);
+  if (row.why !== "") name.append(" ", why);
+  return name;
 }
 
 /** Link to the stack of a program; nothing for a call of an agent. */
@@ -194,14 +208,9 @@ function drawSession(row: Row, lines: Line[], reason: string, words: Words): voi
   const back = button("link", `‹ ${words.back}`, words.back, () => {
     editor.postMessage({ type: "list", search: "", status: "", from: "", to: "" });
   });
-  const state = row.isOpen ? words.active : words.closedOnes;
-  bar.append(
-    back,
-    element("strong", "", row.function),
-    element("span", "dim", `${row.pause} · ${row.language} · ${row.started}`),
-    element("span", row.isOpen ? "badge open" : "badge", state),
-    stackLink(row, words),
-  );
+  const about = element("span", "about");
+  describe(about, row, words);
+  bar.append(back, about, stackLink(row, words));
   if (row.isProgram) {
     bar.append(
       button("link", words.calls, words.calls, () => {
@@ -213,7 +222,7 @@ function drawSession(row: Row, lines: Line[], reason: string, words: Words): voi
   transcript.setAttribute("role", "log");
   transcript.setAttribute("aria-live", "polite");
   transcript.tabIndex = 0;
-  shown = { row, words, transcript, lines: new Set() };
+  shown = { row, words, about, transcript, lines: new Set() };
   for (const line of lines) add(line);
   page.append(bar, transcript);
   scroll();
@@ -234,6 +243,20 @@ function drawSession(row: Row, lines: Line[], reason: string, words: Words): voi
     },
   });
   input.focus();
+}
+
+/** Writes what a session is about: function, reason, times, state. */
+function describe(about: HTMLElement, row: Row, words: Words): void {
+  const { start, close } = words.columns;
+  const times = [`${start} ${row.started}`, ...(row.closed === "" ? [] : [`${close} ${row.closed}`])];
+  const why = element("span", "why", row.why);
+  why.title = visible(row.why);
+  about.replaceChildren(
+    element("strong", "", row.function),
+    ...(row.why === "" ? [] : [why]),
+    element("span", row.isOpen ? "badge open" : "badge", row.isOpen ? words.active : words.closedOnes),
+    element("span", "dim", [row.pause, row.language, ...times].join(" · ")),
+  );
 }
 
 function wait(by: 1 | -1): void {
@@ -278,4 +301,5 @@ function end(reason: string): void {
   input = undefined;
   busy.remove();
   page.append(element("p", "empty", reason));
+  scroll();
 }
