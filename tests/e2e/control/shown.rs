@@ -285,7 +285,7 @@ fn a_debugger_drops_an_edit_on_request() {
     debugger.types("c");
     debugger.until("would not run");
     debugger.types("u");
-    debugger.until("(p1)");
+    debugger.until(FILE);
     debugger.types("c");
     assert_eq!(hook.answer(), Value::Null);
 }
