@@ -20,7 +20,7 @@ pub struct Hold {
 
 /// The end of a wait.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Waited {
+pub enum WaitResult {
     Decided(PauseDecision),
     /// An input waits for its evaluation.
     Eval,
@@ -42,7 +42,7 @@ impl Hold {
     }
 
     /// Waits for the decision. `until`: the wait ends then without one.
-    pub fn wait(&mut self, control: &Control, until: Option<Instant>) -> Result<Waited> {
+    pub fn wait(&mut self, control: &Control, until: Option<Instant>) -> Result<WaitResult> {
         let watch = control.watch();
         loop {
             if self.lock.is_none() {
@@ -50,28 +50,28 @@ impl Hold {
                 self.lock = control.try_lock(self.id)?;
             }
             match control.pauses().get(self.id)? {
-                None => return Ok(Waited::Ended(PauseState::Ended)),
+                None => return Ok(WaitResult::Ended(PauseState::Ended)),
                 Some(pause) => match (pause.state, pause.decision) {
                     (
                         PauseState::Held | PauseState::Decided | PauseState::Answered,
                         Some(decision),
-                    ) => return Ok(Waited::Decided(decision)),
+                    ) => return Ok(WaitResult::Decided(decision)),
                     (PauseState::Held | PauseState::Decided, None) => {
                         if self.evaluates
                             && self.lock.is_some()
                             && control.repls().has_eval(self.id)?
                         {
-                            return Ok(Waited::Eval);
+                            return Ok(WaitResult::Eval);
                         }
                     }
-                    (state, _) => return Ok(Waited::Ended(state)),
+                    (state, _) => return Ok(WaitResult::Ended(state)),
                 },
             }
             if until.is_some_and(|at| at <= Instant::now()) {
-                return Ok(Waited::Timeout);
+                return Ok(WaitResult::Timeout);
             }
             if watch.wait_beside_reader(until) == Wakeup::HangUp {
-                return Ok(Waited::AgentGone);
+                return Ok(WaitResult::AgentGone);
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Control;
-use super::breakpoint::{BreakpointScope, BreakpointSpec, StepUntil};
+use super::breakpoint::{AnyKind, BreakpointScope, BreakpointSpec, StepKind, StepUntil};
 use super::breakpoints::NewBreakpoint;
 use super::decided::{Decided, Undone};
 use super::hold::Hold;
@@ -23,7 +23,7 @@ const CALLED_OFF: &str = "cancelled";
 
 /// The outcome of an attempt to hold a call.
 #[derive(Debug)]
-pub enum Given {
+pub enum HoldOutcome {
     /// The call is held, by this process or beside another hook of the same event.
     Held(Hold),
     /// It was decided before: while it was parked, or by the first of two hooks.
@@ -61,7 +61,12 @@ impl Pauses<'_> {
     /// Holds a call. A second hook for the same event joins the first one's pause, and a call that is tried again joins
     /// its parked one. `hit`: the trigger, stored with it. `once`: the breakpoint is for one hit, and goes with it. None: it
     /// has held another call meanwhile.
-    pub fn hold(&self, call: &HeldCall, hit: Option<&Hit>, once: bool) -> Result<Option<Given>> {
+    pub fn hold(
+        &self,
+        call: &HeldCall,
+        hit: Option<&Hit>,
+        once: bool,
+    ) -> Result<Option<HoldOutcome>> {
         self.control.make_holds_dir()?;
         self.control.write_armed(|conn| {
             if let Some((given, _)) = self.join(conn, call)? {
@@ -90,13 +95,16 @@ impl Pauses<'_> {
             breakpoint::delete_steps(conn, &call.session)?;
             breakpoint::delete_next_of_any(conn)?;
             // before the commit: a held row without a lock is a lost one
-            Ok(Some(Given::Held(Hold::new(id, self.control.try_lock(id)?))))
+            Ok(Some(HoldOutcome::Held(Hold::new(
+                id,
+                self.control.try_lock(id)?,
+            ))))
         })
     }
 
     /// Joins the pause of the same call: of another hook for the same event, or a parked one that is tried again. None:
     /// there is none.
-    pub fn rejoin(&self, call: &HeldCall) -> Result<Option<(Given, HeldCall)>> {
+    pub fn resume_parked(&self, call: &HeldCall) -> Result<Option<(HoldOutcome, HeldCall)>> {
         // most calls have none, and need no write. In this order: a parked one that another hook takes meanwhile is then found
         // by its call
         let is_there = pause::parked(&self.control.conn, call)?.is_some()
@@ -111,11 +119,11 @@ impl Pauses<'_> {
         &self,
         conn: &rusqlite::Connection,
         call: &HeldCall,
-    ) -> Result<Option<(Given, HeldCall)>> {
+    ) -> Result<Option<(HoldOutcome, HeldCall)>> {
         if let Some(there) = pause::of_call(conn, call)? {
             let given = match there.decision {
-                Some(decision) => Given::Decided(there.id, decision),
-                None => Given::Held(Hold::new(there.id, self.control.try_lock(there.id)?)),
+                Some(decision) => HoldOutcome::Decided(there.id, decision),
+                None => HoldOutcome::Held(Hold::new(there.id, self.control.try_lock(there.id)?)),
             };
             return Ok(Some((given, there.call)));
         }
@@ -126,10 +134,10 @@ impl Pauses<'_> {
             let outcome = decision.outcome();
             pause::end(conn, parked.id, PauseState::Used, Some(outcome))?;
             pause::rename_call(conn, parked.id, &call.call)?;
-            Given::Decided(parked.id, decision)
+            HoldOutcome::Decided(parked.id, decision)
         } else {
             pause::take_over(conn, parked.id, ProcessId::own(), &call.call, call.until)?;
-            Given::Held(Hold::new(parked.id, self.control.try_lock(parked.id)?))
+            HoldOutcome::Held(Hold::new(parked.id, self.control.try_lock(parked.id)?))
         };
         let held = HeldCall {
             call: call.call.clone(),
@@ -407,8 +415,12 @@ impl Pauses<'_> {
     }
 
     /// Notes that calls ran which nobody had let go. Returns their pauses.
-    pub fn notice_slipped(&self, agent: &str, session: &str, call: &str) -> Result<Vec<PauseId>> {
-        let mut slipped = Vec::new();
+    pub fn detect_missed(
+        &self,
+        (agent, session): (&str, &str),
+        call: &str,
+    ) -> Result<Vec<PauseId>> {
+        let mut missed = Vec::new();
         for id in pause::unanswered(&self.control.conn, (agent, session), call)? {
             let decision = self.get(id)?.and_then(|pause| pause.decision);
             if let Some(decision @ (PauseDecision::Continue | PauseDecision::Ask)) = decision {
@@ -417,14 +429,14 @@ impl Pauses<'_> {
                 continue;
             }
             if self.end(id, PauseState::Slipped, Some(PauseOutcome::Slipped))? {
-                slipped.push(id);
+                missed.push(id);
             }
         }
-        Ok(slipped)
+        Ok(missed)
     }
 
     /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
-    pub fn note_unseen(&self, call: &HeldCall) -> Result<()> {
+    pub fn record_missed(&self, call: &HeldCall) -> Result<()> {
         self.control.write_armed(|conn| {
             // a second hook of the same event
             if pause::any_of_call(conn, (&call.agent, &call.session), &call.call)? {
@@ -467,14 +479,14 @@ impl Pauses<'_> {
         let new = NewBreakpoint {
             scope,
             once: true,
-            ..NewBreakpoint::of(BreakpointSpec::Any, face)
+            ..NewBreakpoint::of(BreakpointSpec::Any(AnyKind {}), face)
         };
         self.control.breakpoints().add(new)
     }
 }
 
 fn step_breakpoint(pause: &Pause, until: StepUntil, face: &str) -> super::Breakpoint {
-    let new = NewBreakpoint::of(BreakpointSpec::Step { how: until }, face);
+    let new = NewBreakpoint::of(BreakpointSpec::Step(StepKind { how: until }), face);
     super::Breakpoint {
         id: super::BreakpointId(0),
         name: format!("step_{}_{}", pause.id, sqlite::now()),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backstitch_control::{Armed, Control, ProcessId, Subject};
+use backstitch_control::{Control, ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Result, Workspace};
 
@@ -13,7 +13,7 @@ use super::gated::{AcpAgent, cancellation, refusal};
 use super::pump::LineSink;
 use super::recording::Places;
 use super::traffic::{Question, Traffic};
-use crate::control::gate::{AtGate, Passed, reached};
+use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
 use crate::control::words;
 use crate::host::agent_events::print;
 
@@ -65,9 +65,7 @@ impl Holds {
             return Some(line);
         };
         let adapter = AcpAgent::of(&question.event.agent);
-        let mut gates = reached(&workspace, &adapter, &question.event);
-        let own = Armed::read(&workspace.store_dir).transpose();
-        gates.extend(own.map(|armed| (workspace.clone(), armed)));
+        let gates = gates(&workspace, &adapter, &question.event);
         if gates.is_empty() {
             return Some(line);
         }
@@ -111,42 +109,37 @@ impl Holds {
         &self,
         question: &Question,
         line: &[u8],
-        gates: Vec<(Workspace, Result<Armed>)>,
+        gates: Vec<Gate>,
         (own, held): (&Workspace, &Held),
     ) {
-        let mut all: Vec<(Workspace, Passed)> = Vec::new();
-        for (place, armed) in gates {
-            let gate = AtGate {
-                subject: Subject::Call,
-                workspace: &place,
-                agent: &AcpAgent::of(&question.event.agent),
-                event: &question.event,
-                payload: &[],
-                limit: Some(LIMIT),
-                started: Instant::now(),
-                process: Some(self.process),
-                reaches_in: place != *own,
-            };
-            let passed = gate.pass(armed);
-            if let Some(warning) = &passed.warning {
+        let gate = GateCheck {
+            subject: Subject::Call,
+            workspace: own,
+            agent: &AcpAgent::of(&question.event.agent),
+            event: &question.event,
+            payload: &[],
+            limit: Some(LIMIT),
+            started: Instant::now(),
+            process: Some(self.process),
+            reaches_in: false,
+        };
+        let outcomes = gate.check_all(gates);
+        for (_, outcome) in &outcomes {
+            if let Some(warning) = &outcome.warning {
                 print(warning);
             }
-            let is_decided = passed.is_decided();
-            all.push((place, passed));
-            if is_decided {
-                break;
-            }
         }
-        if let Some((_, passed)) = all.last().filter(|(_, passed)| !passed.abandoned) {
-            self.answer(question, line, passed, held);
+        let last = outcomes.last();
+        if let Some((_, outcome)) = last.filter(|(_, outcome)| !outcome.abandoned) {
+            self.answer(question, line, outcome, held);
         }
-        for (place, mut passed) in all {
-            passed.answered(&place);
+        for (place, mut outcome) in outcomes {
+            outcome.answered(&place);
         }
     }
 
-    fn answer(&self, question: &Question, line: &[u8], passed: &Passed, held: &Held) {
-        if !passed.prevented {
+    fn answer(&self, question: &Question, line: &[u8], outcome: &GateOutcome, held: &Held) {
+        if !outcome.prevented {
             self.to_client.send(line);
             return;
         }
@@ -154,7 +147,7 @@ impl Holds {
         traffic.refused(&question.id);
         drop(traffic);
         let is_cancelled = held.is_cancelled.load(Ordering::Relaxed);
-        let stops = passed.answer.stop.is_some();
+        let stops = outcome.answer.stop.is_some();
         let mut text = String::new();
         if stops && !is_cancelled {
             text.push_str(&cancellation(&question.event.session));

@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use backstitch_control::{Armed, ProcessId, Subject};
+use backstitch_control::{ProcessId, Subject};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Workspace, record_gap};
 
 use super::gated::AcpAgent;
 use super::traffic::{CallKey, Told};
-use crate::control::gate::{AtGate, reached};
+use crate::control::gate::{GateCheck, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 
 /// Events that wait for the thread, at most.
@@ -266,21 +266,16 @@ fn record(
 /// Notes a call that a breakpoint would have stopped, and that its agent ran without a question.
 fn notice_unasked(told: &Told, workspace: &Workspace, agent: ProcessId) {
     let adapter = AcpAgent::of(&told.event.agent);
-    let mut gates = reached(workspace, &adapter, &told.event);
-    let own = Armed::read(&workspace.store_dir).transpose();
-    gates.extend(own.map(|armed| (workspace.clone(), armed)));
-    for (place, armed) in gates {
-        let gate = AtGate {
-            subject: Subject::Call,
-            workspace: &place,
-            agent: &adapter,
-            event: &told.event,
-            payload: &[],
-            limit: None,
-            started: Instant::now(),
-            process: Some(agent),
-            reaches_in: place != *workspace,
-        };
-        gate.notice_unasked(armed);
-    }
+    let gate = GateCheck {
+        subject: Subject::Call,
+        workspace,
+        agent: &adapter,
+        event: &told.event,
+        payload: &[],
+        limit: None,
+        started: Instant::now(),
+        process: Some(agent),
+        reaches_in: false,
+    };
+    gate.record_unasked_at(gates(workspace, &adapter, &told.event));
 }

@@ -376,13 +376,10 @@ impl CallLookup for Lookup<'_> {
 
     fn region(&mut self, breakpoint: BreakpointId) -> Result<Option<LineRange>> {
         let spec = self.breakpoints.iter().find(|one| one.id == breakpoint);
-        let Some(BreakpointSpec::Line { path, start, count }) = spec.map(|one| &one.spec) else {
+        let Some(BreakpointSpec::Line(set)) = spec.map(|one| &one.spec) else {
             return Ok(None);
         };
-        let lines = LineRange {
-            start: *start,
-            count: *count,
-        };
+        let (path, lines) = (&*set.path, set.lines());
         let Some((_, base)) = self.control.breakpoints().region_base(breakpoint)? else {
             return Ok(Some(lines));
         };
@@ -443,17 +440,12 @@ impl CallLookup for Lookup<'_> {
         condition.holds(input)
     }
 
-    fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
+    fn count(&mut self, breakpoint: BreakpointId) -> Result<Option<i64>> {
         if self.at.past.is_some() {
             let found = self.breakpoints.iter().find(|one| one.id == breakpoint);
-            return Ok(found.map_or(0, |one| one.hits + 1));
+            return Ok(found.map(|one| one.hits + 1));
         }
-        // one that was removed meanwhile triggers no more, and 0 is the number of no trigger
-        Ok(self
-            .control
-            .breakpoints()
-            .count_hit(breakpoint)?
-            .unwrap_or(0))
+        self.control.breakpoints().count_hit(breakpoint)
     }
 
     fn passed_by(&mut self, trigger: &Trigger) {
@@ -466,7 +458,7 @@ impl CallLookup for Lookup<'_> {
             .find(|one| one.id == trigger.breakpoint);
         // only these kinds look at both sides of a call
         if let Some(breakpoint) = found
-            && let BreakpointSpec::Path { .. } | BreakpointSpec::Line { .. } = breakpoint.spec
+            && let BreakpointSpec::Path(_) | BreakpointSpec::Line(_) = breakpoint.spec
         {
             let hit = Hit {
                 acted: false,
@@ -700,26 +692,14 @@ pub fn region_now(
     control: &Control,
     breakpoint: &Breakpoint,
 ) -> Result<Option<RegionState>> {
-    let BreakpointSpec::Line { path, start, count } = &breakpoint.spec else {
+    let BreakpointSpec::Line(set) = &breakpoint.spec else {
         return Ok(None);
     };
     let Some((_, base)) = control.breakpoints().region_base(breakpoint.id)? else {
         return Ok(None);
     };
-    let lines = LineRange {
-        start: *start,
-        count: *count,
-    };
-    let now = read_file(&root.join(path)).ok().flatten();
-    Ok(Some(follow(&base, lines, &now.unwrap_or_default())))
-}
-
-/// Lines as people name them: `10-20`, or `10`.
-pub fn lines_text(lines: LineRange) -> String {
-    match lines.count {
-        0 | 1 => lines.start.to_string(),
-        count => format!("{}-{}", lines.start, lines.start.saturating_add(count - 1)),
-    }
+    let now = read_file(&root.join(&set.path)).ok().flatten();
+    Ok(Some(follow(&base, set.lines(), &now.unwrap_or_default())))
 }
 
 /// Returns a path relative to the root with `/`, absolute if it is outside of it.
@@ -775,6 +755,15 @@ pub fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         FileNow::File(bytes) => Some(bytes),
         FileNow::Absent | FileNow::TooLarge(_) | FileNow::Link(_) | FileNow::Directory => None,
     })
+}
+
+/// Returns the text of a file of the workspace in which a `line` breakpoint is set.
+pub fn text_for_lines(root: &Path, path: &str) -> Result<Vec<u8>> {
+    let read = read_file(&root.join(path)).map_err(|source| Error::Io {
+        what: format!("read {path}"),
+        source,
+    })?;
+    read.ok_or_else(|| Error::NoLines(path.to_owned()))
 }
 
 fn seconds_since(started: i64) -> u64 {

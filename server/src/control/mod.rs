@@ -2,16 +2,15 @@
 //! guard against agents that decide for themselves. Owns no rows: `backstitch_control` does.
 
 pub mod acts;
-mod answers;
 pub mod checks;
 pub mod details;
 pub mod evaluate;
+pub mod follow_renames;
 pub mod gate;
 pub mod guard;
 pub mod input;
 mod inverse;
 pub mod lookup;
-pub mod moves;
 mod named;
 pub mod object;
 pub mod pattern;

@@ -1,8 +1,7 @@
 //! Breakpoints and pauses in the protocol's form. Reads the files that an open pause would write.
 
 use backstitch_control::{
-    Breakpoint, BreakpointAction, BreakpointSpec, CallMoment, Pause, PauseOutcome, PauseState,
-    RegionState, Subject,
+    Breakpoint, BreakpointSpec, Pause, PauseOutcome, PauseState, RegionState, Subject,
 };
 use backstitch_protocol as protocol;
 use serde_json::Value;
@@ -21,11 +20,11 @@ pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
         kind: one.spec.kind().to_owned(),
         spec,
         summary: one.spec.summary(),
-        at: moment(one.moment).to_owned(),
+        at: one.moment.name().to_owned(),
         scope: serde_json::to_value(&one.scope).unwrap_or(Value::Null),
         when: one.condition.clone(),
         hits: one.hits_when.map(|when| when.to_string()),
-        action: action(one.action).to_owned(),
+        action: one.action.name().to_owned(),
         message: one.message.clone(),
         once: one.once,
         enabled: one.enabled,
@@ -38,7 +37,7 @@ pub fn breakpoint(one: &Breakpoint) -> protocol::Breakpoint {
 
 /// The lines of a `line` breakpoint. None: it is of another kind.
 pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> {
-    let BreakpointSpec::Line { path, .. } = &one.spec else {
+    let BreakpointSpec::Line(set) = &one.spec else {
         return None;
     };
     let (start, count, state) = match state {
@@ -46,7 +45,7 @@ pub fn region(one: &Breakpoint, state: RegionState) -> Option<protocol::Region> 
         RegionState::Gone => (0, 0, "gone"),
     };
     Some(protocol::Region {
-        path: path.clone(),
+        path: set.path.clone(),
         // the protocol counts from 0, as LSP does
         start: start.saturating_sub(1),
         count,
@@ -66,7 +65,7 @@ pub fn pause(pause: &Pause) -> protocol::Pause {
     protocol::Pause {
         id: pause.id.to_string(),
         by: by.to_owned(),
-        at: moment(call.moment).to_owned(),
+        at: call.moment.name().to_owned(),
         breakpoint: call.breakpoint.map(|id| id.to_string()),
         hit: call.hit.as_ref().map(pause_hit),
         why: call.why.clone(),
@@ -155,21 +154,6 @@ pub fn hit(hit: &backstitch_control::Hit, breakpoints: &[Breakpoint]) -> protoco
         why: hit.why.clone(),
         text: hit.text.clone().unwrap_or_default(),
         time: to_protocol::time(hit.time),
-    }
-}
-
-fn moment(moment: CallMoment) -> &'static str {
-    match moment {
-        CallMoment::Before => "before",
-        CallMoment::After => "after",
-    }
-}
-
-fn action(action: BreakpointAction) -> &'static str {
-    match action {
-        BreakpointAction::Pause => "pause",
-        BreakpointAction::Log => "log",
-        BreakpointAction::Deny => "deny",
     }
 }
 

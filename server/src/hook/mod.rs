@@ -12,14 +12,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use backstitch_control::{Armed, Subject, starter};
+use backstitch_control::{Subject, starter};
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
 
 use crate::agents::switches::{OFF, SWITCH};
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
-use crate::control::gate::{AtGate, Passed, reached};
+use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 use unread::Unread;
 
@@ -45,8 +45,8 @@ struct Invocation {
 /// A handled event: the output for the agent, and the pause that is over once the agent has it.
 struct Handled {
     output: HookOutput,
-    /// With the workspace whose breakpoints were asked.
-    passed: Vec<(Workspace, Passed)>,
+    /// With the workspaces whose breakpoints were checked.
+    outcomes: Vec<(Workspace, GateOutcome)>,
 }
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.
@@ -83,8 +83,8 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
                 print(&warning);
             }
             let exit = send(&handled.output);
-            for (workspace, mut passed) in handled.passed {
-                passed.answered(&workspace);
+            for (workspace, mut outcome) in handled.outcomes {
+                outcome.answered(&workspace);
             }
             return exit;
         }
@@ -136,13 +136,11 @@ fn handle(
     ) {
         event.other_hooks = Some(agents::has_other_hooks(agent, &workspace.root));
     }
-    // one look at a file that is missing unless something is armed
-    let armed = Armed::read(&workspace.store_dir).transpose();
-    let mut gates = Vec::new();
-    if agent.waits(&event) {
-        gates = reached(workspace, &agent, &event);
-        gates.extend(armed.map(|armed| (workspace.clone(), armed)));
-    }
+    let gates = if agent.waits(&event) {
+        gates(workspace, &agent, &event)
+    } else {
+        Vec::new()
+    };
     if gates.is_empty() {
         let unnamed = is_unnamed(&event).then_some(payload);
         let answer = record(invocation, workspace, &event, warning)?;
@@ -150,10 +148,10 @@ fn handle(
         let output = agent.answer(&event, &answer).map_err(|e| e.to_string())?;
         return Ok(Handled {
             output,
-            passed: Vec::new(),
+            outcomes: Vec::new(),
         });
     }
-    let gate = AtGate {
+    let gate = GateCheck {
         subject: Subject::Call,
         workspace,
         agent: &agent,
@@ -201,16 +199,16 @@ fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     }
 }
 
-/// Has an event pass the gates of the workspaces that it reaches into, and its own. A call that has run is recorded before: only then its changes are known. One that has
-/// not is recorded after the decision, if it runs. A failure to record does not lose the answer.
+/// Has an event pass the gates. A call that has run is recorded before: only then its changes are known. One that has not
+/// is recorded after the decision, if it runs. A failure to record does not lose the answer.
 fn pass(
     invocation: &Invocation,
     agent: &dyn Agent,
-    gate: AtGate<'_>,
-    gates: Vec<(Workspace, backstitch_core::Result<Armed>)>,
+    gate: GateCheck<'_>,
+    gates: Vec<Gate>,
     warning: &mut Option<String>,
 ) -> Result<Handled, String> {
-    let AtGate {
+    let GateCheck {
         workspace, event, ..
     } = gate;
     let keep = |event: &AgentEvent, warning: &mut Option<String>| {
@@ -223,40 +221,27 @@ fn pass(
     if has_run {
         keep(event, warning);
     }
-    let mut all: Vec<(Workspace, Passed)> = Vec::new();
-    for (place, armed) in gates {
-        let at = AtGate {
-            workspace: &place,
-            reaches_in: place != *workspace,
-            ..gate
-        };
-        let passed = at.pass(armed);
-        let is_decided = passed.is_decided();
-        all.push((place, passed));
-        if is_decided {
-            break;
-        }
-    }
-    let Some((_, passed)) = all.last() else {
+    let outcomes = gate.check_all(gates);
+    let Some((_, outcome)) = outcomes.last() else {
         return Err("no gate was asked".to_owned());
     };
-    if let Some(said) = &passed.warning {
-        warning.get_or_insert_with(|| said.clone());
+    if let Some(text) = &outcome.warning {
+        warning.get_or_insert_with(|| text.clone());
     }
-    if passed.abandoned {
+    if outcome.abandoned {
         return Ok(Handled {
             output: HookOutput::default(),
-            passed: Vec::new(),
+            outcomes: Vec::new(),
         });
     }
-    if !has_run && !passed.prevented {
-        let changed = passed
+    if !has_run && !outcome.prevented {
+        let changed = outcome
             .payload
             .as_deref()
             .and_then(|payload| agent.parse(payload).ok());
         keep(changed.as_ref().unwrap_or(event), warning);
     }
-    if passed.ends_turn {
+    if outcome.ends_turn {
         // the agent reports no end of a turn that a hook ended
         let end = AgentEvent {
             kind: EventKind::Stop { background: false },
@@ -265,14 +250,11 @@ fn pass(
         };
         keep(&end, warning);
     }
-    let (output, not_taken) = agents::taken_or_denied(agent, event, &passed.answer);
+    let (output, not_taken) = agents::taken_or_denied(agent, event, &outcome.answer);
     if let Some(problem) = not_taken {
         warning.get_or_insert(problem.to_string());
     }
-    Ok(Handled {
-        output,
-        passed: all,
-    })
+    Ok(Handled { output, outcomes })
 }
 
 /// Records one event. Returns the answer to it.

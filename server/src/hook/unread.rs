@@ -64,7 +64,7 @@ impl Unread {
         warning.get_or_insert(self.reason);
         Ok(Handled {
             output,
-            passed: Vec::new(),
+            outcomes: Vec::new(),
         })
     }
 

@@ -17,7 +17,7 @@ use super::messages::control as messages;
 use super::session::ActiveAgent;
 use super::workspace_edit::{EditParts, FilesAfter};
 use crate::agents::{Abilities, AnswerPart, Gated, ToolDecision};
-use crate::control::gate::AtGate;
+use crate::control::gate::GateCheck;
 use crate::control::predict::EDITOR_TEXTS;
 use crate::control::words;
 use crate::host::progress::wait_for_cancellation;
@@ -101,7 +101,7 @@ async fn hold(
     };
     let workspace = handle.workspace().clone();
     let held = tokio::task::spawn_blocking(move || {
-        let gate = AtGate {
+        let gate = GateCheck {
             subject: Subject::Edit,
             workspace: &workspace,
             agent: &EditorAgent,
@@ -112,30 +112,30 @@ async fn hold(
             process: starter(),
             reaches_in: false,
         };
-        let mut passed = gate.pass(armed);
-        passed.answered(&workspace);
-        passed
+        let mut outcome = gate.check(armed);
+        outcome.answered(&workspace);
+        outcome
     });
     let (mut held, mut cancellation) = (pin!(held), pin!(wait_for_cancellation()));
-    let passed = poll_fn(|context| match cancellation.as_mut().poll(context) {
+    let outcome = poll_fn(|context| match cancellation.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(None),
         Poll::Pending => held.as_mut().poll(context).map(Some),
     });
-    let Some(passed) = passed.await else {
+    let Some(outcome) = outcome.await else {
         give_up(&handle, id).await;
         return Err(Failure::cancelled());
     };
-    let passed = passed.map_err(|error| {
+    let outcome = outcome.map_err(|error| {
         tracing::error!("the gate: {error}");
         Failure::new(FailureKind::Failed, messages::GATE_FAILED)
     })?;
-    if !passed.prevented {
+    if !outcome.prevented {
         return Ok(());
     }
-    let reason = match passed.answer.decision {
+    let reason = match outcome.answer.decision {
         Some(ToolDecision::Deny(reason)) => reason,
         Some(ToolDecision::Allow(_) | ToolDecision::Ask(_)) | None => {
-            passed.warning.unwrap_or_default()
+            outcome.warning.unwrap_or_default()
         }
     };
     Err(Failure::new(FailureKind::Refused, reason))

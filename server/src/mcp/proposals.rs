@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use backstitch_control::{
     Ability, CallMoment, Control, HeldCall, Hold, PauseDecision, PauseId, PauseOutcome, Subject,
-    Waited, now, starter,
+    WaitResult, now, starter,
 };
 use backstitch_core::config::Config;
 use backstitch_core::restore::Request;
@@ -285,14 +285,14 @@ impl HeldProposal {
                 SilentState::Decided | SilentState::Parked { .. } => None,
             };
             match self.hold.wait(&self.control, until)? {
-                Waited::Decided(decision) => return Ok(Some(decision)),
-                Waited::Timeout | Waited::Eval => {}
-                Waited::AgentGone => {
+                WaitResult::Decided(decision) => return Ok(Some(decision)),
+                WaitResult::Timeout | WaitResult::Eval => {}
+                WaitResult::AgentGone => {
                     let message = words::nobody_answered();
                     let denied = PauseDecision::Deny { message };
                     self.control.pauses().decide_alone(id, &denied, WITHDRAWN)?;
                 }
-                Waited::Ended(_) => return Ok(None),
+                WaitResult::Ended(_) => return Ok(None),
             }
         }
     }

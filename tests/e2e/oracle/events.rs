@@ -3,7 +3,7 @@
 use std::fs;
 
 use backstitch_control::{
-    Ability, CallMoment, Control, Given, HeldCall, PauseDecision, PauseState, Waited,
+    Ability, CallMoment, Control, HeldCall, HoldOutcome, PauseDecision, PauseState, WaitResult,
 };
 use backstitch_core::Engine;
 use backstitch_core::capture::{
@@ -333,7 +333,7 @@ impl World {
             ..HeldCall::default()
         };
         let given = control.pauses().hold(&held, None, false).map_err(failed)?;
-        let Some(Given::Held(mut hold)) = given else {
+        let Some(HoldOutcome::Held(mut hold)) = given else {
             return Err(format!("not held: {given:?}"));
         };
         for edit in meanwhile {
@@ -355,7 +355,7 @@ impl World {
             .decide_alone(hold.id, &decision, "oracle")
             .map_err(failed)?;
         let waited = hold.wait(&control, None).map_err(failed)?;
-        if waited != Waited::Decided(decision.clone()) {
+        if waited != WaitResult::Decided(decision.clone()) {
             return Err(format!("{waited:?} instead of {decision:?}"));
         }
         let outcome = Some(decision.outcome());

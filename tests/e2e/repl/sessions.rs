@@ -1,8 +1,8 @@
 //! Sessions and transcripts: ids, order, search, pages.
 
 use backstitch_control::{
-    Ability, CallMoment, Control, EvalAnswer, Given, HeldCall, Hold, ObjectValue, PauseDecision,
-    PauseId, ProgramHello, ProgramPause, ReplFilter,
+    Ability, CallMoment, Control, EvalAnswer, HeldCall, Hold, HoldOutcome, ObjectValue,
+    PauseDecision, PauseId, ProgramHello, ProgramPause, ReplFilter,
 };
 use backstitch_core::{Error, Workspace};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn held(world: &World, name: &str) -> (Control, Hold) {
     let control = open(world);
     let call = a_call(world, name);
     match control.pauses().hold(&call, None, false) {
-        Ok(Some(Given::Held(hold))) => (control, hold),
+        Ok(Some(HoldOutcome::Held(hold))) => (control, hold),
         other => panic!("not held: {other:?}"),
     }
 }

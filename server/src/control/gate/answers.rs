@@ -3,8 +3,8 @@
 use backstitch_control::{Ability, CallMoment, PauseDecision};
 use backstitch_core::capture::EventKind;
 
-use super::words;
 use crate::agents::{Answer, AnswerPart, Gated, ToolDecision};
+use crate::control::words;
 
 /// Returns the decisions that an agent can be told at one of its events.
 pub fn abilities(agent: &dyn Gated, event: &str, moment: CallMoment) -> Vec<Ability> {

@@ -1,6 +1,6 @@
 //! Has `line` breakpoints follow files that were renamed, as the history knows it.
 
-use backstitch_control::{Breakpoint, BreakpointId, BreakpointSpec, Control};
+use backstitch_control::{Breakpoint, BreakpointId, BreakpointSpec, Control, LineKind};
 use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 
@@ -28,7 +28,7 @@ pub fn follow(
 
 /// Returns the path of a `line` breakpoint if no file is there.
 pub fn missing(workspace: &Workspace, breakpoint: &Breakpoint) -> Option<RelPath> {
-    let BreakpointSpec::Line { path, .. } = &breakpoint.spec else {
+    let BreakpointSpec::Line(LineKind { path, .. }) = &breakpoint.spec else {
         return None;
     };
     let is_there = workspace.root.join(path).symlink_metadata().is_ok();
