@@ -24,6 +24,7 @@ mod editors;
 mod faithful;
 mod forks;
 mod gc;
+mod generated;
 mod git_backed;
 mod git_returns;
 mod git_untouched;

@@ -1,5 +1,6 @@
 --- Breakpoints of agents: signs at their lines, and the commands that change them.
 local debounce = require('backstitch.debounce')
+local kinds = require('backstitch.kinds')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -13,19 +14,11 @@ local PRIORITY = 30
 
 local namespace = vim.api.nvim_create_namespace('backstitch.breakpoints')
 
---- Names of the parameter of each kind.
-local FIELDS = {
-  path = 'glob',
-  tool = 'name',
-  content = 'regex',
-  pattern = 'regex',
-  command = 'text',
-  iteration = 'number',
-  error = 'tool',
-  budget = 'limit',
-}
-M.KINDS = vim.tbl_keys(FIELDS)
-table.sort(M.KINDS)
+--- Names of the kinds.
+---@type string[]
+M.KINDS = vim.tbl_map(function(kind)
+  return kind.name
+end, kinds)
 
 --- True for a client with breakpoints at lines.
 ---@type table<integer, boolean>
@@ -94,30 +87,46 @@ function M.toggle(client, buf, first, last)
   end
 end
 
---- Makes a breakpoint of a kind.
+--- Reads the parameters of a kind. The last required one takes all words that are left.
+---@async
+---@param kind backstitch.Kind
+---@param words_typed string[]
+---@return table<string, any>
+local function read(kind, words_typed)
+  local fields = vim.tbl_filter(function(field)
+    return field.required
+  end, kind.fields)
+  if #fields == 0 and #words_typed > 0 then
+    fields = { kind.fields[1] }
+  end
+  local spec = vim.empty_dict()
+  for n, field in ipairs(fields) do
+    local last = n == #fields and #words_typed or n
+    local value = table.concat(vim.list_slice(words_typed, n, last), ' ')
+    if value == '' and field.form == 'choice' then
+      value = task.select(field.choices, { prompt = field.help })
+    elseif value == '' then
+      value = task.input({ prompt = ('%s (%s): '):format(field.help, field.example) })
+    end
+    spec[field.name] = field.form == 'number' and tonumber(value) or value
+  end
+  return spec
+end
+
+--- Makes a breakpoint of a kind. Asks for parameters that are not typed.
 ---@async
 ---@param client vim.lsp.Client
 ---@param at { workspace: string }
----@param kind string
----@param value? string
-function M.add(client, at, kind, value)
-  local field = FIELDS[kind]
-  local spec = {} ---@type table<string, any>
-  if value then
-    spec[field] = (field == 'number' or field == 'limit') and tonumber(value) or value
-  elseif kind ~= 'error' then
-    task.fail({
-      message = (':Backstitch breakpoint %s needs a value'):format(kind),
-      hint = ':help :Backstitch-breakpoint',
-    })
-  end
-  if kind == 'budget' then
-    spec.of = 'calls'
-  end
-  local arguments = { workspace = at.workspace, kind = kind, spec = vim.tbl_isempty(spec) and vim.empty_dict() or spec }
+---@param name string
+---@param words_typed string[]
+function M.add(client, at, name, words_typed)
+  local kind = vim.iter(kinds):find(function(one)
+    return one.name == name
+  end)
+  local arguments = { workspace = at.workspace, kind = name, spec = read(kind, words_typed) }
   ---@type backstitch.BreakpointResult
   local made = server.execute(client, 'backstitch.breakpoint.add', arguments)
-  local text = ('%s: agents stop at %s %s.'):format(made.breakpoint.id, kind, made.breakpoint.summary)
+  local text = ('%s: agents stop at %s %s.'):format(made.breakpoint.id, name, made.breakpoint.summary)
   say(table.concat({ text, unpack(words.given(made.remarks) or {}) }, ' '))
 end
 

@@ -4,6 +4,13 @@ local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
 
+---@return string[]
+local function kind_names()
+  return vim.tbl_map(function(kind)
+    return kind.name
+  end, require('backstitch.kinds'))
+end
+
 local M = {}
 
 --- Time limit of a completion, in milliseconds.
@@ -431,7 +438,9 @@ M.SUBCOMMANDS = {
     name = 'breakpoint',
     usage = '[list|clear|{kind} {value}]',
     desc = 'Stops agents before they change these lines, or no longer. `list` enables, disables or removes one, and `clear`'
-      .. ' removes all. Kinds: `path`, `tool`, `command`, `pattern`, `content`, `iteration`, `error`, `budget`.',
+      .. ' removes all. Kinds: `'
+      .. table.concat(kind_names(), '`, `')
+      .. '`.',
     complete = { 'breakpoint', 'off' },
     ask = function(client, at, typed)
       local breakpoints = require('backstitch.breakpoints')
@@ -445,8 +454,7 @@ M.SUBCOMMANDS = {
         local done = server.execute(client, 'backstitch.breakpoint.clear', at)
         require('backstitch.notice').say(('backstitch: removed %d breakpoints'):format(done.removed))
       elseif vim.list_contains(breakpoints.KINDS, what) then
-        local value = table.concat(vim.list_slice(typed.args, 2), ' ')
-        breakpoints.add(client, at, what, value ~= '' and value or nil)
+        breakpoints.add(client, at, what, vim.list_slice(typed.args, 2))
       else
         task.fail({
           message = ("unknown kind of breakpoint '%s'"):format(what),

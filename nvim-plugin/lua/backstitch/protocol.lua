@@ -14,8 +14,8 @@
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
 ---@class backstitch.AddBreakpointParams
----@field kind string `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
----@field spec any The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it.
+---@field kind string A kind of `backstitch breakpoint add`, for example `path`.
+---@field spec {  } The parameters of the kind: as a person types them, or as in `Breakpoint`.
 ---@field at? string|nil `before` or `after` the call. The default is the usual moment of the kind.
 ---@field agent? string|nil
 ---@field session? string|nil

@@ -5,8 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::json;
 
 use super::Control;
+use super::breakpoint::CallMoment;
 use super::breakpoint::{
-    Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
+    Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, LineKind,
 };
 use super::hit_condition::HitCondition;
 use super::tables::command::{self, NewCommand};
@@ -90,7 +91,9 @@ impl Breakpoints<'_> {
             problem: None,
         };
         check_action(&made)?;
-        if let (BreakpointSpec::Line { path, start, count }, Some(base)) = (&made.spec, &new.base) {
+        if let (BreakpointSpec::Line(LineKind { path, start, count }), Some(base)) =
+            (&made.spec, &new.base)
+        {
             let lines = backstitch_core::diff::count_lines(base);
             let last = start.saturating_add(count.saturating_sub(1)) as usize;
             if last > lines {
@@ -106,7 +109,7 @@ impl Breakpoints<'_> {
         }
         let id = self.control.write_armed(|conn| {
             let id = breakpoint::insert(conn, &made)?;
-            if let BreakpointSpec::Line { path, .. } = &made.spec
+            if let BreakpointSpec::Line(LineKind { path, .. }) = &made.spec
                 && let Some(base) = &new.base
             {
                 let path = RelPath::new(path.as_bytes()).ok_or_else(|| {
@@ -165,7 +168,7 @@ impl Breakpoints<'_> {
             let Some(mut one) = all.into_iter().find(|one| one.id == id) else {
                 return Ok(());
             };
-            if let BreakpointSpec::Line { path, .. } = &mut one.spec {
+            if let BreakpointSpec::Line(LineKind { path, .. }) = &mut one.spec {
                 *path = to.display();
                 breakpoint::set_spec(conn, &one)?;
                 region::set_path(conn, id, to)?;

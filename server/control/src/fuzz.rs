@@ -1,6 +1,9 @@
 //! Subjects of fuzzing: the file `armed`, and breakpoints as texts. Each takes any bytes and panics if a rule is broken.
 
-use crate::{Armed, BreakpointSpec, HitCondition, matching};
+use crate::{
+    Armed, BreakpointSpec, CommandKind, ContentKind, HitCondition, PathKind, PatternKind, ToolKind,
+    matching,
+};
 
 /// Reads the file `armed`. One that is read can be written, is read as itself, and each of its breakpoints is refused with a
 /// reason, or can be compared with a call.
@@ -36,24 +39,24 @@ pub fn breakpoint(input: &[u8]) {
     let parsed: Option<BreakpointSpec> = serde_json::from_str(text).ok();
     let texts = || text.to_owned();
     let specs = [
-        BreakpointSpec::Pattern { regex: texts() },
-        BreakpointSpec::command(text),
-        BreakpointSpec::Command {
+        BreakpointSpec::Pattern(PatternKind { regex: texts() }),
+        CommandKind::typed(text).into(),
+        BreakpointSpec::Command(CommandKind {
             regex: Some(texts()),
             words: None,
-        },
-        BreakpointSpec::Path {
+        }),
+        BreakpointSpec::Path(PathKind {
             glob: texts(),
             edits: false,
-        },
-        BreakpointSpec::Tool {
+        }),
+        BreakpointSpec::Tool(ToolKind {
             name: texts(),
             condition: Some(texts()),
-        },
-        BreakpointSpec::Content {
+        }),
+        BreakpointSpec::Content(ContentKind {
             regex: texts(),
             path: Some(texts()),
-        },
+        }),
     ];
     for spec in specs.into_iter().chain(parsed) {
         spec.summary();

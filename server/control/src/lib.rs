@@ -30,6 +30,7 @@ pub mod shell;
 mod silence;
 mod subject;
 mod tables;
+mod typed;
 mod wait;
 
 use std::path::PathBuf;
@@ -45,24 +46,24 @@ pub use attempts::Attempt;
 pub use backstitch_core::command_words::{CommandPlace, NamedFiles, SearchedFiles, named_files};
 pub use backstitch_core::process::{ProcessId, agent_processes, ancestors, descendants, starter};
 pub use breakpoint::{
-    Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, BudgetOf,
-    CallMoment, Case, StepUntil, fixed_start, glob, literal_glob, regex,
+    AnyKind, Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec,
+    BudgetKind, BudgetOf, CallFacts, CallLookup, CallMoment, Case, CommandKind, ContentKind,
+    FailedCallKind, FieldForm, FunctionFacts, FunctionKind, IterationKind, KindField, KindInfo,
+    LineKind, Match, PathKind, PathReader, PatternKind, StepKind, StepUntil, ToolKind, Trigger,
+    TurnFacts, TurnKind, fixed_start, glob, literal_glob, regex, user_kinds,
 };
 pub use breakpoints::{Breakpoints, NewBreakpoint};
 pub use decided::{Decided, Undone};
 pub use hit_condition::HitCondition;
 pub use hits::Hits;
-pub use hold::{Hold, Waited};
-pub use matching::{
-    CallFacts, CallLookup, Checked, FunctionFacts, Trigger, TurnFacts, check, may_match,
-    stops_function,
-};
+pub use hold::{Hold, WaitResult};
+pub use matching::{Checked, CheckedCall, check, check_call, compare_function, may_match};
 pub use messages::Messages;
 pub use pause::{
     Ability, ChangedInput, HeldCall, NOBODY_WATCHES, Pause, PauseDecision, PauseHit, PauseId,
     PauseOutcome, PauseState, TIME_LIMIT,
 };
-pub use pauses::{Given, Pauses, Ruling, SeenInput};
+pub use pauses::{HoldOutcome, Pauses, Ruling, SeenInput};
 pub use program::{FunctionCall, NewFunctionCall, Program, ProgramHello, ProgramPause, StackFrame};
 pub use programs::Programs;
 pub use proposals::Proposals;
@@ -78,6 +79,7 @@ pub use subject::Subject;
 pub use tables::hit::Hit;
 pub use tables::message::WaitingMessage;
 pub use tables::pause::PauseFilter;
+pub use typed::{ReadBreakpoint, TypedBreakpoint, TypedOptions};
 pub use wait::{BellWatch, Wakeup};
 
 use backstitch_core::Workspace;

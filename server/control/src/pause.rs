@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::breakpoint::{Breakpoint, BreakpointId, CallMoment};
+use super::breakpoint::CallMoment;
+use super::breakpoint::{Breakpoint, BreakpointId};
 use super::subject::Subject;
 use backstitch_core::process::ProcessId;
 

@@ -13,6 +13,17 @@ pub struct LineRange {
     pub count: u32,
 }
 
+/// `10`, or `10-20`.
+impl std::fmt::Display for LineRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { start, count } = *self;
+        match count {
+            0 | 1 => write!(f, "{start}"),
+            count => write!(f, "{start}-{}", start.saturating_add(count - 1)),
+        }
+    }
+}
+
 /// Place of a region in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "lowercase")]
@@ -36,8 +47,13 @@ pub struct ChangedLines {
 }
 
 impl LineRange {
+    /// The lines in a file, as people see them: `src/auth.rs:10-20`.
+    pub fn of(self, path: &str) -> String {
+        format!("{path}:{self}")
+    }
+
     /// Returns the lines of a range that counts from 0.
-    fn of(range: &Range<usize>) -> Self {
+    fn of_range(range: &Range<usize>) -> Self {
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Self {
             start: number(range.start).saturating_add(1),
@@ -77,7 +93,7 @@ impl ChangedLines {
             path: path.to_owned(),
             ranges: changes
                 .iter()
-                .map(|change| LineRange::of(&change.old))
+                .map(|change| LineRange::of_range(&change.old))
                 .collect(),
             added: added.map(line).collect(),
             unknown: false,
@@ -103,7 +119,7 @@ pub fn follow(base: &[u8], region: LineRange, now: &[u8]) -> RegionState {
     if changes.iter().any(is_deleted) {
         return RegionState::Gone;
     }
-    RegionState::Present(LineRange::of(&(start..end.max(start + 1))))
+    RegionState::Present(LineRange::of_range(&(start..end.max(start + 1))))
 }
 
 /// Returns the new place of the first line of a region.
@@ -364,9 +380,9 @@ mod tests {
             let texts = texts(lines, &edits);
             let base = text(&texts[0]);
             for now in &texts {
-                let state = follow(base.as_bytes(), LineRange::of(&region), text(now).as_bytes());
+                let state = follow(base.as_bytes(), LineRange::of_range(&region), text(now).as_bytes());
                 let wanted = tracked(lines, region.clone(), now)
-                    .map_or(RegionState::Gone, |now| RegionState::Present(LineRange::of(&now)));
+                    .map_or(RegionState::Gone, |now| RegionState::Present(LineRange::of_range(&now)));
                 prop_assert_eq!(state, wanted, "{:?}", now);
             }
         }

@@ -36,6 +36,9 @@ pub enum Error {
     Conflicts { open: usize },
     #[error("{path} does not exist {place}")]
     NoFile { path: String, place: String },
+    /// A file whose lines are asked for.
+    #[error("`{0}` does not exist")]
+    NoLines(String),
     #[error("`{0}` is in no checkpoint")]
     NoPath(String),
     /// A switch was requested for some paths only.
@@ -106,6 +109,7 @@ impl Error {
             | Self::Squashed(_)
             | Self::NotFound { .. }
             | Self::NoFile { .. }
+            | Self::NoLines(_)
             | Self::NoPath(_)
             | Self::UnknownPause(_)
             | Self::UnknownSession(_) => ErrorKind::NotFound,
@@ -134,6 +138,9 @@ impl Error {
             Self::NoRevision(_) | Self::Squashed(_) => Hint::Revisions,
             Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),
             Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
+            Self::NoLines(_) => {
+                "a line breakpoint begins with the lines as they are; a path breakpoint is for new files".into()
+            }
             Self::NoPath(_) => "check how it is spelled".into(),
             Self::TooNew { .. } => Hint::Newer,
             Self::Damaged { .. } | Self::Blob { .. } => unreadable(),

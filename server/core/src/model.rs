@@ -368,6 +368,15 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kinds that a history made here has.
+    pub const LISTED: [Self; 6] = [
+        Self::Turn,
+        Self::Step,
+        Self::Manual,
+        Self::External,
+        Self::Rewind,
+        Self::Squash,
+    ];
     pub const ALL: [Self; 7] = [
         Self::Turn,
         Self::Step,

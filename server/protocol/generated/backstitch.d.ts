@@ -21,10 +21,10 @@ export interface Action {
 export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "skip";
 
 export interface AddBreakpointParams {
-  /** `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`. */
+  /** A kind of `backstitch breakpoint add`, for example `path`. */
   kind: string;
-  /** The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it. */
-  spec: unknown;
+  /** The parameters of the kind: as a person types them, or as in `Breakpoint`. */
+  spec: {  };
   /** `before` or `after` the call. The default is the usual moment of the kind. */
   at?: string | null;
   agent?: string | null;

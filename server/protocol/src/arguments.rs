@@ -69,6 +69,12 @@ argument! {
     Lines((usize, usize)) as (usize, usize), |(first, end)| first < end;
     /// Lines from 0: the first, and the one after the last. Equal numbers are the place before that line.
     LineSpan((usize, usize)) as (usize, usize), |(first, end)| first <= end;
+    /// Texts, numbers and flags by name.
+    Fields(Map<String, Value>) as Map<String, Value>, |fields| fields.values().all(is_plain);
+}
+
+fn is_plain(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean() || value.is_null()
 }
 
 /// Kind of value that an argument takes.
@@ -83,6 +89,7 @@ pub enum Expected {
     Edit,
     Json,
     Texts,
+    Fields,
 }
 
 /// Type of an argument. An optional argument is an `Option`.
@@ -111,6 +118,7 @@ expected! {
     WorkspaceEdit: Edit,
     Value: Json,
     Vec<WantedText>: Texts,
+    Fields: Fields,
 }
 
 impl<T: Argument> Argument for Option<T> {

@@ -3,7 +3,7 @@
 //! A type declared by `params!` is the only declaration of its arguments: a field that is no `Option` is required, an
 //! unknown field is refused, and the list after the name has the rules about several of them.
 
-use crate::arguments::{Field, LineSpan, Lines, Name, Names, Params, Rule};
+use crate::arguments::{Field, Fields, LineSpan, Lines, Name, Names, Params, Rule};
 use serde_json::Value;
 
 use crate::control::WantedText;
@@ -420,10 +420,10 @@ params! {
     }
 
     pub struct AddBreakpointParams in workspace [] {
-        /// `tool`, `path`, `line`, `content`, `pattern`, `command`, `iteration`, `turn`, `error` or `budget`.
+        /// A kind of `backstitch breakpoint add`, for example `path`.
         pub kind: Name,
-        /// The parameters of the kind, as in `Breakpoint`. A command may have `text` instead, as a person types it.
-        pub spec: Value,
+        /// The parameters of the kind: as a person types them, or as in `Breakpoint`.
+        pub spec: Fields,
         /// `before` or `after` the call. The default is the usual moment of the kind.
         pub at: Option<Name>,
         pub agent: Option<Name>,

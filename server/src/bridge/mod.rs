@@ -1,8 +1,12 @@
 //! `backstitch bridge`: the other end of a program that pauses. It speaks JSON-RPC 2.0, a message a line, on stdin and
 //! stdout. The end of stdin is the end of the program.
 
-mod program;
+mod calls;
+mod evaluations;
+mod pauses;
 mod rpc;
+mod server;
+mod session;
 
 use std::io::{BufRead as _, Read as _, stdin};
 
@@ -11,7 +15,7 @@ use backstitch_control::Control;
 use crate::cli::args::GlobalArgs;
 use crate::cli::context;
 use crate::cli::error::{CliError, CliResult};
-use program::Bridge;
+use server::Bridge;
 
 /// Maximum length of a message in bytes: a value of 8 MiB in base64, and its view.
 const MAX_MESSAGE: usize = 32 << 20;
@@ -37,7 +41,7 @@ pub fn run(global: &GlobalArgs) -> CliResult<()> {
             }
             rpc::refuse(None, rpc::TOO_LONG, "the message is too long");
         } else if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
-            bridge.take(&line);
+            bridge.handle_line(&line);
         }
     }
     bridge.end();

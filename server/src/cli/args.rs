@@ -4,13 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use backstitch_core::model::Kind;
+use backstitch_core::restore::{OnConflict, Scope};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::complete;
+use super::breakpoint_args::BreakpointArgs;
 use super::control_args::{
-    BackArgs, BreakpointArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs,
-    ReplArgs, ResumeArgs, SkipArgs, StepArgs, StopArgs,
+    BackArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ReplArgs,
+    ResumeArgs, SkipArgs, StepArgs, StopArgs,
 };
+use super::{choice, complete};
 
 const REVISIONS: &str = "\
 A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @turn (just before the agent's last turn), @ (now), @~2 (two \
@@ -713,8 +715,8 @@ pub struct LogArgs {
     #[arg(long, value_name = "WORDS")]
     pub text: Option<String>,
     /// Show only checkpoints of this kind
-    #[arg(long, value_name = "KIND")]
-    pub kind: Option<LogKind>,
+    #[arg(long, value_name = "KIND", value_parser = choice::one_of(&Kind::LISTED, Kind::name))]
+    pub kind: Option<Kind>,
     /// Show the history of this branch instead of the current one
     #[arg(long, value_name = "NAME", conflicts_with = "all", add = complete::branches())]
     pub branch: Option<String>,
@@ -748,29 +750,6 @@ impl LogArgs {
             &self.before,
         ];
         self.path.is_some() || self.kind.is_some() || texts.iter().any(|t| t.is_some())
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogKind {
-    Turn,
-    Step,
-    Manual,
-    External,
-    Rewind,
-    Squash,
-}
-
-impl LogKind {
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::Turn => Kind::Turn,
-            Self::Step => Kind::Step,
-            Self::Manual => Kind::Manual,
-            Self::External => Kind::External,
-            Self::Rewind => Kind::Rewind,
-            Self::Squash => Kind::Squash,
-        }
     }
 }
 
@@ -885,8 +864,8 @@ pub struct RestoreArgs {
 #[derive(Clone, Debug, Args)]
 pub struct ConfirmArgs {
     /// Resolve conflicts this way
-    #[arg(long, value_name = "HOW", default_value = "fail")]
-    pub on_conflict: ConflictChoice,
+    #[arg(long, value_name = "HOW", default_value = "fail", value_parser = choice::resolution())]
+    pub on_conflict: OnConflict,
     /// Show the plan and its fingerprint, and change no file. The files on disk are scanned; edits of yours
     /// that are found there are recorded as a checkpoint
     #[arg(long)]
@@ -903,7 +882,7 @@ impl ConfirmArgs {
     /// Returns the options of a command that has only `--yes`.
     pub fn only(yes: bool) -> Self {
         Self {
-            on_conflict: ConflictChoice::Fail,
+            on_conflict: OnConflict::Fail,
             dry_run: false,
             plan: None,
             yes,
@@ -911,24 +890,12 @@ impl ConfirmArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ConflictChoice {
-    /// Change nothing
-    Fail,
-    /// Write conflict markers
-    Markers,
-    /// Keep the current lines
-    Current,
-    /// Take the target's lines
-    Target,
-}
-
 /// Further options of `rewind` and `revert`.
 #[derive(Clone, Debug, Args)]
 pub struct SelectionArgs {
     /// Rewind files, the conversation, or both
-    #[arg(long, default_value = "code")]
-    pub scope: RestoreScope,
+    #[arg(long, default_value = "code", value_parser = choice::one_of(&Scope::ALL, Scope::name))]
+    pub scope: Scope,
     /// Undo only the work of this session (its letter, its id or a unique prefix)
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
@@ -938,13 +905,6 @@ pub struct SelectionArgs {
     /// Keep or take out changes whose author is uncertain; without it, keep them and fail
     #[arg(long, value_name = "WHAT")]
     pub uncertain: Option<UncertainChoice>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RestoreScope {
-    Code,
-    Conversation,
-    Both,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

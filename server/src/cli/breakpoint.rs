@@ -1,28 +1,21 @@
 //! `breakpoint`: makes, lists and removes breakpoints.
 
-use std::ffi::OsStr;
-
 use backstitch_control::{
-    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, BudgetOf, CallMoment, Control,
-    HitCondition, LineRange, NewBreakpoint, RegionState,
+    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
+    ReadBreakpoint, RegionState, ToolKind, TypedBreakpoint, TypedOptions,
 };
-use backstitch_core::config::Config;
-use backstitch_core::config::Unattended;
+use backstitch_core::config::{Config, Unattended};
 use backstitch_core::{Engine, OpenOptions};
 use serde_json::json;
 
-use super::control_args::{
-    ActionName, BreakpointCommand, BreakpointEditArgs, BreakpointKind, BreakpointOptions,
-    BudgetKind, UnattendedKind,
-};
+use super::breakpoint_args::{BreakpointCommand, BreakpointEditArgs, TypedKind};
 use super::control_context::{ControlContext, FACE};
 use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
-use crate::control::{lookup, moves, view, words};
+use crate::control::{follow_renames, lookup, view, words};
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 use crate::safeguards;
-use backstitch_control::condition::{Condition, LogText};
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     match command {
@@ -37,14 +30,12 @@ pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()
     }
 }
 
-fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
+fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
     let control = context.create()?;
-    let typed = typed_pattern(&kind);
-    let (spec, base, options) = spec(context, kind)?;
-    let made = control
-        .breakpoints()
-        .add(new(context, spec, base, options)?)?;
-    let remarks = words::remarks(&context.workspace.root, typed.as_deref(), &made.spec);
+    let read = read(context, typed)?;
+    let made = control.breakpoints().add(read.new)?;
+    let root = &context.workspace.root;
+    let remarks = words::remarks(root, read.pattern.as_deref(), &made.spec);
     if context.out.json {
         return out::answer(json!({ "breakpoint": view::breakpoint(&made), "remarks": remarks }));
     }
@@ -62,7 +53,7 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
             .out
             .remark(&format!("{}\n", render::clean(&remark)))?;
     }
-    let is_function = matches!(made.spec, BreakpointSpec::Function { .. });
+    let is_function = matches!(made.spec, BreakpointSpec::Function(_));
     if made.action == BreakpointAction::Pause && is_function {
         context.out.remark(
             "A program that calls it stands still until you decide. `backstitch pauses --watch` shows that; `backstitch repl` asks it.\n",
@@ -88,7 +79,7 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
         );
     }
     tell_unknown(context, &made.scope);
-    if let BreakpointSpec::Tool { name, .. } = &made.spec
+    if let BreakpointSpec::Tool(ToolKind { name, .. }) = &made.spec
         && let Some(known) = other_case(name)
     {
         context.out.note(
@@ -99,21 +90,29 @@ fn add(context: &ControlContext, kind: BreakpointKind) -> CliResult<()> {
     Ok(())
 }
 
-/// The pattern of paths that was typed.
-fn typed_pattern(kind: &BreakpointKind) -> Option<String> {
-    match kind {
-        BreakpointKind::Path { glob, .. } => Some(glob.clone()),
-        BreakpointKind::Content { path, .. } => path.clone(),
-        BreakpointKind::Tool { .. }
-        | BreakpointKind::Line { .. }
-        | BreakpointKind::Pattern { .. }
-        | BreakpointKind::Command { .. }
-        | BreakpointKind::Iteration { .. }
-        | BreakpointKind::Turn { .. }
-        | BreakpointKind::Function { .. }
-        | BreakpointKind::Error { .. }
-        | BreakpointKind::Budget { .. } => None,
-    }
+fn read(context: &ControlContext, typed: TypedKind) -> CliResult<ReadBreakpoint> {
+    let options = typed.options;
+    let typed = TypedBreakpoint {
+        kind: typed.kind.name.to_owned(),
+        fields: typed.fields,
+        moment: options.after.then_some(CallMoment::After),
+        scope: BreakpointScope {
+            agent: options.agent,
+            session: context.session(options.session.as_deref())?,
+            subagent: options.subagent,
+        },
+        options: TypedOptions {
+            when: options.when,
+            hits: options.hits,
+            action: Some(options.action),
+            message: options.message,
+            once: Some(options.once),
+            unattended: options.unattended,
+        },
+        made_by: FACE.to_owned(),
+    };
+    let text = |path: &str| lookup::text_for_lines(&context.workspace.root, path);
+    Ok(typed.read(&context.paths()?, text)?)
 }
 
 /// Notes a scope that has no call yet: it may be mistyped.
@@ -178,77 +177,19 @@ fn other_case(name: &str) -> Option<&'static str> {
         .find(|tool| tool.eq_ignore_ascii_case(name))
 }
 
-/// Compiles a condition. An empty one is none.
-fn condition(jq: String) -> CliResult<Option<String>> {
-    if jq.trim().is_empty() {
-        return Ok(None);
-    }
-    Condition::compile(&jq)
-        .map_err(|reason| CliError::usage(format!("the condition `{jq}`: {reason}")))?;
-    Ok(Some(jq))
-}
-
-fn hit_condition(typed: &str) -> CliResult<Option<HitCondition>> {
-    if typed.trim().is_empty() {
-        return Ok(None);
-    }
-    typed.parse().map(Some).map_err(CliError::usage)
-}
-
-/// Refuses a log text whose jq cannot be compiled.
-fn check_text(action: BreakpointAction, message: Option<&str>) -> CliResult<()> {
-    match message {
-        Some(text) if action == BreakpointAction::Log => {
-            LogText::compile(text).map(drop).map_err(CliError::usage)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn action(name: ActionName) -> BreakpointAction {
-    match name {
-        ActionName::Pause => BreakpointAction::Pause,
-        ActionName::Log => BreakpointAction::Log,
-        ActionName::Deny => BreakpointAction::Deny,
-    }
-}
-
-fn unattended(kind: UnattendedKind) -> Unattended {
-    match kind {
-        UnattendedKind::Ask => Unattended::Ask,
-        UnattendedKind::Hold => Unattended::Hold,
-        UnattendedKind::Deny => Unattended::Deny,
-        UnattendedKind::Allow => Unattended::Allow,
-    }
-}
-
 fn edit(context: &ControlContext, options: BreakpointEditArgs) -> CliResult<()> {
     let control = context.required()?;
     let mut one = control.breakpoints().named(&options.id)?;
     let before = one.clone();
-    if let Some(jq) = options.when {
-        one.condition = condition(jq)?;
-    }
-    if let Some(typed) = options.hits {
-        one.hits_when = hit_condition(&typed)?;
-    }
-    if let Some(name) = options.action {
-        one.action = action(name);
-        if one.action == BreakpointAction::Pause && options.message.is_none() {
-            // it had one as a log or a denial
-            one.message = None;
-        }
-    }
-    if let Some(text) = options.message {
-        one.message = Some(text).filter(|text| !text.is_empty());
-    }
-    if let Some(once) = options.once {
-        one.once = once;
-    }
-    if let Some(kind) = options.unattended {
-        one.unattended = Some(unattended(kind));
-    }
-    check_text(one.action, one.message.as_deref())?;
+    let changes = TypedOptions {
+        when: options.when,
+        hits: options.hits,
+        action: options.action,
+        message: options.message,
+        once: options.once,
+        unattended: options.unattended,
+    };
+    changes.change(&mut one)?;
     if one == before {
         return Err(
             CliError::usage(format!("nothing to change about {}", one.id))
@@ -298,124 +239,6 @@ fn hits(context: &ControlContext, id: Option<&str>, limit: usize) -> CliResult<(
     context.out.text(&text)
 }
 
-/// Returns the spec, and the text of the file of a `line` breakpoint.
-fn spec(
-    context: &ControlContext,
-    kind: BreakpointKind,
-) -> CliResult<(BreakpointSpec, Option<Vec<u8>>, BreakpointOptions)> {
-    Ok(match kind {
-        BreakpointKind::Tool {
-            name,
-            condition,
-            options,
-        } => (BreakpointSpec::Tool { name, condition }, None, options),
-        BreakpointKind::Path {
-            glob,
-            edits,
-            options,
-        } => {
-            let glob = context.pattern(&glob)?;
-            (BreakpointSpec::Path { glob, edits }, None, options)
-        }
-        BreakpointKind::Line { place, options } => {
-            let (path, start, count) = place_of(context, &place)?;
-            let base = lookup::read_file(&context.workspace.root.join(&path))
-                .map_err(|error| CliError::failed(format!("{path}: {error}")))?;
-            let base = base.ok_or_else(|| {
-                CliError::not_found(format!("`{}` does not exist", render::clean(&path))).hint(
-                    "a line breakpoint begins with the lines as they are; use `path` for new files",
-                )
-            })?;
-            let spec = BreakpointSpec::Line { path, start, count };
-            (spec, Some(base), options)
-        }
-        BreakpointKind::Content {
-            regex,
-            path,
-            options,
-        } => {
-            let path = path.map(|glob| context.pattern(&glob)).transpose()?;
-            (BreakpointSpec::Content { regex, path }, None, options)
-        }
-        BreakpointKind::Pattern { regex, options } => {
-            (BreakpointSpec::Pattern { regex }, None, options)
-        }
-        BreakpointKind::Command { text, options } => {
-            (BreakpointSpec::command(&text), None, options)
-        }
-        BreakpointKind::Iteration { number, options } => {
-            (BreakpointSpec::Iteration { number }, None, options)
-        }
-        BreakpointKind::Turn { turn, options } => {
-            let number = turn.strip_prefix('t').unwrap_or(&turn).parse().ok();
-            let number = number.ok_or_else(|| {
-                CliError::usage(format!("`{turn}` is not a turn")).hint("write t4, or 4")
-            })?;
-            (BreakpointSpec::Turn { number }, None, options)
-        }
-        BreakpointKind::Function { name, options } => {
-            (BreakpointSpec::Function { name }, None, options)
-        }
-        BreakpointKind::Error { tool, options } => (BreakpointSpec::Error { tool }, None, options),
-        BreakpointKind::Budget { of, limit, options } => {
-            let of = match of {
-                BudgetKind::Calls => BudgetOf::Calls,
-                BudgetKind::Files => BudgetOf::Files,
-                BudgetKind::Lines => BudgetOf::Lines,
-                BudgetKind::Minutes => BudgetOf::Minutes,
-                BudgetKind::Tokens => BudgetOf::Tokens,
-            };
-            (BreakpointSpec::Budget { of, limit }, None, options)
-        }
-    })
-}
-
-fn new(
-    context: &ControlContext,
-    spec: BreakpointSpec,
-    base: Option<Vec<u8>>,
-    options: BreakpointOptions,
-) -> CliResult<NewBreakpoint> {
-    let session = context.session(options.session.as_deref())?;
-    let condition = options.when.map(condition).transpose()?.flatten();
-    let hits_when = options.hits.as_deref().map(hit_condition).transpose()?;
-    let action = action(options.action);
-    check_text(action, options.message.as_deref())?;
-    Ok(NewBreakpoint {
-        moment: options.after.then_some(CallMoment::After),
-        scope: BreakpointScope {
-            agent: options.agent,
-            session,
-            subagent: options.subagent,
-        },
-        condition,
-        hits_when: hits_when.flatten(),
-        action,
-        message: options.message,
-        once: options.once,
-        unattended: options.unattended.map(unattended),
-        base,
-        ..NewBreakpoint::of(spec, FACE)
-    })
-}
-
-/// Splits `src/auth.rs:10-20`.
-fn place_of(context: &ControlContext, typed: &OsStr) -> CliResult<(String, u32, u32)> {
-    let text = typed.to_string_lossy();
-    let wrong = || {
-        CliError::usage(format!("`{text}` is not a place in a file"))
-            .hint("write src/auth.rs:10 or src/auth.rs:10-20")
-    };
-    let (file, lines) = text.rsplit_once(':').ok_or_else(wrong)?;
-    let (start, end) = lines.split_once('-').unwrap_or((lines, lines));
-    let start: u32 = start.trim().parse().map_err(|_| wrong())?;
-    let end: u32 = end.trim().parse().map_err(|_| wrong())?;
-    if start == 0 || end < start {
-        return Err(wrong());
-    }
-    Ok((context.path(file)?, start, end - start + 1))
-}
-
 fn list(context: &ControlContext) -> CliResult<()> {
     let control = context.existing()?;
     let mut all = match &control {
@@ -424,7 +247,7 @@ fn list(context: &ControlContext) -> CliResult<()> {
     };
     let mut regions = Vec::new();
     if let Some(control) = &control {
-        all = moves::follow(&context.workspace, control, &all).unwrap_or(all);
+        all = follow_renames::follow(&context.workspace, control, &all).unwrap_or(all);
         for one in &all {
             regions.push(lookup::region_now(&context.workspace.root, control, one)?);
         }
@@ -463,10 +286,10 @@ fn line(one: &Breakpoint, region: Option<RegionState>) -> TextLine {
         more.push_str("  ");
         more.push_str(&text);
     };
-    if let BreakpointSpec::Line { start, count, .. } = one.spec {
+    if let BreakpointSpec::Line(set) = &one.spec {
         match region {
-            Some(RegionState::Present(now)) if now != (LineRange { start, count }) => {
-                add(format!("now {}", lookup::lines_text(now)));
+            Some(RegionState::Present(now)) if now != set.lines() => {
+                add(format!("now {now}"));
             }
             Some(RegionState::Gone) => add("its lines are gone".to_owned()),
             _ => {}

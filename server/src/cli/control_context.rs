@@ -1,8 +1,8 @@
 //! Context of the commands about breakpoints and held calls.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use backstitch_control::{Control, PauseFilter};
+use backstitch_control::{Control, PathReader, PauseFilter};
 use backstitch_core::{Engine, Error, Locate, OpenOptions, Workspace};
 
 use super::args::GlobalArgs;
@@ -118,26 +118,34 @@ impl<'a> ControlContext<'a> {
         })
     }
 
-    /// Converts a typed pattern to one for paths relative to the root.
-    pub fn pattern(&self, typed: &str) -> CliResult<String> {
-        // an empty one is refused where breakpoints are made
-        if typed.is_empty() {
-            return Ok(String::new());
-        }
-        Ok(pattern(&self.workspace.root, &current_dir()?, typed))
+    /// Paths as they are typed in this terminal.
+    pub fn paths(&self) -> CliResult<TerminalPaths<'_>> {
+        Ok(TerminalPaths {
+            root: &self.workspace.root,
+            cwd: current_dir()?,
+        })
+    }
+}
+
+/// Paths relative to the directory of the terminal.
+pub struct TerminalPaths<'a> {
+    root: &'a Path,
+    cwd: PathBuf,
+}
+
+impl PathReader for TerminalPaths<'_> {
+    fn pattern(&self, typed: &str) -> backstitch_core::Result<String> {
+        Ok(pattern(self.root, &self.cwd, typed))
     }
 
-    /// Converts a typed path to one relative to the root, with `/`.
-    pub fn path(&self, typed: &str) -> CliResult<String> {
-        let absolute = current_dir()?.join(typed);
-        let root = &self.workspace.root;
-        let clean = lookup::clean(&absolute);
-        let path = Path::new(&lookup::inside(root, &clean)).to_path_buf();
+    fn file(&self, typed: &str) -> backstitch_core::Result<String> {
+        let clean = lookup::clean(&self.cwd.join(typed));
+        let path = Path::new(&lookup::inside(self.root, &clean)).to_path_buf();
         let inside = backstitch_core::model::RelPath::from_path(&path).ok_or_else(|| {
-            CliError::usage(format!(
+            Error::Usage(format!(
                 "{} is outside of {}",
                 render::clean(typed),
-                root.display()
+                self.root.display()
             ))
         })?;
         Ok(inside.display())

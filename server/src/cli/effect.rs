@@ -7,7 +7,8 @@ use super::args::{
     BranchArgs, BranchCommand, CheckpointArgs, CheckpointCommand, CliCommand, HeldCommand,
     HistoryCommand, ReviewArgs, SetupArgs, TagArgs,
 };
-use super::control_args::{BreakpointCommand, InjectArgs, ReplArgs, ReplCommand};
+use super::breakpoint_args::BreakpointCommand;
+use super::control_args::{InjectArgs, ReplArgs, ReplCommand};
 
 /// A command as it was typed, without its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,11 @@ use backstitch_control::{
     Subject, Undone, WaitingMessage,
 };
 use backstitch_core::config::Config;
-use backstitch_core::restore::OnConflict;
 use backstitch_core::{Engine, OpenOptions, Workspace};
 use backstitch_protocol::PauseDetails;
 use serde_json::{Value, json};
 
-use super::args::{ConflictChoice, GlobalArgs, HeldCommand};
+use super::args::{GlobalArgs, HeldCommand};
 use super::breakpoint;
 use super::control_args::{
     BackArgs, DenyArgs, HeldArgs, InjectArgs, InputArgs, PauseArgs, PausesArgs, ResumeArgs,
@@ -585,17 +584,11 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         options.session.as_deref(),
     )?;
     let mut engine = Engine::open_with(&context.workspace, OpenOptions::COMMAND.existing())?;
-    let on_conflict = match options.on_conflict {
-        ConflictChoice::Fail => OnConflict::Fail,
-        ConflictChoice::Markers => OnConflict::Markers,
-        ConflictChoice::Current => OnConflict::Current,
-        ConflictChoice::Target => OnConflict::Target,
-    };
     let control = context.required()?;
     let summary = shown::summary(&pause);
     let back = Back {
         steps: options.steps,
-        on_conflict,
+        on_conflict: options.on_conflict,
         face: FACE,
     };
     let editor = OwnEditor::default();

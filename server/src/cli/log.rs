@@ -209,7 +209,7 @@ fn filter(context: &CommandContext, options: &args::LogArgs) -> CliResult<LogFil
         agent: options.agent.clone(),
         path,
         text: options.text.clone(),
-        kind: options.kind.map(args::LogKind::kind),
+        kind: options.kind,
         branch: options.branch.clone(),
         since: time(&options.since, End::First)?,
         until: time(&options.until, End::Last)?,

@@ -5,6 +5,8 @@ pub mod args;
 mod blame;
 mod branch;
 mod breakpoint;
+mod breakpoint_args;
+mod choice;
 mod complete;
 pub mod context;
 mod control_args;

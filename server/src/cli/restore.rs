@@ -6,14 +6,12 @@ use std::ffi::OsStr;
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{
-    ActionKind, Applied, Conflict, Gap, GapKind, Goal, OnConflict, Plan, Request, Scope,
+    ActionKind, Applied, Conflict, Gap, GapKind, Goal, OnConflict, Plan, Request,
 };
 use backstitch_core::{Entry, Hint, LAST_TURN, LogFilter};
 use serde_json::{Value, json};
 
-use super::args::{
-    self, ConfirmArgs, ConflictChoice, RestoreArgs, RestoreScope, SelectionArgs, UncertainChoice,
-};
+use super::args::{self, ConfirmArgs, RestoreArgs, SelectionArgs, UncertainChoice};
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
 use super::out::{self, Confirmation};
@@ -232,9 +230,9 @@ fn request(
                 None => error,
             })?;
     }
-    request.on_conflict = on_conflict(options.confirm.on_conflict);
+    request.on_conflict = options.confirm.on_conflict;
     if let Some(selection) = selection {
-        request.scope = scope(selection.scope);
+        request.scope = selection.scope;
         request.session.clone_from(&selection.session);
         request.hunks.clone_from(&selection.hunks);
         request.take_uncertain = selection.uncertain == Some(UncertainChoice::Take);
@@ -256,29 +254,12 @@ fn misplaced(context: &CommandContext, typed: &OsStr, options: &RestoreArgs) -> 
     })
 }
 
-fn scope(scope: RestoreScope) -> Scope {
-    match scope {
-        RestoreScope::Code => Scope::Code,
-        RestoreScope::Conversation => Scope::Conversation,
-        RestoreScope::Both => Scope::Both,
-    }
-}
-
-fn on_conflict(how: ConflictChoice) -> OnConflict {
-    match how {
-        ConflictChoice::Fail => OnConflict::Fail,
-        ConflictChoice::Markers => OnConflict::Markers,
-        ConflictChoice::Current => OnConflict::Current,
-        ConflictChoice::Target => OnConflict::Target,
-    }
-}
-
 pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliResult<()> {
     let mut request = Request::new(Goal::Switch {
         branch: options.name.clone(),
         carry: options.carry,
     });
-    request.on_conflict = on_conflict(options.confirm.on_conflict);
+    request.on_conflict = options.confirm.on_conflict;
     run(
         context,
         RestoreRun {

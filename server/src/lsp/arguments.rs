@@ -54,6 +54,7 @@ fn describe(expected: Expected) -> &'static str {
         Expected::Edit => messages::AN_EDIT,
         Expected::Json => messages::A_VALUE,
         Expected::Texts => messages::TEXTS,
+        Expected::Fields => messages::FIELDS,
     }
 }
 

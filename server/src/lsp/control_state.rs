@@ -11,7 +11,7 @@ use backstitch_protocol::PredictedFile;
 use dashmap::DashMap;
 use tokio::sync::Notify;
 
-use crate::control::moves;
+use crate::control::follow_renames;
 use crate::host::workspace::WorkspaceHandle;
 
 /// The state of all workspaces.
@@ -93,7 +93,7 @@ impl ControlState {
     pub fn has_lost_lines(&self, handle: &WorkspaceHandle) -> bool {
         self.of(handle).is_some_and(|shown| {
             let mut lines = shown.lines.iter();
-            lines.any(|(one, _)| moves::missing(handle.workspace(), one).is_some())
+            lines.any(|(one, _)| follow_renames::missing(handle.workspace(), one).is_some())
         })
     }
 

@@ -61,7 +61,13 @@ pub fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
 
 /// Reads a path argument: a URI, or a path relative to the root.
 pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
-    let found = match uri::to_path(typed) {
+    let found = rel_path(handle, typed);
+    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
+}
+
+/// As `path`. None: it names no path of the workspace.
+pub fn rel_path(handle: &WorkspaceHandle, typed: &str) -> Option<RelPath> {
+    match uri::to_path(typed) {
         Some(full) => {
             // a document is the file that its link points to
             let real = document::resolve_links(&full);
@@ -72,8 +78,7 @@ pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
             inside.and_then(RelPath::from_path)
         }
         None => RelPath::new(typed),
-    };
-    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
+    }
 }
 
 /// Reads the options of a restore; the goal is set later.

@@ -100,7 +100,7 @@ fn sample(field: &Field) -> Value {
         Expected::Names => json!(["a.txt"]),
         Expected::Count => json!(1),
         Expected::Lines => json!([0, 1]),
-        Expected::Edit | Expected::Json => json!({}),
+        Expected::Edit | Expected::Json | Expected::Fields => json!({}),
         Expected::Texts => json!([]),
     }
 }

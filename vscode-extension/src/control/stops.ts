@@ -9,6 +9,7 @@ import type { Breakpoint, Commands } from "../server/protocol.ts";
 import { markdown } from "../show/outside.ts";
 import { asArguments } from "../timeline/arguments.ts";
 import type { Held } from "./held.ts";
+import { type Kind, type KindField, kinds } from "./kinds.ts";
 import type { Stop } from "./views.ts";
 
 type Added = Commands["backstitch.breakpoint.add"]["params"];
@@ -20,49 +21,47 @@ export async function add(ctx: Ctx, argument: unknown): Promise<unknown> {
     return ctx.execute("backstitch.breakpoint.add", given as Added);
   }
   const say = vscode.l10n.t;
-  const kinds = [
-    { label: "path", detail: say("Before a call that names a file like this: src/auth/**"), field: "glob" },
-    { label: "tool", detail: say("Before a call of this tool: Edit, or mcp__*"), field: "name" },
-    {
-      label: "command",
-      detail: say("Before a shell command like this: rm -rf, or /a regular expression/"),
-      field: "text",
-    },
-    {
-      label: "pattern",
-      detail: say("Before a call whose input has this text (a regular expression)"),
-      field: "regex",
-    },
-    {
-      label: "content",
-      detail: say("Before an edit that adds a line like this (a regular expression)"),
-      field: "regex",
-    },
-    { label: "iteration", detail: say("Before the call with this number"), field: "number" },
-    { label: "error", detail: say("After a failed call of this tool; * for any"), field: "tool" },
-    { label: "budget", detail: say("Before the call after this many calls in a turn"), field: "limit" },
-  ];
-  const kind = await vscode.window.showQuickPick(kinds, {
+  const items = kinds().map((kind) => ({ label: kind.name, detail: kind.summary, chosen: kind }));
+  const picked = await vscode.window.showQuickPick(items, {
     title: say("Add an Agent Breakpoint…"),
     matchOnDetail: true,
   });
-  if (kind === undefined) return undefined;
-  const isNumber = kind.field === "number" || kind.field === "limit";
-  const value = await vscode.window.showInputBox({
-    title: kind.label,
-    prompt: kind.detail,
-    validateInput: (text) =>
-      isNumber && !/^[1-9]\d*$/.test(text) ? say("A whole number from 1") : undefined,
-  });
-  if (value === undefined || value === "") return undefined;
-  const spec: Record<string, unknown> = { [kind.field]: isNumber ? Number(value) : value };
-  if (kind.label === "budget") spec["of"] = "calls";
-  if (kind.label === "error" && value === "*") delete spec["tool"];
+  if (picked === undefined) return undefined;
+  const spec = await ask(picked.chosen);
+  if (spec === undefined) return undefined;
   const about = await ctx.about({});
-  const added = await ctx.execute("backstitch.breakpoint.add", { ...about, kind: kind.label, spec });
+  const added = await ctx.execute("backstitch.breakpoint.add", { ...about, kind: picked.chosen.name, spec });
   const remarks = added.remarks ?? [];
   if (remarks.length > 0) void vscode.window.showInformationMessage(remarks.join(" "));
   return added;
+}
+
+/** Asks for the parameters of a kind: those that it requires, else its first one, which may be left empty. */
+async function ask(kind: Kind): Promise<Record<string, string | number> | undefined> {
+  const required = kind.fields.filter((field) => field.required);
+  const spec: Record<string, string | number> = {};
+  for (const field of required.length > 0 ? required : kind.fields.slice(0, 1)) {
+    const value = await askField(kind, field);
+    if (value === undefined || (value === "" && field.required)) return undefined;
+    if (value !== "") spec[field.name] = field.form === "number" ? Number(value) : value;
+  }
+  return spec;
+}
+
+async function askField(kind: Kind, field: KindField): Promise<string | undefined> {
+  const say = vscode.l10n.t;
+  const options = { title: `${kind.name}: ${kind.summary}`, ignoreFocusOut: true };
+  if (field.form === "choice") {
+    return vscode.window.showQuickPick(field.choices, { ...options, placeHolder: field.help });
+  }
+  const isNumber = field.form === "number";
+  return vscode.window.showInputBox({
+    ...options,
+    prompt: field.help,
+    placeHolder: field.example,
+    validateInput: (text) =>
+      isNumber && !/^[1-9]\d*$/.test(text) ? say("A whole number from 1") : undefined,
+  });
 }
 
 /** Makes a breakpoint at the selected lines, or removes the one that is there. */

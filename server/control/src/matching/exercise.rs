@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{CallFacts, CallLookup, Trigger, TurnFacts, check, may_match};
+use super::{CallFacts, CallLookup, Trigger, check, may_match};
 use crate::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
-    ChangedLines, LineRange,
+    ChangedLines, LineRange, TurnFacts,
 };
 use backstitch_core::Result;
 
@@ -61,8 +61,8 @@ impl CallLookup for Texts<'_> {
         Err(jq.to_owned())
     }
 
-    fn count(&mut self, _: BreakpointId) -> Result<i64> {
-        Ok(i64::MAX)
+    fn count(&mut self, _: BreakpointId) -> Result<Option<i64>> {
+        Ok(Some(i64::MAX))
     }
 
     fn passed_by(&mut self, _: &Trigger) {}

@@ -1,10 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::{BreakpointScope, HitCondition, RegionState, follow};
+use crate::{
+    AnyKind, BreakpointScope, BreakpointSpec, BudgetKind, BudgetOf, CallMoment, ChangedLines,
+    CommandKind, ContentKind, FailedCallKind, HitCondition, IterationKind, LineKind, LineRange,
+    PathKind, PatternKind, RegionState, StepKind, StepUntil, ToolKind, TurnFacts, TurnKind, follow,
+};
 use commands::named_paths;
 
 mod commands;
@@ -77,10 +81,10 @@ impl CallLookup for Answers {
         self.conditions.get(jq).cloned().unwrap_or(Ok(true))
     }
 
-    fn count(&mut self, breakpoint: BreakpointId) -> Result<i64> {
+    fn count(&mut self, breakpoint: BreakpointId) -> Result<Option<i64>> {
         let count = self.counts.entry(breakpoint).or_default();
         *count += 1;
-        Ok(*count)
+        Ok(Some(*count))
     }
 
     fn passed_by(&mut self, trigger: &Trigger) {
@@ -115,31 +119,31 @@ fn breakpoint(id: i64, spec: BreakpointSpec) -> Breakpoint {
 }
 
 fn tool(name: &str, condition: Option<&str>) -> BreakpointSpec {
-    BreakpointSpec::Tool {
+    BreakpointSpec::Tool(ToolKind {
         name: name.to_owned(),
         condition: condition.map(str::to_owned),
-    }
+    })
 }
 
 fn path(glob: &str) -> BreakpointSpec {
-    BreakpointSpec::Path {
+    BreakpointSpec::Path(PathKind {
         glob: glob.to_owned(),
         edits: false,
-    }
+    })
 }
 
 fn pattern(regex: &str) -> BreakpointSpec {
-    BreakpointSpec::Pattern {
+    BreakpointSpec::Pattern(PatternKind {
         regex: regex.to_owned(),
-    }
+    })
 }
 
 fn line(path: &str, start: u32, count: u32) -> BreakpointSpec {
-    BreakpointSpec::Line {
+    BreakpointSpec::Line(LineKind {
         path: path.to_owned(),
         start,
         count,
-    }
+    })
 }
 
 /// A call with its facts as values of its own.
@@ -370,9 +374,11 @@ fn lines_that_a_call_changes() {
 
 #[test]
 fn lines_that_a_call_adds() {
-    let content = |path: Option<&str>| BreakpointSpec::Content {
-        regex: "TODO|unwrap\\(".to_owned(),
-        path: path.map(str::to_owned),
+    let content = |path: Option<&str>| {
+        BreakpointSpec::Content(ContentKind {
+            regex: "TODO|unwrap\\(".to_owned(),
+            path: path.map(str::to_owned),
+        })
     };
     let mut answers = Answers {
         predicted: vec![changes(
@@ -396,9 +402,11 @@ fn lines_that_a_call_adds() {
 
 #[test]
 fn a_shell_command_by_its_text() {
-    let command = |regex: &str| BreakpointSpec::Command {
-        regex: Some(regex.to_owned()),
-        words: None,
+    let command = |regex: &str| {
+        BreakpointSpec::Command(CommandKind {
+            regex: Some(regex.to_owned()),
+            words: None,
+        })
     };
     assert!(stops(command("^git push"), &bash("git push origin")));
     assert!(!stops(command("^git push"), &bash("GIT PUSH")));
@@ -414,7 +422,7 @@ fn the_call_with_a_number() {
             ..Answers::default()
         };
         stopped(
-            BreakpointSpec::Iteration { number },
+            BreakpointSpec::Iteration(IterationKind { number }),
             &bash("ls"),
             &mut answers,
         )
@@ -436,7 +444,7 @@ fn the_first_call_of_a_turn() {
             ..Answers::default()
         };
         stopped(
-            BreakpointSpec::Turn { number: 4 },
+            BreakpointSpec::Turn(TurnKind { number: 4 }),
             &bash("ls"),
             &mut answers,
         )
@@ -450,8 +458,10 @@ fn the_first_call_of_a_turn() {
 /// S2-006: an error of any tool.
 #[test]
 fn a_call_that_failed() {
-    let error = |tool: Option<&str>| BreakpointSpec::Error {
-        tool: tool.map(str::to_owned),
+    let error = |tool: Option<&str>| {
+        BreakpointSpec::Error(FailedCallKind {
+            tool: tool.map(str::to_owned),
+        })
     };
     let mut failed = bash("false").after();
     failed.failed = true;
@@ -481,7 +491,7 @@ fn a_budget_that_is_used_up() {
             ..Answers::default()
         };
         let why = stopped(
-            BreakpointSpec::Budget { of, limit },
+            BreakpointSpec::Budget(BudgetKind { of, limit }),
             &bash("ls"),
             &mut answers,
         );
@@ -505,7 +515,7 @@ fn a_budget_that_is_used_up() {
 
 #[test]
 fn steps() {
-    let step = |how: StepUntil| BreakpointSpec::Step { how };
+    let step = |how: StepUntil| BreakpointSpec::Step(StepKind { how });
     let of = |thread: Option<&str>, call: Call| {
         let subagent = thread.map(str::to_owned);
         Call { subagent, ..call }
@@ -517,7 +527,7 @@ fn steps() {
     };
     let main = of(None, bash("ls"));
     let sub = of(Some("s1"), bash("ls"));
-    assert!(stops(BreakpointSpec::Any, &sub));
+    assert!(stops(BreakpointSpec::Any(AnyKind {}), &sub));
     let over = |thread: Option<&str>| StepUntil::Over {
         thread: thread.map(str::to_owned),
     };
@@ -639,10 +649,10 @@ fn an_expression_that_cannot_be_used_triggers_and_is_noted() {
     for spec in [
         pattern("("),
         tool("Bash", Some("(")),
-        BreakpointSpec::Command {
+        BreakpointSpec::Command(CommandKind {
             regex: Some("(".to_owned()),
             words: None,
-        },
+        }),
     ] {
         let mut answers = Answers::default();
         let why = stopped(spec, &bash("ls"), &mut answers).expect("stopped");

@@ -3,7 +3,10 @@
 use rusqlite::{Connection, Row, params};
 
 use super::from_json;
-use crate::breakpoint::{Breakpoint, BreakpointAction, BreakpointId, CallMoment};
+use crate::breakpoint::CallMoment;
+use crate::breakpoint::{
+    AnyKind, Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec,
+};
 use backstitch_core::Result;
 use backstitch_core::sqlite::to_json;
 use backstitch_core::sqlite::{InRow, read_all, stored_as};
@@ -34,9 +37,9 @@ fn read(r: &Row<'_>) -> rusqlite::Result<StoredBreakpoint> {
         breakpoint: Breakpoint {
             id: BreakpointId(r.get(0)?),
             name: r.get(1)?,
-            spec: crate::breakpoint::BreakpointSpec::Any,
+            spec: BreakpointSpec::Any(AnyKind {}),
             moment: r.get(3)?,
-            scope: crate::breakpoint::BreakpointScope::default(),
+            scope: BreakpointScope::default(),
             condition: r.get(5)?,
             hits_when: None,
             action: r.get(7)?,

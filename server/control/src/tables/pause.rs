@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::from_json;
-use crate::breakpoint::{BreakpointId, CallMoment};
+use crate::breakpoint::BreakpointId;
+use crate::breakpoint::CallMoment;
 use crate::pause::{
     Ability, ChangedInput, HeldCall, Pause, PauseDecision, PauseHit, PauseId, PauseOutcome,
     PauseState,

@@ -88,7 +88,9 @@ pub enum Scope {
 }
 
 impl Scope {
-    pub fn name(self) -> &'static str {
+    pub const ALL: [Self; 3] = [Self::Code, Self::Conversation, Self::Both];
+
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Code => "code",
             Self::Conversation => "conversation",
@@ -97,8 +99,7 @@ impl Scope {
     }
 
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = [Self::Code, Self::Conversation, Self::Both];
-        all.into_iter().find(|scope| scope.name() == name)
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
     }
 
     /// Refuses a scope that no plan covers, so that nothing is restored by half.
@@ -168,6 +169,17 @@ pub enum OnConflict {
 }
 
 impl OnConflict {
+    pub const ALL: [Self; 4] = [Self::Fail, Self::Markers, Self::Current, Self::Target];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fail => "fail",
+            Self::Markers => "markers",
+            Self::Current => "current",
+            Self::Target => "target",
+        }
+    }
+
     /// Resolution of a conflict under this choice. None: the conflict stays open.
     pub(super) fn resolution(self) -> Option<Resolution> {
         match self {

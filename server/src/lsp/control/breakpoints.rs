@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use backstitch_control::{
-    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
-    HitCondition, LineRange, NewBreakpoint, follow,
+    Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control, LineKind,
+    NewBreakpoint, PathReader, ReadBreakpoint, TypedBreakpoint, TypedOptions, follow,
 };
 use backstitch_core::config::Unattended;
 use backstitch_protocol::{
@@ -12,16 +12,15 @@ use backstitch_protocol::{
     EditBreakpointParams, FailureKind, Name, RemovedResult, ToggleBreakpointParams, ToggleResult,
     Where,
 };
-use serde_json::{Value, json};
 
 use super::face;
-use crate::control::{lookup, moves, view, words};
+use crate::control::{follow_renames, lookup, view, words};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::control as messages;
+use crate::lsp::messages::refusal;
 use crate::lsp::session::ServerState;
 use crate::lsp::{targets, views};
-use backstitch_control::condition::{Condition, LogText};
 
 /// Returns all breakpoints, with the lines where they stand now.
 pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {
@@ -46,7 +45,7 @@ async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<Breakpoint
     let workspace = handle.workspace().clone();
     let found = handle.control(false, move |control| {
         let all = control.breakpoints().all()?;
-        let all = moves::follow(&workspace, control, &all).unwrap_or(all);
+        let all = follow_renames::follow(&workspace, control, &all).unwrap_or(all);
         let all = all.into_iter();
         let all: Vec<(Breakpoint, Option<Vec<u8>>)> = all
             .map(|one| {
@@ -80,85 +79,54 @@ pub fn region(
     breakpoint: &Breakpoint,
     base: &[u8],
 ) -> Option<protocol::Region> {
-    let BreakpointSpec::Line { path, start, count } = &breakpoint.spec else {
+    let BreakpointSpec::Line(set) = &breakpoint.spec else {
         return None;
-    };
-    let lines = LineRange {
-        start: *start,
-        count: *count,
     };
     let open = server.documents.of(handle).into_iter();
     let mut open = open.filter(|(_, document)| {
         let place = document.place.as_ref();
-        place.is_some_and(|place| place.path.display() == *path)
+        place.is_some_and(|place| place.path.display() == set.path)
     });
     let text = match open.next().and_then(|(_, document)| document.as_saved()) {
         Some(text) => Some(text),
-        None => lookup::read_file(&handle.root().join(path)).ok().flatten(),
+        None => lookup::read_file(&handle.root().join(&set.path))
+            .ok()
+            .flatten(),
     };
-    view::region(breakpoint, follow(base, lines, &text.unwrap_or_default()))
+    view::region(
+        breakpoint,
+        follow(base, set.lines(), &text.unwrap_or_default()),
+    )
 }
 
 fn text(name: Option<Name>) -> Option<String> {
     name.map(String::from)
 }
 
-fn hits_when(typed: Option<&str>) -> Reply<Option<HitCondition>> {
-    let typed = typed.filter(|typed| !typed.trim().is_empty());
-    let read = typed.map(str::parse).transpose();
-    read.map_err(|reason: String| Failure::usage(reason))
-}
-
-fn condition(typed: Option<&str>) -> Reply<Option<String>> {
-    let Some(jq) = typed.filter(|jq| !jq.trim().is_empty()) else {
+/// Finds the value of a name. `all`: all values that the argument takes.
+fn named<T: Copy>(
+    argument: &str,
+    typed: Option<&str>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Reply<Option<T>> {
+    let Some(typed) = typed else {
         return Ok(None);
     };
-    Condition::compile(jq).map_err(|reason| Failure::usage(messages::condition(jq, &reason)))?;
-    Ok(Some(jq.to_owned()))
+    let found = all.iter().find(|one| name(**one) == typed).copied();
+    let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>();
+    let wrong = || Failure::usage(messages::not_one_of(argument, typed, &names()));
+    found.map(Some).ok_or_else(wrong)
 }
 
-fn action(typed: &str) -> Reply<BreakpointAction> {
-    Ok(match typed {
-        "pause" => BreakpointAction::Pause,
-        "log" => BreakpointAction::Log,
-        "deny" => BreakpointAction::Deny,
-        other => {
-            let all = ["pause", "log", "deny"];
-            return Err(Failure::usage(messages::not_one_of("action", other, &all)));
-        }
-    })
+fn action(typed: Option<&str>) -> Reply<Option<BreakpointAction>> {
+    let all = BreakpointAction::ALL;
+    named("action", typed, &all, BreakpointAction::name)
 }
 
-/// Refuses a log text whose jq cannot be compiled.
-fn check_text(action: BreakpointAction, message: Option<&str>) -> Reply<()> {
-    match message {
-        Some(text) if action == BreakpointAction::Log => {
-            LogText::compile(text).map(drop).map_err(Failure::usage)
-        }
-        _ => Ok(()),
-    }
+fn unattended(typed: Option<&str>) -> Reply<Option<Unattended>> {
+    named("unattended", typed, &Unattended::ALL, Unattended::name)
 }
-
-fn unattended(typed: &str) -> Reply<Unattended> {
-    serde_json::from_value(json!(typed)).map_err(|_| {
-        let all = ["ask", "hold", "deny", "allow"];
-        Failure::usage(messages::not_one_of("unattended", typed, &all))
-    })
-}
-
-fn moment(typed: &str) -> Reply<CallMoment> {
-    Ok(match typed {
-        "before" => CallMoment::Before,
-        "after" => CallMoment::After,
-        other => {
-            let all = ["before", "after"];
-            return Err(Failure::usage(messages::not_one_of("at", other, &all)));
-        }
-    })
-}
-
-/// A change of one field.
-type BreakpointChange = Box<dyn FnOnce(&mut Breakpoint) + Send>;
 
 /// Runs a job on the database, which is created if it is missing.
 async fn with<T, F>(handle: &WorkspaceHandle, work: F) -> Reply<T>
@@ -171,19 +139,37 @@ where
 }
 
 /// Returns the text of a file in which a `line` breakpoint is set: of the open document, or on disk.
-fn base_of(server: &ServerState, handle: &WorkspaceHandle, path: &str) -> Reply<Vec<u8>> {
+fn base_of(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    path: &str,
+) -> backstitch_core::Result<Vec<u8>> {
     let open = server.documents.of(handle).into_iter();
     let mut open = open.filter(|(_, document)| {
         let place = document.place.as_ref();
         place.is_some_and(|place| place.path.display() == path)
     });
-    if let Some(text) = open.next().and_then(|(_, document)| document.as_saved()) {
-        return Ok(text);
+    match open.next().and_then(|(_, document)| document.as_saved()) {
+        Some(text) => Ok(text),
+        None => lookup::text_for_lines(handle.root(), path),
     }
-    let read = lookup::read_file(&handle.root().join(path)).ok().flatten();
-    read.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, messages::no_file(path)).hint(messages::NO_FILE_HINT)
-    })
+}
+
+/// Paths as editors send them: relative to the root, or URIs.
+struct EditorPaths<'a>(&'a WorkspaceHandle);
+
+impl PathReader for EditorPaths<'_> {
+    fn pattern(&self, typed: &str) -> backstitch_core::Result<String> {
+        let root = &self.0.workspace().root;
+        Ok(crate::control::pattern::pattern(root, root, typed))
+    }
+
+    fn file(&self, typed: &str) -> backstitch_core::Result<String> {
+        let path = targets::rel_path(self.0, typed);
+        let path = path
+            .ok_or_else(|| backstitch_core::Error::Usage(refusal::no_path(typed, self.0.root())))?;
+        Ok(path.display())
+    }
 }
 
 pub async fn add(
@@ -191,58 +177,30 @@ pub async fn add(
     handle: &WorkspaceHandle,
     params: AddBreakpointParams,
 ) -> Reply<BreakpointResult> {
-    let kind = params.kind.to_string();
-    let mut spec = params.spec;
-    if let Some(fields) = spec.as_object_mut() {
-        fields.insert("kind".to_owned(), Value::from(kind.clone()));
-    }
-    // a command as a person types it
-    let typed = spec.get("text").and_then(Value::as_str).map(str::to_owned);
-    let typed = typed.filter(|_| kind == "command");
-    let mut spec: BreakpointSpec = match typed {
-        Some(text) => BreakpointSpec::command(&text),
-        None => serde_json::from_value(spec)
-            .map_err(|error| Failure::usage(messages::wrong_spec(&kind, &error.to_string())))?,
-    };
-    let mut base = None;
-    if let BreakpointSpec::Line { path, .. } = &mut spec {
-        *path = targets::path(handle, path)?.display();
-        base = Some(base_of(server, handle, path)?);
-    }
-    let mut typed = None;
-    if let BreakpointSpec::Path { glob, .. }
-    | BreakpointSpec::Content {
-        path: Some(glob), ..
-    } = &mut spec
-        && !glob.is_empty()
-    {
-        let root = &handle.workspace().root;
-        typed = Some(glob.clone());
-        *glob = crate::control::pattern::pattern(root, root, glob);
-    }
-    let chosen = params
-        .action
-        .as_deref()
-        .map_or(Ok(BreakpointAction::Pause), action)?;
-    check_text(chosen, params.message.as_deref())?;
-    let new = NewBreakpoint {
-        moment: params.at.as_deref().map(moment).transpose()?,
+    let at = params.at.as_deref();
+    let typed = TypedBreakpoint {
+        kind: params.kind.into(),
+        fields: params.spec.into(),
+        moment: named("at", at, &CallMoment::ALL, CallMoment::name)?,
         scope: BreakpointScope {
             agent: text(params.agent),
             session: text(params.session),
             subagent: text(params.subagent),
         },
-        condition: condition(params.when.as_deref())?,
-        hits_when: hits_when(params.hits.as_deref())?,
-        action: chosen,
-        message: params.message,
-        once: params.once.unwrap_or_default(),
-        unattended: params.unattended.as_deref().map(unattended).transpose()?,
-        base,
-        ..NewBreakpoint::of(spec, &face(server))
+        options: TypedOptions {
+            when: text(params.when),
+            hits: text(params.hits),
+            action: action(params.action.as_deref())?,
+            message: params.message,
+            once: params.once,
+            unattended: unattended(params.unattended.as_deref())?,
+        },
+        made_by: face(server),
     };
+    let read = typed.read(&EditorPaths(handle), |path| base_of(server, handle, path))?;
+    let ReadBreakpoint { new, pattern } = read;
     let made = with(handle, |control| control.breakpoints().add(new)).await?;
-    let remarks = words::remarks(handle.root(), typed.as_deref(), &made.spec);
+    let remarks = words::remarks(handle.root(), pattern.as_deref(), &made.spec);
     server.report(messages::added(&made, &remarks));
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&made),
@@ -256,41 +214,17 @@ pub async fn edit(
     params: EditBreakpointParams,
 ) -> Reply<BreakpointResult> {
     let (id, face) = (params.breakpoint.to_string(), face(server));
-    let has_message = params.message.is_some();
-    let mut changes: Vec<BreakpointChange> = Vec::new();
-    if let Some(when) = params.when {
-        let when = condition(Some(&when))?;
-        changes.push(Box::new(move |one| one.condition = when));
-    }
-    if let Some(hits) = params.hits {
-        let hits = hits_when(Some(&hits))?;
-        changes.push(Box::new(move |one| one.hits_when = hits));
-    }
-    if let Some(typed) = params.action {
-        let action = action(&typed)?;
-        changes.push(Box::new(move |one| one.action = action));
-    }
-    if let Some(message) = params.message {
-        let message = Some(message).filter(|message| !message.is_empty());
-        changes.push(Box::new(move |one| one.message = message));
-    }
-    if let Some(once) = params.once {
-        changes.push(Box::new(move |one| one.once = once));
-    }
+    let changes = TypedOptions {
+        when: params.when,
+        hits: params.hits,
+        action: action(params.action.as_deref())?,
+        message: params.message,
+        once: params.once,
+        unattended: None,
+    };
     let changed = with(handle, move |control| {
         let mut one = control.breakpoints().named(&id)?;
-        let was = one.action;
-        for change in changes {
-            change(&mut one);
-        }
-        if one.action == BreakpointAction::Pause && was != BreakpointAction::Pause && !has_message {
-            // it had one as a log or a denial
-            one.message = None;
-        }
-        if one.action == BreakpointAction::Log {
-            let text = one.message.as_deref().unwrap_or_default();
-            LogText::compile(text).map_err(backstitch_core::Error::Usage)?;
-        }
+        changes.change(&mut one)?;
         control.breakpoints().edit(&one, &face)?;
         Ok(one)
     });
@@ -387,11 +321,11 @@ pub async fn toggle(
     }
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let base = base_of(server, handle, &path)?;
-    let spec = BreakpointSpec::Line {
+    let spec = BreakpointSpec::from(LineKind {
         path,
         start: number(first).saturating_add(1),
         count: number(end - first),
-    };
+    });
     let new = NewBreakpoint {
         base: Some(base),
         ..NewBreakpoint::of(spec, &face(server))

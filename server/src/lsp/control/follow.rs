@@ -23,7 +23,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::{decisions, face};
 use crate::control::predict::read_disk;
-use crate::control::{moves, shown, view};
+use crate::control::{follow_renames, shown, view};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::ask::ask_for;
 use crate::lsp::control_state::{HeldHere, Shown};
@@ -187,7 +187,7 @@ fn read(workspace: &Workspace, control: &Control, seen: &Announced) -> Result<Co
         .slipped_after(seen.pause.unwrap_or(i64::MAX))?;
     slipped.extend(unseen);
     let breakpoints = control.breakpoints().all()?;
-    let moved = moves::follow(workspace, control, &breakpoints);
+    let moved = follow_renames::follow(workspace, control, &breakpoints);
     let breakpoints = moved.unwrap_or(breakpoints);
     let mut lines = Vec::new();
     for one in &breakpoints {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use backstitch_control::{LineRange, RegionState, follow};
+use backstitch_control::{RegionState, follow};
 use backstitch_protocol::Text;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{CodeLens, Command};
@@ -37,23 +37,14 @@ fn marks<'a>(shown: &'a Shown, document: &Document) -> Vec<Mark<'a>> {
         }
     }
     for (one, base) in &shown.lines {
-        let backstitch_control::BreakpointSpec::Line {
-            path: own,
-            start,
-            count,
-        } = &one.spec
-        else {
+        let backstitch_control::BreakpointSpec::Line(set) = &one.spec else {
             continue;
         };
-        if *own != path || !one.enabled {
+        if set.path != path || !one.enabled {
             continue;
         }
-        let lines = LineRange {
-            start: *start,
-            count: *count,
-        };
         let text = document.as_saved().unwrap_or_else(|| document.bytes());
-        if let RegionState::Present(range) = follow(base, lines, &text) {
+        if let RegionState::Present(range) = follow(base, set.lines(), &text) {
             let start = (range.start as usize).saturating_sub(1);
             marks.push(Mark::Stops(start..start + range.count as usize));
         }

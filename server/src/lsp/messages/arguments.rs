@@ -7,6 +7,7 @@ pub const NAMES: &str = "an array of strings, with at least one and none of them
 pub const A_COUNT: &str = "a whole number, 0 or more";
 pub const LINES: &str = "an array of two lines from 0: the first, and the one after the last";
 pub const A_VALUE: &str = "a JSON value";
+pub const FIELDS: &str = "an object of texts, numbers and flags";
 pub const TEXTS: &str = "an array of objects with `path` and `text`";
 pub const AN_EDIT: &str = "a WorkspaceEdit, as LSP has it";
 

@@ -249,10 +249,6 @@ pub fn removed(ids: &[String]) -> String {
     format!("Removed {}.", ids.join(", "))
 }
 
-pub fn wrong_spec(kind: &str, error: &str) -> String {
-    format!("`spec` is not one of a breakpoint of the kind `{kind}`: {error}")
-}
-
 pub fn not_one_of(argument: &str, value: &str, all: &[&str]) -> String {
     format!("`{argument}` is `{value}`, not one of {}", all.join(", "))
 }
@@ -264,17 +260,6 @@ pub fn no_time(typed: &str) -> String {
 pub fn no_object(cid: &str) -> String {
     format!("there is no value `{cid}`")
 }
-
-pub fn condition(jq: &str, reason: &str) -> String {
-    format!("the condition `{jq}`: {reason}")
-}
-
-pub fn no_file(path: &str) -> String {
-    format!("`{path}` does not exist")
-}
-
-pub const NO_FILE_HINT: &str =
-    "a line breakpoint begins with the lines as they are; a path breakpoint is for new files";
 
 /// Error of a tool that cannot write the wanted texts.
 pub fn not_invertible(reason: &str) -> String {

@@ -1,10 +1,10 @@
 use globset::GlobBuilder;
 use serde_json::{Value, json};
 
-use crate::matching::{CallFacts, CallLookup, Trigger, TurnFacts, check};
+use crate::matching::{CallFacts, CallLookup, Trigger, check};
 use crate::{
     Breakpoint, BreakpointAction, BreakpointId, BreakpointScope, BreakpointSpec, CallMoment,
-    ChangedLines, LineRange, glob,
+    ChangedLines, CommandKind, LineRange, PathKind, TurnFacts, glob,
 };
 use backstitch_core::Result as CoreResult;
 use backstitch_core::command_words::*;
@@ -176,8 +176,8 @@ impl CallLookup for Disk {
     fn condition(&mut self, _: &str) -> Result<bool, String> {
         Ok(true)
     }
-    fn count(&mut self, _: BreakpointId) -> CoreResult<i64> {
-        Ok(1)
+    fn count(&mut self, _: BreakpointId) -> CoreResult<Option<i64>> {
+        Ok(Some(1))
     }
     fn passed_by(&mut self, _: &Trigger) {}
     fn problem(&mut self, _: BreakpointId, what: &str) {
@@ -267,15 +267,15 @@ fn the_table_of_commands_holds() {
         {
             let (kind, rest) = of.split_once(' ').expect(line);
             spec = Some(match kind {
-                "path" => BreakpointSpec::Path {
+                "path" => BreakpointSpec::Path(PathKind {
                     glob: rest.to_owned(),
                     edits: false,
-                },
-                "edits" => BreakpointSpec::Path {
+                }),
+                "edits" => BreakpointSpec::Path(PathKind {
                     glob: rest.to_owned(),
                     edits: true,
-                },
-                "command" => BreakpointSpec::command(rest),
+                }),
+                "command" => CommandKind::typed(rest).into(),
                 other => panic!("{other}"),
             });
             continue;

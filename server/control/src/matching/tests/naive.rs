@@ -101,40 +101,40 @@ pub fn breakpoint(random: &mut Random, kind: usize, id: i64) -> Breakpoint {
     let maybe =
         |random: &mut Random, all: &[&str]| random.one_in(2).then(|| random.pick(all).to_owned());
     let spec = match kind {
-        0 => BreakpointSpec::Tool {
+        0 => BreakpointSpec::Tool(ToolKind {
             name: text(random, &TOOLS),
             condition: maybe(random, &EXPRESSIONS),
-        },
+        }),
         1 => path(random.pick(&GLOBS)),
         2 => line(
             random.pick(&FILES[..6]),
             random.number(6) + 1,
             random.number(3) + 1,
         ),
-        3 => BreakpointSpec::Content {
+        3 => BreakpointSpec::Content(ContentKind {
             regex: text(random, &EXPRESSIONS),
             path: maybe(random, &GLOBS),
-        },
+        }),
         4 => pattern(random.pick(&EXPRESSIONS)),
-        5 => BreakpointSpec::Command {
+        5 => BreakpointSpec::Command(CommandKind {
             regex: Some(text(random, &EXPRESSIONS)),
             words: None,
-        },
-        6 => BreakpointSpec::Iteration {
+        }),
+        6 => BreakpointSpec::Iteration(IterationKind {
             number: random.number(40) + 1,
-        },
-        7 => BreakpointSpec::Turn {
+        }),
+        7 => BreakpointSpec::Turn(TurnKind {
             number: random.number(9) + 1,
-        },
-        8 => BreakpointSpec::Error {
+        }),
+        8 => BreakpointSpec::Error(FailedCallKind {
             tool: maybe(random, &TOOLS),
-        },
-        9 => BreakpointSpec::Budget {
+        }),
+        9 => BreakpointSpec::Budget(BudgetKind {
             of: random.pick(&BudgetOf::ALL),
             limit: random.below(40) as u64 + 1,
-        },
-        10 => BreakpointSpec::Any,
-        _ => BreakpointSpec::Step { how: step(random) },
+        }),
+        10 => BreakpointSpec::Any(AnyKind {}),
+        _ => BreakpointSpec::Step(StepKind { how: step(random) }),
     };
     let mut made = super::breakpoint(id, spec);
     if random.one_in(4) {
@@ -369,12 +369,12 @@ impl Matcher {
 
 fn compile(breakpoint: Breakpoint) -> Compiled {
     let (regex, ignore_case, glob) = match breakpoint.spec.clone() {
-        BreakpointSpec::Tool { name, condition } => (condition, true, Some(name)),
-        BreakpointSpec::Path { glob, .. } => (None, false, Some(glob)),
-        BreakpointSpec::Content { regex, path } => (Some(regex), false, path),
-        BreakpointSpec::Pattern { regex } => (Some(regex), true, None),
-        BreakpointSpec::Command { regex, .. } => (regex, false, None),
-        BreakpointSpec::Error { tool } => (None, false, tool),
+        BreakpointSpec::Tool(ToolKind { name, condition }) => (condition, true, Some(name)),
+        BreakpointSpec::Path(PathKind { glob, .. }) => (None, false, Some(glob)),
+        BreakpointSpec::Content(ContentKind { regex, path }) => (Some(regex), false, path),
+        BreakpointSpec::Pattern(PatternKind { regex }) => (Some(regex), true, None),
+        BreakpointSpec::Command(CommandKind { regex, .. }) => (regex, false, None),
+        BreakpointSpec::Error(FailedCallKind { tool }) => (None, false, tool),
         _ => (None, false, None),
     };
     let expression = |text: String| {
@@ -435,12 +435,12 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
     };
     let in_input = || strings(facts.input).iter().any(|text| is_match(text));
     match &breakpoint.spec {
-        BreakpointSpec::Tool { .. } => is_moment && is_glob(facts.tool) && in_input(),
-        BreakpointSpec::Pattern { .. } => is_moment && in_input(),
-        BreakpointSpec::Path { .. } if is_after => {
+        BreakpointSpec::Tool(_) => is_moment && is_glob(facts.tool) && in_input(),
+        BreakpointSpec::Pattern(_) => is_moment && in_input(),
+        BreakpointSpec::Path(_) if is_after => {
             is_new && answers.changed.iter().any(|change| is_glob(&change.path))
         }
-        BreakpointSpec::Path { glob, .. } => {
+        BreakpointSpec::Path(PathKind { glob, .. }) => {
             let words = facts.mentioned;
             // a directory of the pattern without wildcards, or one above it
             let mut above: Vec<String> = Vec::new();
@@ -457,7 +457,7 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
                         .iter()
                         .any(|word| !word.is_empty() && above.contains(word)))
         }
-        BreakpointSpec::Line { path, .. } => {
+        BreakpointSpec::Line(LineKind { path, .. }) => {
             let changes = if is_after {
                 &answers.changed
             } else {
@@ -469,7 +469,7 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
                     .zip(answers.region)
                     .is_some_and(|(change, region)| touched(change, region))
         }
-        BreakpointSpec::Content { .. } => {
+        BreakpointSpec::Content(_) => {
             let changes = if is_after {
                 &answers.changed
             } else {
@@ -481,14 +481,16 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
                     .iter()
                     .any(|change| is_glob(&change.path) && adds(change))
         }
-        BreakpointSpec::Command { .. } => is_moment && facts.command.is_some_and(is_match),
-        BreakpointSpec::Iteration { number } => is_moment && answers.iteration == *number,
-        BreakpointSpec::Turn { number } => {
+        BreakpointSpec::Command(_) => is_moment && facts.command.is_some_and(is_match),
+        BreakpointSpec::Iteration(IterationKind { number }) => {
+            is_moment && answers.iteration == *number
+        }
+        BreakpointSpec::Turn(TurnKind { number }) => {
             let turn = answers.turn;
             is_moment && turn.is_first_call && turn.number == Some(i64::from(*number))
         }
-        BreakpointSpec::Error { .. } => is_after && facts.failed && is_glob(facts.tool),
-        BreakpointSpec::Budget { of, limit } => {
+        BreakpointSpec::Error(_) => is_after && facts.failed && is_glob(facts.tool),
+        BreakpointSpec::Budget(BudgetKind { of, limit }) => {
             let used = match of {
                 BudgetOf::Calls => Some(answers.turn.calls),
                 BudgetOf::Files => Some(answers.turn.files),
@@ -498,9 +500,9 @@ fn matches(compiled: &Compiled, facts: &CallFacts<'_>, answers: &Answers) -> boo
             };
             is_moment && used.is_some_and(|used| used >= *limit)
         }
-        BreakpointSpec::Function { .. } => false,
-        BreakpointSpec::Any => is_moment,
-        BreakpointSpec::Step { how } => {
+        BreakpointSpec::Function(_) => false,
+        BreakpointSpec::Any(AnyKind {}) => is_moment,
+        BreakpointSpec::Step(StepKind { how }) => {
             let turn = answers.turn.number;
             is_moment
                 && match how {

@@ -1,0 +1,190 @@
+//! The lists of the kinds of breakpoints in the editors and the documentation are made from the catalogue.
+//! `BACKSTITCH_RENEW_TYPES=1 cargo nextest run -p backstitch-tests -E 'test(/^generated::/)'` writes them.
+
+use std::fs;
+use std::path::Path;
+
+use backstitch_control::{FieldForm, KindField, KindInfo, user_kinds};
+use serde_json::{Value, json};
+
+const HEAD: &str = "Generated from the kinds of server/control: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo nextest run \
+                    -p backstitch-tests generated";
+
+/// Checks that the file has the generated text. With `BACKSTITCH_RENEW_TYPES=1` the file is written.
+fn check_file(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    if std::env::var_os("BACKSTITCH_RENEW_TYPES").is_some() {
+        fs::write(&path, text).expect("the file is written");
+    }
+    let current = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        current == text,
+        "{name} is out of date: BACKSTITCH_RENEW_TYPES=1 regenerates it"
+    );
+}
+
+/// As `check_file`, for the part of a file between two comments.
+fn check_part(name: &str, part: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    let whole = fs::read_to_string(path).expect("the file");
+    let (begin, end) = (format!("<!-- {part} -->\n"), format!("<!-- /{part} -->\n"));
+    let (head, rest) = whole.split_once(&begin).expect("its begin");
+    let (_, tail) = rest.split_once(&end).expect("its end");
+    check_file(name, &format!("{head}{begin}{text}{end}{tail}"));
+}
+
+fn form(field: &KindField) -> &'static str {
+    match field.form {
+        FieldForm::Text => "text",
+        FieldForm::Paths => "paths",
+        FieldForm::Lines => "lines",
+        FieldForm::Number => "number",
+        FieldForm::Flag => "flag",
+        FieldForm::Choice(_) => "choice",
+    }
+}
+
+fn choices(field: &KindField) -> Value {
+    match field.form {
+        FieldForm::Choice(all) => json!(all),
+        FieldForm::Text
+        | FieldForm::Paths
+        | FieldForm::Lines
+        | FieldForm::Number
+        | FieldForm::Flag => json!([]),
+    }
+}
+
+/// The arguments of `breakpoint add`: `path GLOB [--edits]`.
+fn usage(kind: &KindInfo) -> String {
+    let arguments = kind.fields.iter().map(|field| {
+        let value = match field.form {
+            FieldForm::Choice(all) => all.join(r"\|"),
+            _ => field.placeholder.replace('|', r"\|"),
+        };
+        match (field.is_required, field.form) {
+            (true, _) => value,
+            (false, FieldForm::Flag) => format!("[--{}]", field.name),
+            (false, _) => format!("[--{} {value}]", field.name),
+        }
+    });
+    let words: Vec<String> = std::iter::once(kind.name.to_owned())
+        .chain(arguments)
+        .collect();
+    words.join(" ")
+}
+
+#[test]
+fn kinds_of_vscode() {
+    let mut text = format!("// {HEAD}\n\nimport {{ l10n }} from \"vscode\";\n");
+    text.push_str(
+        r#"
+/** A parameter of a kind, as a person types it. */
+export interface KindField {
+  name: string;
+  help: string;
+  example: string;
+  form: "text" | "paths" | "lines" | "number" | "flag" | "choice";
+  choices: string[];
+  required: boolean;
+}
+
+/** A kind of breakpoint. */
+export interface Kind {
+  name: string;
+  summary: string;
+  fields: KindField[];
+}
+
+export const kinds = (): Kind[] => [
+"#,
+    );
+    for kind in user_kinds() {
+        let summary = json!(kind.summary);
+        text.push_str(&format!(
+            "  {{\n    name: {},\n    summary: l10n.t({summary}),\n    fields: [\n",
+            json!(kind.name)
+        ));
+        for field in kind.fields {
+            text.push_str(&format!(
+                "      {{\n        name: {},\n        help: l10n.t({}),\n        example: {},\n        form: {},\n        choices: {},\n        required: {},\n      }},\n",
+                json!(field.name),
+                json!(field.help),
+                json!(field.example),
+                json!(form(field)),
+                choices(field).to_string().replace(',', ", "),
+                field.is_required,
+            ));
+        }
+        text.push_str("    ],\n  },\n");
+    }
+    text.push_str("];\n");
+    check_file("vscode-extension/src/control/kinds.ts", &text);
+}
+
+#[test]
+fn kinds_of_neovim() {
+    let mut text = format!("-- {HEAD}\n\n");
+    text.push_str(
+        "---@class backstitch.KindField\n---@field name string\n---@field help string\n---@field example string\n---@field form \
+         'text'|'paths'|'lines'|'number'|'flag'|'choice'\n---@field choices string[]\n---@field required boolean\n\n\
+         ---@class backstitch.Kind\n---@field name string\n---@field summary string\n---@field fields \
+         backstitch.KindField[]\n\n---@type backstitch.Kind[]\nreturn {\n",
+    );
+    for kind in user_kinds() {
+        text.push_str(&format!(
+            "  {{\n    name = {},\n    summary = {},\n    fields = {{\n",
+            lua(kind.name),
+            lua(kind.summary)
+        ));
+        for field in kind.fields {
+            let all = choices(field);
+            let all = all.as_array().expect("a list").iter();
+            let all: Vec<String> = all.map(|one| lua(one.as_str().expect("a text"))).collect();
+            let all = if all.is_empty() {
+                "{}".to_owned()
+            } else {
+                format!("{{ {} }}", all.join(", "))
+            };
+            text.push_str(&format!(
+                "      {{\n        name = {},\n        help = {},\n        example = {},\n        form = {},\n        choices = {all},\n        required = {},\n      }},\n",
+                lua(field.name),
+                lua(field.help),
+                lua(field.example),
+                lua(form(field)),
+                field.is_required,
+            ));
+        }
+        text.push_str("    },\n  },\n");
+    }
+    text.push_str("}\n");
+    check_file("nvim-plugin/lua/backstitch/kinds.lua", &text);
+}
+
+/// A text in Lua, in single quotes unless it has some.
+fn lua(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\");
+    if escaped.contains('\'') && !escaped.contains('"') {
+        format!("\"{escaped}\"")
+    } else {
+        format!("'{}'", escaped.replace('\'', "\\'"))
+    }
+}
+
+#[test]
+fn kinds_of_the_documentation() {
+    let mut table = "| kind | stops |\n|---|---|\n".to_owned();
+    for kind in user_kinds() {
+        assert!(!kind.details.is_empty(), "{}", kind.name);
+        table.push_str(&format!("| `{}` | {} |\n", usage(kind), kind.details));
+    }
+    check_part("server/docs/control.md", "kinds", &table);
+    let names: Vec<String> = user_kinds()
+        .map(|kind| format!("`{}`", kind.name))
+        .collect();
+    check_part(
+        "server/docs/protocol.md",
+        "kinds",
+        &format!("The kinds of breakpoints are {}.\n", names.join(", ")),
+    );
+}
