@@ -1,6 +1,7 @@
 //! The lists of the kinds of breakpoints in the editors and the documentation are made from the catalogue.
 //! `BACKSTITCH_RENEW_TYPES=1 cargo nextest run -p backstitch-tests -E 'test(/^generated::/)'` writes them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -101,12 +102,14 @@ export const kinds = (): Kind[] => [
     );
     for kind in user_kinds() {
         let summary = json!(kind.summary);
-        text.push_str(&format!(
+        write!(
+            text,
             "  {{\n    name: {},\n    summary: l10n.t({summary}),\n    fields: [\n",
             json!(kind.name)
-        ));
+        )
+        .expect("a text");
         for field in kind.fields {
-            text.push_str(&format!(
+            write!(text,
                 "      {{\n        name: {},\n        help: l10n.t({}),\n        example: {},\n        form: {},\n        choices: {},\n        required: {},\n      }},\n",
                 json!(field.name),
                 json!(field.help),
@@ -114,7 +117,7 @@ export const kinds = (): Kind[] => [
                 json!(form(field)),
                 choices(field).to_string().replace(',', ", "),
                 field.is_required,
-            ));
+            ).expect("a text");
         }
         text.push_str("    ],\n  },\n");
     }
@@ -132,11 +135,13 @@ fn kinds_of_neovim() {
          backstitch.KindField[]\n\n---@type backstitch.Kind[]\nreturn {\n",
     );
     for kind in user_kinds() {
-        text.push_str(&format!(
+        write!(
+            text,
             "  {{\n    name = {},\n    summary = {},\n    fields = {{\n",
             lua(kind.name),
             lua(kind.summary)
-        ));
+        )
+        .expect("a text");
         for field in kind.fields {
             let all = choices(field);
             let all = all.as_array().expect("a list").iter();
@@ -146,14 +151,14 @@ fn kinds_of_neovim() {
             } else {
                 format!("{{ {} }}", all.join(", "))
             };
-            text.push_str(&format!(
+            write!(text,
                 "      {{\n        name = {},\n        help = {},\n        example = {},\n        form = {},\n        choices = {all},\n        required = {},\n      }},\n",
                 lua(field.name),
                 lua(field.help),
                 lua(field.example),
                 lua(form(field)),
                 field.is_required,
-            ));
+            ).expect("a text");
         }
         text.push_str("    },\n  },\n");
     }
@@ -176,7 +181,7 @@ fn kinds_of_the_documentation() {
     let mut table = "| kind | stops |\n|---|---|\n".to_owned();
     for kind in user_kinds() {
         assert!(!kind.details.is_empty(), "{}", kind.name);
-        table.push_str(&format!("| `{}` | {} |\n", usage(kind), kind.details));
+        writeln!(table, "| `{}` | {} |", usage(kind), kind.details).expect("a text");
     }
     check_part("server/docs/control.md", "kinds", &table);
     let names: Vec<String> = user_kinds()
