@@ -1,4 +1,4 @@
-//! The lists of the kinds of breakpoints in the editors and the documentation are made from the catalogue.
+//! The lists of breakpoints' kinds and of settings in the editors and the documentation are made from their catalogues.
 //! `BACKSTITCH_RENEW_TYPES=1 cargo nextest run -p backstitch-tests -E 'test(/^generated::/)'` writes them.
 
 use std::fmt::Write as _;
@@ -6,10 +6,11 @@ use std::fs;
 use std::path::Path;
 
 use backstitch_control::{FieldForm, KindField, KindInfo, user_kinds};
+use backstitch_core::config::{Key, Setting, SettingForm, SettingInfo};
 use serde_json::{Value, json};
 
-const HEAD: &str = "Generated from the kinds of server/control: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo nextest run \
-                    -p backstitch-tests generated";
+const HEAD: &str = "Generated from the catalogues of server/control and server/core: do not edit. BACKSTITCH_RENEW_TYPES=1 \
+                    cargo nextest run -p backstitch-tests generated";
 
 /// Checks that the file has the generated text. With `BACKSTITCH_RENEW_TYPES=1` the file is written.
 fn check_file(name: &str, text: &str) {
@@ -192,4 +193,118 @@ fn kinds_of_the_documentation() {
         "kinds",
         &format!("The kinds of breakpoints are {}.\n", names.join(", ")),
     );
+}
+
+/// The values of a setting in words.
+fn values(info: &SettingInfo) -> String {
+    let code = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    match info.form {
+        SettingForm::OneOf { names, .. } => code(names),
+        SettingForm::Flag { .. } => code(&["true", "false"]),
+        _ => info.values.to_owned(),
+    }
+}
+
+fn default(info: &SettingInfo) -> String {
+    match info.form.default() {
+        None => "in the user's state directory".to_owned(),
+        Some(setting @ (Setting::Size(_) | Setting::Program(_))) => format!("`\"{setting}\"`"),
+        Some(setting) => format!("`{setting}`"),
+    }
+}
+
+#[test]
+fn settings_of_the_documentation() {
+    let mut table =
+        "| key | values | default | in a workspace's file, and in an editor |\n|---|---|---|---|\n"
+            .to_owned();
+    for key in Key::ALL {
+        let info = key.info();
+        let values = values(info);
+        assert!(
+            !values.is_empty() && !info.others.is_empty(),
+            "{}",
+            info.name
+        );
+        writeln!(
+            table,
+            "| `{}` | {values} | {} | {} |",
+            info.name,
+            default(info),
+            info.others
+        )
+        .expect("a text");
+    }
+    check_part("server/docs/settings.md", "settings", &table);
+}
+
+/// VS Code sends these settings, shows them with the same defaults and values, and takes those that are not harmless
+/// from no untrusted workspace.
+#[test]
+fn settings_of_vscode() {
+    let shown = Key::ALL.iter().filter(|key| key.info().is_in_editors);
+    let names: Vec<&str> = shown.clone().map(|key| key.name()).collect();
+    let list: String = names
+        .iter()
+        .map(|name| format!("  {},\n", json!(name)))
+        .collect();
+    let text = format!(
+        "// {HEAD}\n\n/** Settings that the server takes from VS Code. */\nexport const KEYS = [\n{list}] as const;\n"
+    );
+    check_file("vscode-extension/src/server/keys.ts", &text);
+
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../vscode-extension/package.json"
+    );
+    let package: Value =
+        serde_json::from_str(&fs::read_to_string(path).expect("the file")).expect("JSON");
+    let groups = &package["contributes"]["configuration"];
+    let groups = groups
+        .as_array()
+        .map_or_else(|| vec![groups.clone()], Clone::clone);
+    let property = |name: &str| {
+        let found = groups
+            .iter()
+            .find_map(|group| group["properties"].get(name));
+        found
+            .cloned()
+            .unwrap_or_else(|| panic!("package.json has no {name}"))
+    };
+    let restricted = &package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"];
+    let restricted = restricted.as_array().expect("a list");
+    for key in shown {
+        let name = format!("backstitch.{}", key.name());
+        let property = property(&name);
+        let default = match key.info().form.default() {
+            None => json!(""),
+            Some(setting @ Setting::Size(_)) => json!(setting.to_string()),
+            Some(setting) => setting.json(),
+        };
+        assert_eq!(property["default"], default, "{name}");
+        match key.info().form {
+            SettingForm::OneOf { names, .. } => {
+                assert_eq!(property["enum"], json!(names), "{name}")
+            }
+            SettingForm::Number(form) => {
+                assert_eq!(property["minimum"], json!(form.least), "{name}");
+                let most = (form.most < u64::MAX).then_some(form.most);
+                assert_eq!(
+                    property.get("maximum").and_then(Value::as_u64),
+                    most,
+                    "{name}"
+                );
+            }
+            SettingForm::Patterns
+            | SettingForm::Size(_)
+            | SettingForm::Flag { .. }
+            | SettingForm::Dir
+            | SettingForm::Program { .. } => {}
+        }
+        let is_restricted = restricted.contains(&json!(name));
+        assert_eq!(is_restricted, *key != Key::CodeLens, "{name}");
+    }
 }

@@ -282,11 +282,9 @@ fn invalid_settings_are_reported_and_break_nothing() {
     assert_eq!(changed(&world), ["a.txt"]);
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
-        "warning: {}:3: `hold`: unknown setting; the settings are capture.exclude, capture.include, \
-         capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-         checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, repl.evalTimeout, \
-         repl.shell, repl.maxObject\n",
-        own_path(&world)
+        "warning: {}:3: `hold`: {}\n",
+        own_path(&world),
+        backstitch_core::config::unknown()
     );
     assert_eq!(said, format!("warning: {expected}\n{unknown}"));
     assert!(

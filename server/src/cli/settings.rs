@@ -20,7 +20,7 @@ pub fn in_force(
     store_dir: Option<&Path>,
 ) -> Vec<SettingRow> {
     let stores = || Setting::Dir(workspace.stores().to_path_buf());
-    let all = Key::ALL.into_iter();
+    let all = Key::ALL.iter().copied();
     let all = all.map(|key| match (config.get(key), store_dir) {
         (_, Some(_)) if key == Key::StoreDir => (key, stores(), Source::Option),
         // no setting names the directory of the stores

@@ -2,19 +2,7 @@
 
 import * as vscode from "vscode";
 
-/** Keys of `package.json`, without the extension's own, which the server does not know. */
-const KEYS = [
-  "codeLens",
-  "capture.exclude",
-  "capture.include",
-  "capture.maxFileSize",
-  "restore.default",
-  "store.dir",
-  "store.keepDays",
-  "store.maxBytes",
-  "checkpoints.max",
-  "checkpoints.automatic",
-] as const;
+import { KEYS } from "./keys.ts";
 
 /** Keys that are options of the language server's start, where VS Code has its own defaults. */
 export const START_OPTIONS = ["lensForm", "codeActions", "hover"] as const;

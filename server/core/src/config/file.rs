@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use toml_edit::{Document, Item, Key as Name, TableLike};
 
-use super::key::unknown;
+use super::catalogue::unknown;
 use super::{Fault, Key, SourceValues, ValueAt};
 
 /// Maximum length of a value in a message, in characters.

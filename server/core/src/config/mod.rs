@@ -1,9 +1,11 @@
 //! Settings: the keys, the values of each source, and the effective value. The nearest source that sets a key wins.
 //! An invalid value is skipped and reported as a problem. Prints nothing.
 
+mod catalogue;
+mod choice;
 mod file;
-mod key;
-mod silence;
+mod form;
+mod loosening;
 mod size;
 mod sources;
 #[cfg(test)]
@@ -11,10 +13,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-pub use key::{Key, Lenses, Restoring, Setting, SettingOrigin, unknown};
-pub(crate) use key::{MAX_FILE, MOST};
-pub use silence::{OnTimeout, Unattended};
+pub use catalogue::{Key, SettingInfo, unknown};
+pub(crate) use catalogue::{MAX_FILE, MOST};
+use choice::Choice;
+pub use choice::{Lenses, OnTimeout, Restoring, Unattended};
+pub use form::{NumberForm, Setting, SettingForm};
+pub use loosening::{Looser, SettingOrigin};
 pub use sources::keep_editor;
 pub(crate) use sources::{Sources, user_store_dir};
 
@@ -172,7 +178,7 @@ impl Config {
                 refused: Vec::new(),
             },
             None => EffectiveValue {
-                setting: key.default(),
+                setting: key.info().form.default(),
                 source: Source::Default,
                 refused: Vec::new(),
             },
@@ -197,41 +203,50 @@ impl Config {
         self.get(key).0
     }
 
+    fn number(&self, key: Key) -> u64 {
+        self.setting(key)
+            .and_then(|setting| setting.number())
+            .unwrap_or_default()
+    }
+
+    /// A number of which 0 is no limit.
+    fn limit(&self, key: Key) -> Option<u64> {
+        Some(self.number(key)).filter(|number| *number > 0)
+    }
+
+    fn flag(&self, key: Key) -> bool {
+        self.setting(key) == Some(Setting::Flag(true))
+    }
+
+    fn choice<T: Choice + Default>(&self, key: Key) -> T {
+        let setting = self.setting(key);
+        let name = setting.as_ref().and_then(Setting::name);
+        name.and_then(T::from_name).unwrap_or_default()
+    }
+
     /// Maximum size of a captured file, in bytes.
     pub fn max_file_size(&self) -> u64 {
-        match self.setting(Key::MaxFileSize) {
-            Some(Setting::Size(bytes)) => bytes,
-            _ => MAX_FILE,
-        }
+        self.number(Key::MaxFileSize)
     }
 
     /// Number of days for which checkpoints are kept.
     pub fn keep_days(&self) -> u64 {
-        match self.setting(Key::KeepDays) {
-            Some(Setting::Days(days)) => days,
-            _ => u64::MAX,
-        }
+        self.number(Key::KeepDays)
     }
 
     /// Maximum size of a store, in bytes. None: no limit.
     pub fn most_bytes(&self) -> Option<u64> {
-        match self.setting(Key::MaxBytes) {
-            Some(Setting::Quota(bytes)) if bytes > 0 => Some(bytes),
-            _ => None,
-        }
+        self.limit(Key::MaxBytes)
     }
 
     /// Maximum number of checkpoints. None: no limit.
     pub fn most_checkpoints(&self) -> Option<u64> {
-        match self.setting(Key::MaxCheckpoints) {
-            Some(Setting::Count(count)) if count > 0 => Some(count),
-            _ => None,
-        }
+        self.limit(Key::MaxCheckpoints)
     }
 
     /// True if the work of agents and the edits of the user are recorded without being asked for.
     pub fn records_automatically(&self) -> bool {
-        self.setting(Key::Automatic) != Some(Setting::Flag(false))
+        self.flag(Key::Automatic)
     }
 
     /// The place of the setting that turns recording off, if it is off.
@@ -312,58 +327,41 @@ impl Config {
     }
 
     /// Time after which a pause ends without a decision. None: as long as the agent waits.
-    pub fn pause_timeout(&self) -> Option<std::time::Duration> {
-        match self.setting(Key::PauseTimeout) {
-            Some(Setting::Seconds(seconds)) if seconds > 0 => {
-                Some(std::time::Duration::from_secs(seconds))
-            }
-            _ => None,
-        }
+    pub fn pause_timeout(&self) -> Option<Duration> {
+        self.limit(Key::PauseTimeout).map(Duration::from_secs)
     }
 
     /// Outcome of a pause that nobody has decided in time.
     pub fn pause_on_timeout(&self) -> OnTimeout {
-        match self.setting(Key::PauseOnTimeout) {
-            Some(Setting::OnTimeout(outcome)) => outcome,
-            _ => OnTimeout::default(),
-        }
+        self.choice(Key::PauseOnTimeout)
     }
 
     /// Outcome of a pause that nobody sees.
     pub fn pause_unattended(&self) -> Unattended {
-        match self.setting(Key::PauseUnattended) {
-            Some(Setting::Unattended(outcome)) => outcome,
-            _ => Unattended::Ask,
-        }
+        self.choice(Key::PauseUnattended)
     }
 
     /// Time that an evaluation may take.
-    pub fn eval_timeout(&self) -> std::time::Duration {
-        match self.setting(Key::EvalTimeout) {
-            Some(Setting::Seconds(seconds)) => std::time::Duration::from_secs(seconds),
-            _ => std::time::Duration::from_secs(30),
-        }
+    pub fn eval_timeout(&self) -> Duration {
+        Duration::from_secs(self.number(Key::EvalTimeout))
     }
 
     /// Bytes of a value in a REPL that is kept at most. 0: none is.
     pub fn max_object(&self) -> u64 {
-        match self.setting(Key::MaxObject) {
-            Some(Setting::Size(bytes)) => bytes,
-            _ => 8 << 20,
-        }
+        self.number(Key::MaxObject)
     }
 
     /// The shell of `!command` in REPLs.
     pub fn shell(&self) -> String {
         match self.setting(Key::Shell) {
             Some(Setting::Program(program)) => program,
-            _ => "sh".to_owned(),
+            _ => String::new(),
         }
     }
 
     /// True if agents may decide on their own calls, and rewind.
     pub fn agents_may_control(&self) -> bool {
-        self.setting(Key::AllowControl) == Some(Setting::Flag(true))
+        self.flag(Key::AllowControl)
     }
 
     /// Returns the user's own settings, outside of all workspaces.
@@ -377,15 +375,12 @@ impl Config {
     }
 
     pub fn lenses(&self) -> Lenses {
-        match self.setting(Key::CodeLens) {
-            Some(Setting::Lenses(lenses)) => lenses,
-            _ => Lenses::default(),
-        }
+        self.choice(Key::CodeLens)
     }
 
     /// True if a rewind is exact by default.
     pub fn rewinds_exactly(&self) -> bool {
-        self.setting(Key::Restore) == Some(Setting::Restoring(Restoring::Exact))
+        self.choice::<Restoring>(Key::Restore) == Restoring::Exact
     }
 
     /// Problems in the files, one line each: the place, the reason, and the effective value.
@@ -401,7 +396,7 @@ impl Config {
     /// Returns the values that are not heeded, since only the user may say them.
     fn unheeded(&self) -> Vec<(PathBuf, Fault)> {
         let mut found = Vec::new();
-        for key in Key::ALL {
+        for &key in Key::ALL {
             for (at, why) in self.resolve(key, &OTHERS).refused {
                 let layer = &self.layers[at];
                 let line = layer.said.0.get(&key).map_or(0, |entry| entry.line);

@@ -236,7 +236,7 @@ pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> 
     let head = format!("# Said by {name}, whose language server writes this file.\n");
     let there = read(&path).ok().flatten().unwrap_or_default();
     let mut text = head.clone();
-    for (key, setting) in said.iter().filter(|(key, _)| key.is_shared()) {
+    for (key, setting) in said.iter().filter(|(key, _)| key.info().is_shared) {
         writeln!(text, "{} = {}", key.name(), toml(setting)).ok();
     }
     if text == head {

@@ -3,7 +3,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::file::parse;
-use super::{Config, Fault, Key, Layer, Lenses, Restoring, Setting, Source, SourceValues};
+use super::{Config, Fault, Key, Layer, Lenses, Setting, Source, SourceValues};
 
 /// Returns the values of a file, and its faults with their lines.
 fn read(text: &str) -> (SourceValues, Vec<String>) {
@@ -44,8 +44,8 @@ store.dir = "/histories/../histories"
         (Key::Exclude, patterns(&["*.log", "/data/"])),
         (Key::Include, patterns(&[".env.local"])),
         (Key::MaxFileSize, Setting::Size(512 << 10)),
-        (Key::CodeLens, Setting::Lenses(Lenses::LatestTurn)),
-        (Key::Restore, Setting::Restoring(Restoring::Exact)),
+        (Key::CodeLens, Setting::Name("latestTurn")),
+        (Key::Restore, Setting::Name("exact")),
         (Key::StoreDir, Setting::Dir("/w/../histories".into())),
     ] {
         assert_eq!(said.get(key), Some(&setting), "{}", key.name());
@@ -55,7 +55,7 @@ store.dir = "/histories/../histories"
     let (said, wrong) = read(&dotted);
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(said.get(Key::MaxFileSize), Some(&Setting::Size(512 << 10)));
-    let exact = Setting::Restoring(Restoring::Exact);
+    let exact = Setting::Name("exact");
     assert_eq!(said.get(Key::Restore), Some(&exact));
     let (said, _) = read(r#"capture = { include = ["x"] }"#);
     assert_eq!(said.get(Key::Include), Some(&patterns(&["x"])));
@@ -78,10 +78,7 @@ default = [
 ]
 "#,
     );
-    let keys = "unknown setting; the settings are capture.exclude, capture.include, \
-                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max, \
-                checkpoints.automatic, pause.timeout, pause.onTimeout, pause.unattended, agents.allowControl, \
-                repl.evalTimeout, repl.shell, repl.maxObject";
+    let keys = super::unknown();
     assert_eq!(
         wrong,
         [
@@ -94,7 +91,7 @@ default = [
             "10: `restore.default`: [ \"exact\" ] is not one of merge, exact",
         ]
     );
-    assert_eq!(said.get(Key::CodeLens), Some(&Setting::Lenses(Lenses::Off)));
+    assert_eq!(said.get(Key::CodeLens), Some(&Setting::Name("off")));
     assert_eq!(said.iter().count(), 1);
 }
 
@@ -175,11 +172,7 @@ fn the_nearest_source_wins_key_by_key() {
             Some(patterns(&["far"])),
             file("/u/config.toml", 1),
         ),
-        (
-            Key::CodeLens,
-            Some(Setting::Lenses(Lenses::Off)),
-            Source::Editor,
-        ),
+        (Key::CodeLens, Some(Setting::Name("off")), Source::Editor),
         (
             Key::MaxFileSize,
             Some(Setting::Size(10 << 20)),
@@ -190,7 +183,7 @@ fn the_nearest_source_wins_key_by_key() {
         assert_eq!(config.get(key), (setting, source), "{}", key.name());
     }
     let mut own = SourceValues::default();
-    own.set(Key::CodeLens, Setting::Lenses(Lenses::All));
+    own.set(Key::CodeLens, Setting::Name("all"));
     let config = config.with_editor(&own);
     assert_eq!(config.lenses(), Lenses::All);
     assert_eq!(config.get(Key::Exclude).0, Some(patterns(&["near"])));
@@ -267,7 +260,7 @@ fn samples(key: Key) -> Sample {
 /// own value or the default is.
 #[test]
 fn nobody_but_the_user_loosens_a_setting() {
-    for key in Key::ALL {
+    for &key in Key::ALL {
         let sample = samples(key);
         for (at, origin) in super::OTHERS {
             let line = |value: &str| format!("{} = {value}\n", key.name());
@@ -329,7 +322,7 @@ fn excluded_patterns_of_others_precede_the_users() {
 /// An editor's values are written for other processes as they were said.
 #[test]
 fn an_editors_values_keep_their_types() {
-    for key in Key::ALL {
+    for &key in Key::ALL {
         let sample = samples(key);
         for value in sample.looser.iter().chain(sample.heeded) {
             let (said, _) = parse(&format!("{} = {value}", key.name()), Path::new("/w"));

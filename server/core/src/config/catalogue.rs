@@ -1,0 +1,246 @@
+//! The catalogue of settings: one row a setting.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::choice::{Lenses, OnTimeout, Restoring, Unattended};
+use super::form::{Setting, SettingForm};
+use super::loosening::{Looser, SettingOrigin};
+
+/// Default of `capture.maxFileSize`.
+pub(crate) const MAX_FILE: u64 = 10 << 20;
+/// Maximum of `capture.maxFileSize`: each thread of a scan holds a whole content in memory, and a merge holds three.
+pub(crate) const MOST: u64 = 256 << 20;
+
+/// Declaration of a setting.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingInfo {
+    pub name: &'static str,
+    /// The values that it takes, and its default.
+    pub form: SettingForm,
+    /// The values that only the user says.
+    pub looser: Looser,
+    /// The end of the sentence "an editor's settings …", with which a looser value is refused.
+    pub refusal: &'static str,
+    /// The ways for the user to say it.
+    pub instead: &'static str,
+    /// True if an editor's value applies to other processes, too.
+    pub is_shared: bool,
+    /// True if VS Code shows it among its settings.
+    pub is_in_editors: bool,
+    /// The values in words, and how far those of a workspace's file and of an editor count: Markdown, for the table in
+    /// the documentation.
+    pub values: &'static str,
+    pub others: &'static str,
+}
+
+const CONFIG: &str = "set it in your own config.toml";
+const LESS_RECORDED: &str = "may have less recorded, never more";
+const MORE_KEPT: &str = "may ask for more to be kept, never for less";
+const MORE_HELD: &str = "may have more calls held, never fewer";
+const MORE: &str = "only more than yours";
+const STRICTER: &str = "only stricter than yours";
+const LOWER: &str = "only lower than yours: less is recorded";
+
+impl SettingInfo {
+    const fn new(name: &'static str, form: SettingForm) -> Self {
+        Self {
+            name,
+            form,
+            looser: Looser::Never,
+            refusal: "",
+            instead: CONFIG,
+            is_shared: true,
+            is_in_editors: false,
+            values: "",
+            others: "",
+        }
+    }
+
+    const fn in_editors(self) -> Self {
+        Self {
+            is_in_editors: true,
+            ..self
+        }
+    }
+
+    const fn looser(self, looser: Looser, refusal: &'static str) -> Self {
+        Self {
+            looser,
+            refusal,
+            ..self
+        }
+    }
+
+    const fn doc(self, values: &'static str, others: &'static str) -> Self {
+        Self {
+            values,
+            others,
+            ..self
+        }
+    }
+}
+
+/// Declares the settings. The order is that of lists.
+macro_rules! settings {
+    ($($key:ident: $info:expr;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Key {
+            $($key,)*
+        }
+
+        impl Key {
+            pub const ALL: &[Self] = &[$(Self::$key,)*];
+
+            /// Its row in the catalogue.
+            pub fn info(self) -> &'static SettingInfo {
+                match self {
+                    $(Self::$key => const { &$info },)*
+                }
+            }
+        }
+    };
+}
+
+settings! {
+    Exclude: SettingInfo::new("capture.exclude", SettingForm::Patterns)
+        .looser(Looser::Patterns, LESS_RECORDED)
+        .doc("a list of patterns", "yes; your patterns follow theirs, and so decide").in_editors();
+    Include: SettingInfo::new("capture.include", SettingForm::Patterns)
+        .looser(Looser::Any, LESS_RECORDED)
+        .doc(
+            "a list of patterns",
+            "no: more would be recorded, such as secrets, or files that fill the store",
+        ).in_editors();
+    MaxFileSize: SettingInfo::new("capture.maxFileSize", SettingForm::size(MAX_FILE, 1, MOST, "\"10MB\" or \"512 KiB\""))
+        .looser(Looser::Larger, LESS_RECORDED)
+        .doc("a number of bytes, or a text such as `\"10MB\"`, `\"512 KiB\"`", LOWER).in_editors();
+    CodeLens: SettingInfo {
+            is_shared: false,
+            ..SettingInfo::new("codeLens", SettingForm::one_of(&Lenses::NAMES, "all"))
+        }
+        .doc("", "yes: no recorded or restored file depends on it").in_editors();
+    Restore: SettingInfo {
+            instead: "set it in your own config.toml, or pass --exact",
+            ..SettingInfo::new("restore.default", SettingForm::one_of(&Restoring::NAMES, "merge"))
+        }
+        .looser(Looser::Name("exact"), "cannot have your own edits taken out")
+        .doc("", "only `merge`: `exact` discards your own edits").in_editors();
+    // it locates the store that would hold the value
+    StoreDir: SettingInfo {
+            instead: "set it in your own config.toml, or pass --store-dir",
+            is_shared: false,
+            ..SettingInfo::new("store.dir", SettingForm::Dir)
+        }
+        .looser(
+            Looser::Any,
+            "cannot name the place of histories, for it may come with a clone",
+        )
+        .doc(
+            "a directory",
+            "no: a clone could bring a prepared history; see [below](#in-an-editor)",
+        ).in_editors();
+    KeepDays: SettingInfo::new("store.keepDays", SettingForm::number("days", 30, 1, 36_500))
+        .looser(Looser::Smaller, MORE_KEPT)
+        .doc("days, from 1", MORE).in_editors();
+    MaxBytes: SettingInfo::new(
+            "store.maxBytes",
+            SettingForm::size(5 << 30, 1 << 20, u64::MAX, "\"2GB\" or \"500 MiB\"").zero("0 is no limit"),
+        )
+        .looser(Looser::SmallerLimit, MORE_KEPT)
+        .doc(
+            "a number of bytes, or a text such as `\"2 GB\"`; from 1 MiB, 0 means no limit",
+            MORE,
+        ).in_editors();
+    MaxCheckpoints: SettingInfo::new(
+            "checkpoints.max",
+            SettingForm::number("checkpoints", 0, 0, u64::MAX).zero("0 is no limit"),
+        )
+        .looser(Looser::SmallerLimit, MORE_KEPT)
+        .doc("a number of checkpoints; 0 means no limit", MORE).in_editors();
+    // "do not record" is a wish that a person may have in an editor, and it is said wherever people look
+    Automatic: SettingInfo::new("checkpoints.automatic", SettingForm::Flag { default: true })
+        .looser(Looser::True, LESS_RECORDED)
+        .doc("", "only `false`: less is recorded").in_editors();
+    PauseTimeout: SettingInfo::new(
+            "pause.timeout",
+            SettingForm::number("seconds", 0, 0, u64::MAX).zero("0 is as long as the agent waits"),
+        )
+        .looser(Looser::SmallerLimit, MORE_HELD)
+        .doc("seconds; 0 means as long as the agent waits", "only longer than yours");
+    PauseOnTimeout: SettingInfo::new("pause.onTimeout", SettingForm::one_of(&OnTimeout::NAMES, "deny"))
+        .looser(Looser::Earlier(&["allow", "ask", "deny"]), MORE_HELD)
+        .doc("", STRICTER);
+    PauseUnattended: SettingInfo::new("pause.unattended", SettingForm::one_of(&Unattended::NAMES, "ask"))
+        .looser(Looser::Earlier(&["allow", "ask", "hold", "deny"]), MORE_HELD)
+        .doc("", STRICTER);
+    AllowControl: SettingInfo::new("agents.allowControl", SettingForm::Flag { default: false })
+        .looser(Looser::True, "cannot let agents decide on their own calls")
+        .doc("", "only `false`");
+    // evaluations have the rights of their program, so nobody else sets them up
+    EvalTimeout: SettingInfo::new("repl.evalTimeout", SettingForm::number("seconds", 30, 1, 86_400))
+        .looser(Looser::Any, "cannot set up evaluations")
+        .doc("seconds, from 1", "no: an evaluation has the rights of its program");
+    Shell: SettingInfo::new("repl.shell", SettingForm::Program { default: "sh" })
+        .looser(Looser::Any, "cannot set up evaluations")
+        .doc("a shell", "no");
+    // a message has the whole value
+    MaxObject: SettingInfo::new(
+            "repl.maxObject",
+            SettingForm::size(8 << 20, 0, 16 << 20, "\"8 MiB\"").zero("0 keeps no value"),
+        )
+        .looser(Looser::Larger, LESS_RECORDED)
+        .doc("a size up to 16 MiB; 0 keeps no value", "only lower than yours: less is kept");
+}
+
+impl Key {
+    pub fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key| key.name() == name)
+    }
+
+    /// Parses a value. `shown`: the value as written. `base`: directory for relative paths, if any. Err: the reason
+    /// why it is invalid.
+    pub fn read(self, value: &Value, shown: &str, base: Option<&Path>) -> Result<Setting, String> {
+        self.info().form.read(value, shown, base)
+    }
+
+    /// Returns the value in force if somebody else than the user says this, and `own` is in force without it. The only
+    /// way by which such a value comes into force. Err: the reason why it is not heeded.
+    pub(super) fn heeded(
+        self,
+        own: Option<&Setting>,
+        said: &Setting,
+        origin: SettingOrigin,
+    ) -> Result<Setting, String> {
+        let info = self.info();
+        if own == Some(said) || !info.looser.loosens(own, said) {
+            return Ok(info.looser.joined(own, said));
+        }
+        Err(format!(
+            "{} {}; {}",
+            origin.subject(),
+            info.refusal,
+            info.instead
+        ))
+    }
+
+    /// True if the name is a group of keys, such as `capture`.
+    pub fn is_group(name: &str) -> bool {
+        let in_it = |key: &Self| {
+            let rest = key.name().strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        Self::ALL.iter().any(in_it)
+    }
+}
+
+/// Message for an unknown key, with the list of known keys.
+pub fn unknown() -> String {
+    let names: Vec<&str> = Key::ALL.iter().map(|key| key.name()).collect();
+    format!("unknown setting; the settings are {}", names.join(", "))
+}
