@@ -152,7 +152,7 @@ fn missing_hooks(agent: &dyn Agent, project: Option<&Path>) -> Option<Weakness> 
     // the doctor says what an older version has left out
     let is_old = examined.iter().any(|(_, hooks)| hooks.outdated);
     let covered = |event: &&&str| examined.iter().any(|(_, hooks)| hooks.cover(event));
-    let missing = agent.events().iter().filter(|event| !covered(event));
+    let missing = agent.spec().events.iter().filter(|event| !covered(event));
     let missing: Vec<&str> = missing.filter(|_| !is_old).copied().collect();
     let mut matchers = examined.iter().flat_map(|(_, hooks)| &hooks.entries);
     let matcher = matchers.find_map(|entry| entry.only_for.as_deref());
@@ -230,7 +230,7 @@ fn guarded_files(root: &Path) -> Vec<PathBuf> {
     for agent in agents::AGENTS {
         files.extend(agent.settings(None));
         files.extend(agent.settings(Some(root)));
-        for switch in agent.off_switches() {
+        for switch in agent.spec().off_switches {
             files.extend(switch.project.iter().map(|file| root.join(file)));
         }
     }

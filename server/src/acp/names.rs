@@ -2,16 +2,7 @@
 
 use std::path::Path;
 
-/// Names by which agents call themselves or their programs, and ours. A longer name comes before its beginning.
-const AGENTS: &[(&str, &str)] = &[
-    ("claude", "claude-code"),
-    ("codex", "codex"),
-    ("copilot", "copilot"),
-    ("github-copilot", "copilot"),
-    ("gemini", "gemini"),
-    ("qwen", "qwen"),
-    ("opencode", "opencode"),
-];
+use crate::agents::{self, AGENTS};
 
 /// Most characters of an agent's own name.
 const LONGEST: usize = 40;
@@ -30,12 +21,13 @@ pub fn agent(name: &str) -> String {
         }
     }
     let safe = safe.trim_matches(['-', '.']);
-    let known = AGENTS.iter().find(|(start, _)| {
-        let rest = safe.strip_prefix(start);
+    let is_one = |start: &&&str| {
+        let rest = safe.strip_prefix(**start);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_', '.']))
-    });
-    match known {
-        Some((_, name)) => (*name).to_owned(),
+    };
+    let mut specs = AGENTS.iter().map(|agent| agent.spec());
+    match specs.find(|spec| spec.acp_names.iter().find(is_one).is_some()) {
+        Some(spec) => spec.name.to_owned(),
         None if safe.is_empty() => "agent".to_owned(),
         None => safe.to_owned(),
     }
@@ -64,13 +56,8 @@ pub fn tool(agent: &str, facts: ToolFacts<'_>) -> String {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         !text.is_empty() && text.len() <= 64 && text.chars().all(is_word)
     };
-    let from_messages = match agent {
-        // `write_file__write_file_1795663457027_0`
-        "gemini" => facts.call.split_once("__").map(|(tool, _)| tool),
-        // the first title of a call is the tool
-        "opencode" => facts.title,
-        _ => None,
-    };
+    let from_messages =
+        agents::agent(agent).and_then(|agent| agent.acp_tool(facts.call, facts.title));
     let told = facts.told.or(from_messages).filter(|name| word(name));
     told.or(facts.kind).unwrap_or("other").to_owned()
 }

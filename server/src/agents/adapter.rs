@@ -7,17 +7,38 @@ use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
 use serde_json::Value;
 
-use super::answer::{Answer, AnswerPart, HookOutput, NotTaken, ToolDecision};
+use super::answer::{Answer, HookOutput, NotTaken, ToolDecision};
+use super::machine::on_path;
 use super::settings_plan::SettingsPlan;
-use super::switches::{OffSwitch, VariableFile};
+use super::spec::{Abilities, AgentSpec};
 
 /// An agent that has hooks.
 pub trait Agent: Sync {
-    /// Name in `backstitch hook NAME`, in `backstitch setup NAME` and in the store.
-    fn name(&self) -> &'static str;
+    fn spec(&self) -> &'static AgentSpec;
 
-    fn abilities(&self) -> Abilities;
+    fn name(&self) -> &'static str {
+        self.spec().name
+    }
 
+    fn abilities(&self) -> Abilities {
+        self.spec().abilities()
+    }
+
+    /// Returns the path of the agent's program.
+    fn program(&self) -> Option<PathBuf> {
+        on_path(self.spec().program)
+    }
+
+    /// Returns the name of a tool as the agent's hooks have it, from what the messages of the Agent Client Protocol say.
+    /// `call`: the id of the call. `title`: its first title.
+    fn acp_tool<'a>(&self, _call: &'a str, _title: Option<&'a str>) -> Option<&'a str> {
+        None
+    }
+
+    /// Returns the tokens of a turn from the agent's transcript. None: unknown.
+    fn tokens(&self, _transcript: &Path, _prompt_id: Option<&str>) -> Option<u64> {
+        None
+    }
     /// Parses the payload of a hook. Tolerant: unknown fields, events and tools are ignored.
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError>;
 
@@ -82,40 +103,17 @@ pub trait Agent: Sync {
     /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
     fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
 
-    /// Environment variables that the agent sets for the commands that it runs. A decision where one is set is refused.
-    fn marks(&self) -> &'static [&'static str];
-
-    /// Settings that end all of its hooks.
-    fn off_switches(&self) -> &'static [OffSwitch];
-
-    /// Files of a project whose variables it hands to its hooks.
-    fn variable_files(&self) -> &'static [VariableFile];
-
-    /// Environment variable of the hook that holds the project's directory.
-    fn project_variable(&self) -> Option<&'static str>;
-
     /// Returns the directory in which an event happened: the one that it reports, or the project's. None if neither
     /// exists.
     fn locate(&self, event: Option<&AgentEvent>) -> Option<PathBuf> {
         let cwd = event.and_then(|event| event.cwd.clone());
-        let project = || std::env::var_os(self.project_variable()?).map(PathBuf::from);
+        let project = || std::env::var_os(self.spec().project_variable?).map(PathBuf::from);
         cwd.filter(|dir| dir.is_dir())
             .or_else(|| project().filter(|dir| dir.is_dir()))
     }
 
     /// Returns the path by which the agent is found on this machine.
     fn found(&self) -> Option<String>;
-
-    /// Returns the path of the agent's program.
-    fn program(&self) -> Option<PathBuf>;
-
-    /// Oldest supported version, major and minor: the first that reports every recorded event.
-    fn min_version(&self) -> (u32, u32);
-
-    /// True if a hook that fails can be made to block its call.
-    fn can_block(&self) -> bool {
-        false
-    }
 
     /// Returns the events of our hooks that the agent skips, since its user has not trusted them. None: it asks for no trust.
     fn untrusted(&self, _dir: &Path) -> Option<Result<Vec<String>>> {
@@ -137,9 +135,6 @@ pub trait Agent: Sync {
     fn forget_trust(&self, _settings: &Path) -> Result<()> {
         Ok(())
     }
-
-    /// Events that get a hook, by the agent's own names.
-    fn events(&self) -> &'static [&'static str];
 
     /// Returns the settings files that may have hooks: those of a project, or the user's own. Setup writes the first.
     /// Empty if the home directory is unknown.
@@ -244,24 +239,6 @@ impl Gated for &dyn Agent {
 
     fn is_attended(&self) -> bool {
         Agent::is_attended(*self)
-    }
-}
-
-/// Abilities of an agent with regard to hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Abilities {
-    /// Parts of an answer that the agent takes, by its own names of events. It waits for the hook before a tool call if it
-    /// takes a decision there.
-    pub taken: &'static [(&'static str, &'static [AnswerPart])],
-    /// Time that the agent waits for a hook, in seconds, as setup writes it. It goes on without the hook then.
-    pub hook_timeout: u32,
-}
-
-impl Abilities {
-    /// Returns the parts of an answer that the agent takes at one of its events.
-    pub fn taken_at(&self, event: &str) -> &'static [AnswerPart] {
-        let at = self.taken.iter().find(|(name, _)| *name == event);
-        at.map_or(&[], |(_, parts)| parts)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Agents: what each reports, understands and has in its settings. One file per agent implements the trait `Agent`; the
+//! Agents: what each reports, understands and has in its settings. One folder per agent implements the trait `Agent`; the
 //! list `AGENTS` has them all. Owns no history.
 
 mod adapter;
@@ -9,6 +9,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod devin;
+pub mod edit_rules;
 mod fields;
 mod flat_hooks;
 mod gemini;
@@ -22,18 +23,23 @@ mod patch_headers;
 pub mod program;
 mod qwen;
 mod settings_plan;
+mod spec;
 pub mod switches;
 mod trusted_folders;
 
 use std::path::Path;
 
 use crate::settings_file::{JsonForm, JsonSettings};
+use edit_rules::{EditFields, EditTool};
 
-pub use adapter::{Abilities, Agent, Gated, HookEdit, Hooks, taken_or_denied};
+pub use adapter::{Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
+pub use claude_code::RULES as CLAUDE_RULES;
+pub use cline::RULES as CLINE_RULES;
 pub use fields::command_text;
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
+pub use spec::Abilities;
 
 /// Reason for an agent whose user has not had it trust the project's folder.
 pub const UNTRUSTED: &str =
@@ -71,9 +77,15 @@ const COMMON_MARKS: [&str; 2] = [ACP_MARK, "AI_AGENT"];
 /// Set for an agent that `backstitch acp` runs, and so for its commands.
 pub const ACP_MARK: &str = "BACKSTITCH_AGENT";
 
+/// Returns an agent's edit tool with this name and these fields.
+pub fn edit_tool(tool: &str, has_fields: impl Fn(EditFields) -> bool) -> Option<&'static EditTool> {
+    let mut all = AGENTS.iter().flat_map(|agent| agent.spec().edit_tools);
+    all.find(|one| one.names.contains(&tool) && has_fields(one.fields))
+}
+
 /// Returns the environment variables by which a command of an agent is known.
 pub fn marks() -> impl Iterator<Item = &'static str> {
-    let own = AGENTS.iter().flat_map(|agent| agent.marks());
+    let own = AGENTS.iter().flat_map(|agent| agent.spec().marks);
     own.chain(&COMMON_MARKS).copied()
 }
 
@@ -240,7 +252,7 @@ mod tests {
                 let event = agent.parse(&std::fs::read(&path).unwrap()).unwrap();
                 assert_eq!(event.agent, agent.name());
                 assert!(event.cwd.is_some(), "{}", path.display());
-                let is_hooked = agent.events().contains(&event.name.as_str());
+                let is_hooked = agent.spec().events.contains(&event.name.as_str());
                 let is_known = !matches!(event.kind, EventKind::Other);
                 // these events are only noted
                 let is_noted = ["SubagentStart", "PermissionRequest"].contains(&&*event.name);

@@ -7,41 +7,7 @@ use serde_json::Value;
 
 use super::adapter::Agent;
 use super::machine::home;
-
-/// A setting that ends all hooks of an agent.
-#[derive(Clone, Copy, Debug)]
-pub struct OffSwitch {
-    /// Its files, relative to a project.
-    pub project: &'static [&'static str],
-    /// Its files, relative to the home directory, or absolute.
-    pub user: &'static [&'static str],
-    /// Names of the setting, from the outermost object to the value.
-    pub key: &'static [&'static str],
-    pub off: OffValue,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OffValue {
-    True,
-    False,
-    /// A list of disabled hooks that names ours.
-    NamesUs,
-}
-
-/// A file whose variables an agent hands to its hooks. One is looked for in a directory and all those above it.
-#[derive(Clone, Copy, Debug)]
-pub struct VariableFile {
-    pub file: &'static str,
-    pub form: VariableForm,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum VariableForm {
-    /// Lines `NAME=value`.
-    Dotenv,
-    /// An object of names and values, below these keys.
-    Object(&'static [&'static str]),
-}
+use super::spec::{OffValue, VariableFile, VariableForm};
 
 /// Variables of the process that lead Backstitch: its own, and those that say where its directories are.
 const PLACES: [&str; 4] = ["XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "HOME"];
@@ -72,7 +38,7 @@ pub enum SwitchedBy {
 /// Returns the settings that end the hooks of an agent: the user's, then those of a project.
 pub fn off_settings(agent: &dyn Agent, project: Option<&Path>) -> Vec<FoundSwitch> {
     let mut found = Vec::new();
-    for switch in agent.off_switches() {
+    for switch in agent.spec().off_switches {
         let user = switch
             .user
             .iter()
@@ -113,7 +79,7 @@ pub fn off_settings(agent: &dyn Agent, project: Option<&Path>) -> Vec<FoundSwitc
 /// without those of the user.
 pub fn variables(agent: &dyn Agent, dir: &Path) -> Vec<FoundSwitch> {
     let mut found = Vec::new();
-    for one in agent.variable_files() {
+    for one in agent.spec().variable_files {
         let user = user_files(agent, one.file);
         let files = dir.ancestors().map(|dir| dir.join(one.file));
         for file in files.filter(|file| !user.contains(file)) {
@@ -126,7 +92,7 @@ pub fn variables(agent: &dyn Agent, dir: &Path) -> Vec<FoundSwitch> {
 /// Returns those that the user's own files set.
 pub fn variables_of_user(agent: &dyn Agent) -> Vec<FoundSwitch> {
     let mut found = Vec::new();
-    for one in agent.variable_files() {
+    for one in agent.spec().variable_files {
         for file in user_files(agent, one.file) {
             found.extend(variables_in(agent, one, &file, false));
         }
@@ -336,7 +302,7 @@ mod tests {
     #[test]
     fn every_off_switch_is_found_where_it_is_declared() {
         for listed in AGENTS {
-            for switch in listed.off_switches() {
+            for switch in listed.spec().off_switches {
                 for file in switch.project {
                     let (off, on) = match switch.off {
                         OffValue::True => ("true", "false"),
@@ -380,7 +346,7 @@ mod tests {
     #[test]
     fn every_file_of_variables_is_read() {
         for listed in AGENTS {
-            for one in listed.variable_files() {
+            for one in listed.spec().variable_files {
                 let root = tempfile::tempdir().unwrap();
                 let path = root.path().join(one.file);
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();

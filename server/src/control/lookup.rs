@@ -336,10 +336,10 @@ impl CallLookup for Lookup<'_> {
     }
 
     fn tokens(&mut self) -> Result<Option<u64>> {
-        Ok(self
-            .at
-            .transcript
-            .and_then(|path| super::tokens::of_turn(Path::new(path), self.at.prompt_id)))
+        let agent = crate::agents::agent(self.at.facts.agent);
+        Ok(agent
+            .zip(self.at.transcript)
+            .and_then(|(agent, path)| agent.tokens(Path::new(path), self.at.prompt_id)))
     }
 
     fn changed(&mut self) -> Result<Vec<ChangedLines>> {

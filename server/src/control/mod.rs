@@ -18,6 +18,5 @@ pub mod predict;
 pub mod proposal;
 pub mod shown;
 pub mod silence;
-mod tokens;
 pub mod view;
 pub mod words;

@@ -5,7 +5,6 @@
 //! opencode 1.18.33, Gemini CLI 0.61, Qwen Code 0.24.4, Copilot CLI 1.0.102. Cline's are read from its sources. A
 //! result that was not seen with the real tool is [`Outlook::Unsure`].
 
-mod dialect;
 mod edit;
 mod form;
 mod notebook;

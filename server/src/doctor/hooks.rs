@@ -81,7 +81,7 @@ fn examine_agent(agent: &dyn Agent, root: &Path, records: bool) -> Vec<Finding> 
             if hooks.outdated {
                 all.push(outdated(agent, path, scope(agent, path, root)));
             }
-            if !hooks.blocks_if_killed && agent.can_block() {
+            if !hooks.blocks_if_killed && agent.spec().can_block {
                 all.push(Finding::good(
                     name,
                     format!(
@@ -339,7 +339,7 @@ fn version(agent: &dyn Agent) -> Option<Finding> {
             "check that it is the real program",
         ));
     };
-    let (min_major, min_minor) = agent.min_version();
+    let (min_major, min_minor) = agent.spec().min_version;
     if (major, minor) < (min_major, min_minor) {
         return Some(Finding::new(
             name,
@@ -383,7 +383,7 @@ fn test_hook(agent: &dyn Agent, program: &Path) -> Result<Duration, String> {
             .current_dir(&root)
             .env("XDG_STATE_HOME", scratch.path().join("state"))
             .env("XDG_CONFIG_HOME", scratch.path().join("config"));
-        if let Some(variable) = agent.project_variable() {
+        if let Some(variable) = agent.spec().project_variable {
             command.env(variable, &root);
         }
         // on macOS the state is always below the home directory

@@ -23,7 +23,7 @@ pub fn leave_projects(args: &[OsString]) {
         return;
     }
     let agent = args.iter().find_map(|arg| agents::agent(arg.to_str()?));
-    let Some(agent) = agent.filter(|agent| !agent.variable_files().is_empty()) else {
+    let Some(agent) = agent.filter(|agent| !agent.spec().variable_files.is_empty()) else {
         return;
     };
     let foreign = foreign(agent);
@@ -49,7 +49,7 @@ fn own_program() -> PathBuf {
 
 /// Returns the variables of ours that are set here and in a file of the project.
 fn foreign(agent: &dyn Agent) -> Vec<String> {
-    let project = agent.project_variable().and_then(std::env::var_os);
+    let project = agent.spec().project_variable.and_then(std::env::var_os);
     let project = project.map(PathBuf::from).filter(|dir| dir.is_dir());
     let cwd = std::env::current_dir().ok();
     let mut dirs: Vec<PathBuf> = project.into_iter().chain(cwd).collect();

@@ -159,7 +159,7 @@ fn left_out(failed: &[(String, CliError)], mut whole: Value, out: &Out) -> CliRe
 }
 
 fn can_block(name: &str) -> bool {
-    agents::agent(name).is_none_or(agents::Agent::can_block)
+    agents::agent(name).is_none_or(|agent| agent.spec().can_block)
 }
 
 /// Has an agent trust its hooks, if it asks for that and the user says so. Returns true if it runs them.

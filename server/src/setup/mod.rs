@@ -145,7 +145,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         found,
         settings: plan.path().to_owned(),
         outcome,
-        events: agent.events(),
+        events: agent.spec().events,
         backup,
         text: plan.text(),
         note: strict.then_some(STRICT).or(trust_stays.then_some(TRUST)),

@@ -253,7 +253,7 @@ fn repair_file(
         found: None,
         settings: resolve_links(path),
         outcome: SetupOutcome::Unchanged,
-        events: agent.events(),
+        events: agent.spec().events,
         backup: None,
         text: String::new(),
         note: None,

@@ -4,7 +4,7 @@ use crate::agents::hook_table::HookTable;
 use crate::settings_file::JsonForm;
 
 pub const TABLE: HookTable = HookTable {
-    agent: super::payload::NAME,
+    agent: super::events::NAME,
     events: EVENTS,
     of_tools: TOOL_EVENTS,
     holding: HOLDING,

@@ -43,7 +43,7 @@ pub fn untrusted(program: &Path, dir: &Path, files: &HookFiles) -> Result<Vec<St
 /// True for a hook that setup would write now. Trust is for these alone: a hook of a stranger's project can look like ours, or
 /// run a program that the project brings.
 pub fn is_this(command: &str) -> bool {
-    let written = hook_table::written_program(command, super::NAME);
+    let written = hook_table::written_program(command, super::hooks::NAME);
     written.is_some_and(|path| program::is_this(&path))
 }
 

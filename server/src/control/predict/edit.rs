@@ -1,14 +1,15 @@
 //! Tools that replace text in a file, or write a file as a whole. Owns their rules, apart from each agent's own, which
-//! are a [`Dialect`].
+//! are a [`EditRules`].
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::dialect::{Bom, DeletesLine, Dialect, Dollars, Ends, Fills};
 use super::form::InputField;
 use super::text::{NotText, Text, count, is_mixed, mostly_crlf, to_crlf, to_lf};
 use super::{FileNow, Outlook, PredictedContent, PredictedFile, ReadFile, ResolvedPath, resolve};
+use crate::agents::edit_rules::{Bom, DeletesLine, Dollars, EditRules, Ends, Fills};
+use crate::agents::{CLAUDE_RULES, CLINE_RULES};
 
 /// One replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +46,7 @@ pub fn pairs(input: &Value) -> Option<Vec<Pair<'_>>> {
 }
 
 /// Predicts one or several replacements in a file.
-pub fn replace(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
+pub fn replace(dialect: &EditRules, input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
     let found = match find(dialect, &path, read) {
         Ok(found) => found,
         Err(failed) => return *failed,
@@ -55,7 +56,7 @@ pub fn replace(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) 
         return PredictedFile::fails(path, found.content(), reason);
     };
     let is_notebook = path.extension().is_some_and(|end| end == "ipynb");
-    if is_notebook && *dialect == super::dialect::CLAUDE && found.exists() {
+    if is_notebook && *dialect == CLAUDE_RULES && found.exists() {
         let reason = "Claude Code edits a notebook only with NotebookEdit";
         return PredictedFile::fails(path, found.content(), reason);
     }
@@ -64,7 +65,7 @@ pub fn replace(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) 
 }
 
 /// Predicts a file that is written as a whole.
-pub fn write(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
+pub fn write(dialect: &EditRules, input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
     let found = match find(dialect, &path, read) {
         Ok(found) => found,
         Err(failed) => return *failed,
@@ -113,7 +114,7 @@ pub fn write(dialect: &Dialect, input: &Value, path: PathBuf, read: ReadFile) ->
 
 /// Predicts Cline's SEARCH and REPLACE blocks.
 pub fn blocks(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
-    let dialect = &super::dialect::CLINE;
+    let dialect = &CLINE_RULES;
     let found = match find(dialect, &path, read) {
         Ok(found) => found,
         Err(failed) => return *failed,
@@ -132,7 +133,7 @@ pub fn blocks(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
 
 /// Predicts Cline's insertion before a line, counted from 1.
 pub fn insert(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
-    let dialect = &super::dialect::CLINE;
+    let dialect = &CLINE_RULES;
     let found = match find(dialect, &path, read) {
         Ok(found) => found,
         Err(failed) => return *failed,
@@ -163,7 +164,7 @@ pub fn insert(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
     with_doubt(dialect, file)
 }
 
-fn with_doubt(dialect: &Dialect, file: PredictedFile) -> PredictedFile {
+fn with_doubt(dialect: &EditRules, file: PredictedFile) -> PredictedFile {
     match dialect.doubt {
         Some(doubt) => file.doubted(doubt),
         None => file,
@@ -180,7 +181,7 @@ fn has_crlf(bytes: &[u8]) -> bool {
 
 /// Reads the file of a call. Err: the prediction that it fails, or that it is open.
 fn find(
-    dialect: &Dialect,
+    dialect: &EditRules,
     path: &Path,
     read: ReadFile,
 ) -> Result<ResolvedPath, Box<PredictedFile>> {
@@ -254,7 +255,7 @@ impl ResolvedPath {
     /// Predicts an edit of the text. `effect` gets the text in the form that the tool edits; None: no file.
     fn edited(
         &self,
-        dialect: &Dialect,
+        dialect: &EditRules,
         path: PathBuf,
         effect: impl FnOnce(Option<&str>) -> EditEffect,
     ) -> PredictedFile {
@@ -307,7 +308,7 @@ impl ResolvedPath {
 }
 
 /// Applies the pairs one after the other. None: no file.
-fn edit(dialect: &Dialect, text: Option<&str>, pairs: &[Pair]) -> EditEffect {
+fn edit(dialect: &EditRules, text: Option<&str>, pairs: &[Pair]) -> EditEffect {
     let mut text = text.map(str::to_owned);
     let mut doubt = None;
     for (number, pair) in pairs.iter().enumerate() {
@@ -346,7 +347,7 @@ fn edit(dialect: &Dialect, text: Option<&str>, pairs: &[Pair]) -> EditEffect {
     }
 }
 
-fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> EditEffect {
+fn edit_once(dialect: &EditRules, text: Option<&str>, pair: &Pair) -> EditEffect {
     let same = "old and new text are the same";
     if pair.old == pair.new && dialect.fills == Fills::NewOrBlank {
         return EditEffect::Refused(same.to_owned());
@@ -412,7 +413,7 @@ fn edit_once(dialect: &Dialect, text: Option<&str>, pair: &Pair) -> EditEffect {
 }
 
 /// An edit of a file that does not exist.
-fn create(dialect: &Dialect, pair: &Pair) -> EditEffect {
+fn create(dialect: &EditRules, pair: &Pair) -> EditEffect {
     match dialect.fills {
         Fills::AnyNew => EditEffect::Text(pair.new.to_owned()),
         Fills::New | Fills::NewOrBlank if pair.old.is_empty() => {
@@ -423,7 +424,7 @@ fn create(dialect: &Dialect, pair: &Pair) -> EditEffect {
 }
 
 /// An edit without old text, in a file that exists.
-fn fill(dialect: &Dialect, text: &str, new: &str) -> EditEffect {
+fn fill(dialect: &EditRules, text: &str, new: &str) -> EditEffect {
     let may = match dialect.fills {
         Fills::NewOrBlank => text.trim().is_empty(),
         Fills::Empty => text.is_empty(),
@@ -437,7 +438,7 @@ fn fill(dialect: &Dialect, text: &str, new: &str) -> EditEffect {
 }
 
 /// Returns old and new text with the line endings that the tool looks for and writes.
-fn adapt(dialect: &Dialect, text: &str, pair: &Pair) -> (String, String) {
+fn adapt(dialect: &EditRules, text: &str, pair: &Pair) -> (String, String) {
     match dialect.ends {
         Ends::Majority => (pair.old.to_owned(), pair.new.to_owned()),
         Ends::AnyCrlf { new_text: false } => (to_lf(pair.old), pair.new.to_owned()),
@@ -446,7 +447,7 @@ fn adapt(dialect: &Dialect, text: &str, pair: &Pair) -> (String, String) {
     }
 }
 
-fn put(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> String {
+fn put(dialect: &EditRules, text: &str, old: &str, new: &str, all: bool) -> String {
     let line;
     let deletes = new.is_empty() && !old.ends_with('\n') && dialect.deletes_line != DeletesLine::No;
     let old = if deletes {
@@ -473,7 +474,7 @@ fn put(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> String
 }
 
 /// The old text is not in the file as it is written.
-fn not_found(dialect: &Dialect, text: &str, old: &str, new: &str, all: bool) -> EditEffect {
+fn not_found(dialect: &EditRules, text: &str, old: &str, new: &str, all: bool) -> EditEffect {
     if dialect.is_loose {
         let reason = format!(
             "the old text is not in the file as written, but {} also looks for similar text",

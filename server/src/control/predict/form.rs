@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::dialect::{self, Dialect};
 use super::shell;
+use crate::agents::edit_rules::{EditFields, EditRules, UNKNOWN};
+use crate::agents::edit_tool;
 
 /// Field of the input of an edit inside an editor: a list of `path` and `text`; null deletes the file.
 pub const EDITOR_TEXTS: &str = "applyEdit";
@@ -14,9 +15,9 @@ pub const EDITOR_TEXTS: &str = "applyEdit";
 #[derive(Debug, PartialEq, Eq)]
 pub enum CallForm<'a> {
     /// One or several replacements of text in one file.
-    Replace(&'static Dialect),
+    Replace(&'static EditRules),
     /// A whole file.
-    Write(&'static Dialect),
+    Write(&'static EditRules),
     /// Cline's SEARCH and REPLACE blocks.
     Blocks,
     /// Cline's insertion before a line.
@@ -153,40 +154,27 @@ fn several(input: &Value) -> Option<&[Value]> {
     (!edits.is_empty() && edits.iter().all(has_text)).then_some(edits)
 }
 
-fn replacing(tool: &str, input: &Value) -> &'static Dialect {
+fn replacing(tool: &str, input: &Value) -> &'static EditRules {
     let first = input.get("edits").and_then(|edits| edits.get(0));
     let fields = first.unwrap_or(input);
     let old = InputField::Old
         .name(fields)
         .or_else(|| InputField::New.name(fields));
-    match (tool, old) {
-        ("Edit" | "MultiEdit", Some("old_string" | "new_string")) => &dialect::CLAUDE,
-        ("edit" | "multiedit", Some("oldString" | "newString")) => &dialect::OPENCODE,
-        ("replace", Some("old_string" | "new_string")) => &dialect::GEMINI,
-        ("edit", Some("old_string" | "new_string")) => &dialect::QWEN,
-        ("Edit" | "edit" | "str_replace" | "str_replace_editor", Some("old_str" | "new_str")) => {
-            &dialect::COPILOT
-        }
-        ("editor", Some("old_text" | "new_text")) => &dialect::CLINE,
-        _ => &dialect::UNKNOWN,
-    }
+    let tool = edit_tool(
+        tool,
+        |fields| matches!((fields, old), (EditFields::Replaces(all), Some(old)) if all.contains(&old)),
+    );
+    tool.map_or(&UNKNOWN, |tool| tool.rules)
 }
 
-fn writing(tool: &str, input: &Value) -> &'static Dialect {
-    match (
-        tool,
-        InputField::Path.name(input),
-        InputField::Content.name(input),
-    ) {
-        ("Write", Some("file_path"), Some("content")) => &dialect::CLAUDE,
-        ("write", Some("filePath"), Some("content")) => &dialect::OPENCODE,
-        ("write_file", Some("file_path"), Some("content")) => &dialect::GEMINI,
-        ("Write" | "create" | "str_replace_editor", Some("path"), Some("file_text")) => {
-            &dialect::COPILOT
-        }
-        ("write_to_file", Some("path"), Some("content")) => &dialect::CLINE,
-        _ => &dialect::UNKNOWN,
-    }
+fn writing(tool: &str, input: &Value) -> &'static EditRules {
+    let path = InputField::Path.name(input);
+    let content = InputField::Content.name(input);
+    let written = path
+        .zip(content)
+        .map(|(path, content)| EditFields::Writes { path, content });
+    let tool = edit_tool(tool, |fields| Some(fields) == written);
+    tool.map_or(&UNKNOWN, |tool| tool.rules)
 }
 
 fn is_shell(tool: &str) -> bool {

@@ -1,9 +1,11 @@
-//! Claude Code. Owns where its settings are; `payload` has its events, `output` the answers to them, and
+//! Claude Code. Owns where its settings are; `events` has its events, `answers` the answers to them, and
 //! `hooks` the entries in its settings.
 
+mod answers;
+mod events;
 mod hooks;
-mod output;
-mod payload;
+mod spec;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 
@@ -11,48 +13,47 @@ use anyhow::Result;
 use backstitch_core::capture::AgentEvent;
 use serde_json::{Value, json};
 
-use super::adapter::{Abilities, Agent, HookEdit, Hooks, ParseError};
-use super::answer::{Answer, HookOutput};
-use super::fields::command_text;
-use super::machine::{home, on_path};
-use super::settings_plan::SettingsPlan;
-use super::switches::{OffSwitch, OffValue, VariableFile, VariableForm};
+use crate::agents::adapter::{Agent, HookEdit, Hooks, ParseError};
+use crate::agents::answer::{Answer, HookOutput};
+use crate::agents::fields::command_text;
+use crate::agents::machine::home;
+use crate::agents::settings_plan::SettingsPlan;
+use crate::agents::spec::AgentSpec;
+
+pub use spec::RULES;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ClaudeCode;
 
 impl Agent for ClaudeCode {
-    fn name(&self) -> &'static str {
-        payload::NAME
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities {
-            taken: output::TAKEN,
-            hook_timeout: hooks::TABLE.timeout,
-        }
+    fn spec(&self) -> &'static AgentSpec {
+        &spec::SPEC
     }
 
     fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        payload::parse(payload)
+        events::parse(payload)
     }
 
     fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
-        output::encode(event, answer)
+        answers::encode(event, answer)
     }
 
     fn tools(&self) -> Vec<&'static str> {
         let writing = ["Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"];
         writing
             .into_iter()
-            .chain(payload::READ_ONLY_TOOLS.iter().copied())
+            .chain(events::READ_ONLY_TOOLS.iter().copied())
             .collect()
     }
 
     fn command(&self, tool: &str, input: &Value) -> Option<String> {
         // Bash, and others that run a command: Monitor, PowerShell
-        let is_reader = payload::READ_ONLY_TOOLS.contains(&tool);
+        let is_reader = events::READ_ONLY_TOOLS.contains(&tool);
         command_text(input, self.tools().contains(&tool)).filter(|_| !is_reader)
+    }
+
+    fn tokens(&self, transcript: &Path, prompt_id: Option<&str>) -> Option<u64> {
+        tokens::of_turn(transcript, prompt_id)
     }
 
     fn is_attended(&self) -> bool {
@@ -71,67 +72,10 @@ impl Agent for ClaudeCode {
         payload.to_string().into_bytes()
     }
 
-    fn marks(&self) -> &'static [&'static str] {
-        &["CLAUDECODE"]
-    }
-
-    fn off_switches(&self) -> &'static [OffSwitch] {
-        &[
-            OffSwitch {
-                project: &[".claude/settings.json", ".claude/settings.local.json"],
-                user: &[
-                    ".claude/settings.json",
-                    "/etc/claude-code/managed-settings.json",
-                ],
-                key: &["disableAllHooks"],
-                off: OffValue::True,
-            },
-            OffSwitch {
-                project: &[],
-                user: &["/etc/claude-code/managed-settings.json"],
-                key: &["allowManagedHooksOnly"],
-                off: OffValue::True,
-            },
-        ]
-    }
-
-    fn variable_files(&self) -> &'static [VariableFile] {
-        &[
-            VariableFile {
-                file: ".claude/settings.json",
-                form: VariableForm::Object(&["env"]),
-            },
-            VariableFile {
-                file: ".claude/settings.local.json",
-                form: VariableForm::Object(&["env"]),
-            },
-        ]
-    }
-
-    fn project_variable(&self) -> Option<&'static str> {
-        Some("CLAUDE_PROJECT_DIR")
-    }
-
     fn found(&self) -> Option<String> {
         let directory = user_directory().filter(|dir| dir.is_dir());
         let found = directory.or_else(|| self.program())?;
         Some(found.display().to_string())
-    }
-
-    fn program(&self) -> Option<PathBuf> {
-        on_path("claude")
-    }
-
-    fn min_version(&self) -> (u32, u32) {
-        (2, 1)
-    }
-
-    fn can_block(&self) -> bool {
-        hooks::TABLE.blocks
-    }
-
-    fn events(&self) -> &'static [&'static str] {
-        hooks::TABLE.events
     }
 
     fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {

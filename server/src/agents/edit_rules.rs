@@ -1,4 +1,24 @@
-//! Rules of each agent's edit and write tools, as seen with the real programs. Owns the table only.
+//! Rules of agents' edit and write tools, as seen with the real programs: the form in which each agent declares its own.
+
+/// A tool that edits or writes a file, known by its name and the names of its fields.
+#[derive(Clone, Copy, Debug)]
+pub struct EditTool {
+    pub names: &'static [&'static str],
+    pub fields: EditFields,
+    pub rules: &'static EditRules,
+}
+
+/// The fields of an edit tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditFields {
+    /// It replaces text. One of these fields is in its input.
+    Replaces(&'static [&'static str]),
+    /// It writes a whole file.
+    Writes {
+        path: &'static str,
+        content: &'static str,
+    },
+}
 
 /// Rules of one agent's tools.
 #[expect(
@@ -6,7 +26,7 @@
     reason = "each is a rule of its own, named where it is set"
 )]
 #[derive(Debug, PartialEq, Eq)]
-pub struct Dialect {
+pub struct EditRules {
     /// As people call it.
     pub agent: &'static str,
     pub ends: Ends,
@@ -94,122 +114,15 @@ pub enum Bom {
     Lost,
 }
 
-const PLAIN_WRITE: WriteRules = WriteRules {
+pub const PLAIN_WRITE: WriteRules = WriteRules {
     bom: Bom::Lost,
     keeps_crlf: false,
     refuses_existing: false,
     refuses_new_folder: false,
 };
 
-pub const CLAUDE: Dialect = Dialect {
-    agent: "Claude Code",
-    ends: Ends::Majority,
-    is_loose: false,
-    several_may_match: false,
-    deletes_line: DeletesLine::Yes,
-    equates_quotes: true,
-    edits_as_one: true,
-    keeps_final_newline: false,
-    fills: Fills::NewOrBlank,
-    dollars: Dollars::Plain,
-    refuses_links: true,
-    refuses_binary: true,
-    write: WriteRules {
-        bom: Bom::Kept,
-        ..PLAIN_WRITE
-    },
-    doubt: None,
-};
-
-pub const GEMINI: Dialect = Dialect {
-    agent: "Gemini CLI",
-    ends: Ends::AnyCrlf { new_text: true },
-    is_loose: true,
-    several_may_match: false,
-    deletes_line: DeletesLine::No,
-    equates_quotes: false,
-    edits_as_one: false,
-    keeps_final_newline: true,
-    fills: Fills::New,
-    dollars: Dollars::Plain,
-    refuses_links: false,
-    refuses_binary: false,
-    write: WriteRules {
-        bom: Bom::KeptOrLost,
-        keeps_crlf: true,
-        ..PLAIN_WRITE
-    },
-    doubt: None,
-};
-
-pub const QWEN: Dialect = Dialect {
-    agent: "Qwen Code",
-    ends: Ends::AnyCrlf { new_text: false },
-    deletes_line: DeletesLine::Yes,
-    keeps_final_newline: false,
-    ..GEMINI
-};
-
-pub const OPENCODE: Dialect = Dialect {
-    agent: "opencode",
-    ends: Ends::Adapted,
-    is_loose: true,
-    several_may_match: true,
-    deletes_line: DeletesLine::No,
-    equates_quotes: false,
-    edits_as_one: false,
-    keeps_final_newline: false,
-    fills: Fills::New,
-    dollars: Dollars::InAll,
-    refuses_links: false,
-    refuses_binary: false,
-    write: WriteRules {
-        bom: Bom::Kept,
-        ..PLAIN_WRITE
-    },
-    doubt: None,
-};
-
-pub const COPILOT: Dialect = Dialect {
-    agent: "Copilot CLI",
-    ends: Ends::Adapted,
-    is_loose: true,
-    several_may_match: false,
-    deletes_line: DeletesLine::Maybe,
-    equates_quotes: false,
-    edits_as_one: false,
-    keeps_final_newline: false,
-    fills: Fills::Empty,
-    dollars: Dollars::Plain,
-    refuses_links: false,
-    refuses_binary: false,
-    write: WriteRules {
-        refuses_existing: true,
-        refuses_new_folder: true,
-        ..PLAIN_WRITE
-    },
-    doubt: None,
-};
-
-pub const CLINE: Dialect = Dialect {
-    agent: "Cline",
-    ends: Ends::Adapted,
-    is_loose: false,
-    several_may_match: false,
-    deletes_line: DeletesLine::No,
-    equates_quotes: false,
-    edits_as_one: false,
-    keeps_final_newline: false,
-    fills: Fills::AnyNew,
-    dollars: Dollars::Anywhere,
-    refuses_links: false,
-    refuses_binary: false,
-    write: PLAIN_WRITE,
-    doubt: Some("Cline may write through an editor that formats the text"),
-};
-
 /// A tool that nobody knows, with the form of an edit.
-pub const UNKNOWN: Dialect = Dialect {
+pub const UNKNOWN: EditRules = EditRules {
     agent: "The tool",
     ends: Ends::Adapted,
     is_loose: true,

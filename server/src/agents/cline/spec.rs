@@ -1,0 +1,56 @@
+//! Facts about Cline that are no code: names, versions, settings, and the rules of its edit tools.
+
+use crate::agents::edit_rules::{
+    DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
+};
+use crate::agents::spec::AgentSpec;
+
+const TITLE: &str = "Cline";
+
+pub const SPEC: AgentSpec = AgentSpec {
+    name: super::hooks::NAME,
+    title: TITLE,
+    program: "cline",
+    min_version: (3, 0),
+    acp_names: &[],
+    events: super::hooks::EVENTS,
+    taken: super::answers::TAKEN,
+    hook_timeout: super::hooks::TIMEOUT,
+    can_block: false,
+    marks: &["CLINE_BUILD_ENV", "CLINE_CONNECTOR_CLI_LAUNCH"],
+    project_variable: None,
+    off_switches: &[],
+    variable_files: &[],
+    edit_tools: &[
+        EditTool {
+            names: &["editor"],
+            fields: EditFields::Replaces(&["old_text", "new_text"]),
+            rules: &RULES,
+        },
+        EditTool {
+            names: &["write_to_file"],
+            fields: EditFields::Writes {
+                path: "path",
+                content: "content",
+            },
+            rules: &RULES,
+        },
+    ],
+};
+
+pub const RULES: EditRules = EditRules {
+    agent: TITLE,
+    ends: Ends::Adapted,
+    is_loose: false,
+    several_may_match: false,
+    deletes_line: DeletesLine::No,
+    equates_quotes: false,
+    edits_as_one: false,
+    keeps_final_newline: false,
+    fills: Fills::AnyNew,
+    dollars: Dollars::Anywhere,
+    refuses_links: false,
+    refuses_binary: false,
+    write: PLAIN_WRITE,
+    doubt: Some("Cline may write through an editor that formats the text"),
+};

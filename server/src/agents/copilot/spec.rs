@@ -1,0 +1,77 @@
+//! Facts about Copilot CLI that are no code: names, versions, settings, and the rules of its edit tools.
+
+use crate::agents::edit_rules::{
+    DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE, WriteRules,
+};
+use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{OffSwitch, OffValue};
+
+const TITLE: &str = "Copilot CLI";
+
+pub const SPEC: AgentSpec = AgentSpec {
+    name: super::hooks::NAME,
+    title: TITLE,
+    program: "copilot",
+    min_version: (1, 0),
+    acp_names: &["copilot", "github-copilot"],
+    events: super::hooks::EVENTS,
+    taken: super::answers::TAKEN,
+    hook_timeout: super::hooks::TIMEOUT,
+    can_block: false,
+    marks: &["COPILOT_CLI"],
+    project_variable: None,
+    off_switches: &[
+        OffSwitch {
+            project: &[
+                ".github/copilot/settings.json",
+                ".github/copilot/settings.local.json",
+            ],
+            user: &[".copilot/settings.json", ".copilot/config.json"],
+            key: &["disableAllHooks"],
+            off: OffValue::True,
+        },
+        OffSwitch {
+            project: &[".vscode/settings.json"],
+            user: &[],
+            key: &["chat.useHooks"],
+            off: OffValue::False,
+        },
+    ],
+    variable_files: &[],
+    edit_tools: &[
+        EditTool {
+            names: &["Edit", "edit", "str_replace", "str_replace_editor"],
+            fields: EditFields::Replaces(&["old_str", "new_str"]),
+            rules: &RULES,
+        },
+        EditTool {
+            names: &["Write", "create", "str_replace_editor"],
+            fields: EditFields::Writes {
+                path: "path",
+                content: "file_text",
+            },
+            rules: &RULES,
+        },
+    ],
+};
+
+const RULES: EditRules = EditRules {
+    agent: TITLE,
+    ends: Ends::Adapted,
+    is_loose: true,
+    several_may_match: false,
+    deletes_line: DeletesLine::Maybe,
+    equates_quotes: false,
+    edits_as_one: false,
+    keeps_final_newline: false,
+    fills: Fills::Empty,
+    dollars: Dollars::Plain,
+    refuses_links: false,
+    refuses_binary: false,
+    write: WriteRules {
+        refuses_existing: true,
+        refuses_new_folder: true,
+        ..PLAIN_WRITE
+    },
+    doubt: None,
+};

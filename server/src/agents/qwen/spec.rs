@@ -1,0 +1,80 @@
+//! Facts about Qwen Code that are no code: names, versions, settings, and the rules of its edit tools.
+
+use crate::agents::edit_rules::{DeletesLine, EditFields, EditRules, EditTool, Ends};
+use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
+
+const TITLE: &str = "Qwen Code";
+
+pub const SPEC: AgentSpec = AgentSpec {
+    name: super::hooks::NAME,
+    title: TITLE,
+    program: "qwen",
+    min_version: (0, 24),
+    acp_names: &["qwen"],
+    events: super::hooks::TABLE.events,
+    taken: super::answers::TAKEN,
+    hook_timeout: super::hooks::TABLE.timeout,
+    can_block: false,
+    marks: &["QWEN_CODE", "QWEN_CODE_SESSION_ID"],
+    project_variable: Some("QWEN_PROJECT_DIR"),
+    off_switches: &[
+        OffSwitch {
+            project: &[".qwen/settings.json"],
+            user: &[".qwen/settings.json"],
+            key: &["disableAllHooks"],
+            off: OffValue::True,
+        },
+        OffSwitch {
+            project: &[".qwen/settings.json"],
+            user: &[".qwen/settings.json"],
+            key: &["hooksConfig", "enabled"],
+            off: OffValue::False,
+        },
+        OffSwitch {
+            project: &[".qwen/settings.json"],
+            user: &[".qwen/settings.json"],
+            key: &["hooksConfig", "disabled"],
+            off: OffValue::NamesUs,
+        },
+        OffSwitch {
+            project: &[".qwen/settings.json"],
+            user: &[".qwen/settings.json"],
+            key: &["hooks", "enabled"],
+            off: OffValue::False,
+        },
+        OffSwitch {
+            project: &[".qwen/settings.json"],
+            user: &[".qwen/settings.json"],
+            key: &["hooks", "disabled"],
+            off: OffValue::NamesUs,
+        },
+    ],
+    variable_files: &[
+        VariableFile {
+            file: ".qwen/.env",
+            form: VariableForm::Dotenv,
+        },
+        VariableFile {
+            file: ".env",
+            form: VariableForm::Dotenv,
+        },
+        VariableFile {
+            file: ".qwen/settings.json",
+            form: VariableForm::Object(&["env"]),
+        },
+    ],
+    edit_tools: &[EditTool {
+        names: &["edit"],
+        fields: EditFields::Replaces(&["old_string", "new_string"]),
+        rules: &RULES,
+    }],
+};
+
+const RULES: EditRules = EditRules {
+    agent: TITLE,
+    ends: Ends::AnyCrlf { new_text: false },
+    deletes_line: DeletesLine::Yes,
+    keeps_final_newline: false,
+    ..crate::agents::gemini::RULES
+};
