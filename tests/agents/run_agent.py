@@ -384,7 +384,7 @@ def run_interrupted(r, agent, binary, env, prompt, log):
     except subprocess.TimeoutExpired:
         p.kill()
         code = p.wait()
-    # what it had started may go on
+    # processes that it started may still run
     end = time.time() + 20
     while len(descendants()) > 1 and time.time() < end:
         time.sleep(0.02)

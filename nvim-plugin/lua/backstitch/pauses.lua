@@ -579,7 +579,7 @@ end
 M.KEYS = {
   {
     key = 'c',
-    desc = 'Continue: let the call run, with your changes. Of a proposed rewind: rewind.',
+    desc = 'Continue: let the call run, with your changes. For a proposed rewind: rewind.',
     run = function(client)
       M.resume(client)
     end,

@@ -314,7 +314,7 @@ class Program:
             self.thread.is_busy = False
 
     def _value(self, source: Any, pause: str, at: "_Place") -> Any:
-        """The value of an expression at a place, as a REPL there has it. What is no text is itself."""
+        """The value of an expression at a place, as a REPL there has it. A value that is not a text is returned as it is."""
         if not isinstance(source, str):
             return source
         if not source.strip():
@@ -402,7 +402,7 @@ class Program:
         else:
             answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it goes on by itself")
             running.abandon()
-            # what it assigns later is nobody's; a session that was closed meanwhile stays gone
+            # later assignments are dropped; a session that was closed meanwhile stays gone
             if asked["session"] in self.sessions:
                 self.sessions[asked["session"]] = _copy(names)
         try:
@@ -531,7 +531,7 @@ class _Watched:
         self.call: Optional[int] = None
         self.stack: Optional[List[Any]] = None
         self.result: Any = None
-        #: Of the task that made the call, if one did.
+        #: Belongs to the task that made the call, if there is one.
         self.cancellation: Optional[Cancellation] = None
 
     def _quietly(self, act: Callable[[], Any]) -> Any:
@@ -626,7 +626,7 @@ class _Watched:
             return None
 
     def _takes(self, name: str) -> bool:
-        """True if the call can have an argument of this name. Of a function without a signature nobody knows."""
+        """True if the call can have an argument of this name. Also true if the function has no signature."""
         parameters = self._signature()
         if parameters is None:
             return True

@@ -34,7 +34,7 @@ def shown(value: Any, limit: int = MAX_REPR) -> str:
 def _type_name(value: Any) -> str:
     kind = type(value)
     try:
-        # of a proxy, the class of its object
+        # for a proxy this is the class of its object
         kind = value.__class__ if isinstance(value.__class__, type) else kind
     except BaseException:  # noqa: B902
         pass

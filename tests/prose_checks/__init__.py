@@ -1,0 +1,1 @@
+"""What tests/prose reads, and its rules."""
