@@ -381,7 +381,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     world.ok(["checkpoint", "-m", "here"]);
     fs::rename(&away.root, &fork.root).expect("back");
     let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
-    says(&output, 0, &["another directory took over", "f-2"]);
+    says(&output, 0, &["another directory uses", "f-2"]);
     assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
     agent.write("more.txt", "more\n");
     agent.stop();
@@ -399,7 +399,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     says(
         &fork.ok(["show", "@"]),
         0,
-        &["another directory took over", "f-2-2"],
+        &["another directory uses", "f-2-2"],
     );
     assert_same(&fork.tree(), &left);
     for place in [&world, &fork] {

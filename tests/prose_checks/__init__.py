@@ -1,1 +1,1 @@
-"""What tests/prose reads, and its rules."""
+"""Parts of tests/prose: `comments`, `documents` and `texts` read the files, `sentences` has the rules."""

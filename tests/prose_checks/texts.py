@@ -14,6 +14,8 @@ from . import comments
 
 MIN_WORDS = 4
 CLIENTS = ("vscode-extension/src/", "nvim-plugin/lua/", "nvim-plugin/plugin/", "server/clients/js/src/", "server/src/agents/")
+# comments that are the help of options
+HELP = re.compile(r"server/src/cli/\w*args\.rs")
 PYTHON_CLIENT = "server/clients/python/src/"
 CATALOGUE = "vscode-extension/package.nls.json"
 # a test stands beside its module
@@ -49,15 +51,15 @@ def of_rust():
         yield from ((file.path, passage) for passage in prose(found))
 
 
-# comments are read first: an apostrophe in them begins no text
-SCRIPT = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`""", re.S)
+# comments and regular expressions are read first: a quote in them begins no text
+SCRIPT = re.compile(r"""//[^\n]*|/\*.*?\*/|(?<=[(=,:])\s?/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`""", re.S)
 LUA = re.compile(r"""--\[\[.*?\]\]|--[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\]""", re.S)
 
 
 def of_script(text, literals):
     for token in literals.finditer(text):
         literal = token.group()
-        if literal.startswith(("//", "/*", "--")):
+        if literal.lstrip().startswith(("/", "--")):
             continue
         literal = literal[2:-2] if literal.startswith("[[") else unescaped(literal[1:-1])
         yield text.count("\n", 0, token.start()) + 1, literal

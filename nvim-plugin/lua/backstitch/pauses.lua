@@ -165,7 +165,7 @@ local function draw()
       { words.line(pause.summary, 120), 'BackstitchPrompt' },
     }
     if not is_held then
-      table.insert(row, { '  nobody answered in time: decided at its next try', 'BackstitchDim' })
+      table.insert(row, { '  nobody answered in time: decided when it retries', 'BackstitchDim' })
     end
     table.insert(lines, vim.list_extend(row, context(pause)))
     table.insert(view.lines, { pause = pause })
@@ -840,7 +840,7 @@ local function tell(client, pause)
       return
     end
     reminded[client.id] = vim.uv.now()
-    local text = pause.by == 'program' and 'backstitch: a %s program stands still: %s (:Backstitch repl)'
+    local text = pause.by == 'program' and 'backstitch: a %s program is paused: %s (:Backstitch repl)'
       or 'backstitch: %s is held: %s (:Backstitch pauses)'
     notice.say(text:format(pause.agent, words.line(pause.summary)), vim.log.levels.WARN)
   end)

@@ -121,7 +121,7 @@ function M.stack(client, about, pause)
   local found = server.request(client, 'backstitch/stack', about)
   if #found.frames == 0 then
     task.fail({
-      message = ('%s is no pause of a program'):format(about.pause),
+      message = ('%s is not a pause of a program'):format(about.pause),
       hint = ':Backstitch pauses shows its files',
     })
   end

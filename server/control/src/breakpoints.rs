@@ -222,7 +222,7 @@ fn check_action(one: &Breakpoint) -> Result<()> {
             "a call that has run cannot be denied; leave out --after"
         }
         BreakpointAction::Deny if one.spec.kind() == "function" => {
-            "a program has no model that a denial could be told; let the breakpoint pause, and `backstitch deny` raises there"
+            "a program has no model to receive a denial; let the breakpoint pause, and `backstitch deny` raises there"
         }
         BreakpointAction::Pause if one.message.is_some() => {
             "a breakpoint that pauses has no message; it goes with --action deny or log"

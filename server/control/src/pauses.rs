@@ -314,7 +314,7 @@ impl Pauses<'_> {
         if step.is_some() && !there.call.subject.has_next() {
             return Err(Error::refused(
                 format!("{id} is a proposed rewind, after which no call can be held"),
-                format!("it can be told to: {}", abilities(&there)),
+                format!("its decisions are: {}", abilities(&there)),
             ));
         }
         if ruling
@@ -527,7 +527,7 @@ impl Pause {
                     "{} is a program: its values are expressions, given with the decision",
                     self.id
                 ),
-                Hint::terminal("`backstitch resume --input FILE` goes on with other values"),
+                Hint::terminal("`backstitch resume --input FILE` continues with other values"),
             ));
         }
         if !self.is_open() {
@@ -569,12 +569,12 @@ fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
 fn cannot_do(pause: &Pause, what: Ability) -> Error {
     Error::refused(
         format!(
-            "{} cannot be told to {} at this call ({})",
+            "{} cannot be made to {} at this call ({})",
             pause.call.agent,
             what.name(),
             pause.id
         ),
-        format!("it can be told to: {}", abilities(pause)),
+        format!("its decisions are: {}", abilities(pause)),
     )
 }
 

@@ -346,7 +346,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
             }
             if selection.shown.is_some() && !file.has(shown.0) {
                 return Err(Error::refused(
-                    "the state that was shown is not in the history any more",
+                    "the state that was shown is no longer in the history",
                     "look at the file again",
                 ));
             }

@@ -388,8 +388,8 @@ pub fn told(
     let ends_turns = agents::takes(&pause.call.agent, AnswerPart::Stop);
     let what = match decision {
         PauseDecision::Continue if pause.call.subject == Subject::Proposal => "is carried out",
-        PauseDecision::Continue => "goes on",
-        PauseDecision::Change { .. } => "goes on with the changed input",
+        PauseDecision::Continue => "continues",
+        PauseDecision::Change { .. } => "continues with the changed input",
         PauseDecision::Deny { .. } => "was denied",
         PauseDecision::Skip => "was skipped",
         PauseDecision::Replace { .. } => "returns this value",
@@ -408,7 +408,7 @@ pub fn told(
         ""
     };
     let told = if let PauseDecision::Back { message } = decision {
-        format!(" The model is told: {message}")
+        format!(" The model gets: {message}")
     } else {
         String::new()
     };
@@ -566,7 +566,7 @@ fn withdraw(context: &ControlContext, number: i64) -> CliResult<()> {
     };
     if !withdrawn {
         return Err(CliError::not_found(format!("no text {number} waits")).hint(
-            "`backstitch inject --list` lists those that do; a sent one cannot be taken back",
+            "`backstitch inject --list` lists those that do; a sent one cannot be withdrawn",
         ));
     }
     if context.out.json {

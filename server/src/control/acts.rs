@@ -72,20 +72,20 @@ pub fn back(
     // no step is taken out for a call that gets no answer
     if !pause.is_open() {
         return Err(Error::Usage(format!(
-            "{} is decided already, and no step was taken out; `backstitch rewind` takes steps out without a held call",
+            "{} is decided already, and no step was reverted; `backstitch revert` needs no held call",
             pause.id
         )));
     }
     if !pause.call.can.contains(&Ability::Back) {
         return Err(Error::Usage(format!(
-            "{} cannot be told of steps that were taken out; `backstitch rewind` takes them out",
+            "{} cannot be informed of reverted steps; `backstitch revert` needs no held call",
             pause.call.agent
         )));
     }
     let in_force = in_force(engine, &pause.call.session)?;
     let taken: Vec<NodeId> = in_force.iter().copied().take(steps).collect();
     if steps == 0 {
-        return Err(Error::Usage("`back` takes at least 1 step out".to_owned()));
+        return Err(Error::Usage("`back` reverts at least 1 step".to_owned()));
     }
     if taken.is_empty() {
         return Err(Error::Usage(
@@ -145,9 +145,9 @@ fn put_back(engine: &mut Engine, operation: Option<OpId>, editor: &OwnEditor, wh
     };
     let request = editor.request(Goal::Undo(Some(operation)));
     match engine.restore_mut().apply(&request, None, &mut |_| {}) {
-        Ok(_) => Error::Usage(format!("{why}; the steps that were taken out are put back")),
+        Ok(_) => Error::Usage(format!("{why}; the reverted steps are restored")),
         Err(error) => Error::Usage(format!(
-            "{why}; the steps that were taken out cannot be put back ({error}): see `backstitch undo {operation}`"
+            "{why}; the reverted steps cannot be restored ({error}): see `backstitch undo {operation}`"
         )),
     }
 }

@@ -41,8 +41,8 @@ const HELP: &str = "\
 jq            on the call: .call.input, .predicted, .turn, .session, .recent, .cwd
 !command      in the shell, in the directory of the call, with the agent's environment
 :input        the input as it is now            :set PATH VALUE   changes it: :set .command \"make\"
-:diff         the change that it would make     :reset            takes the changes back
-`resume` lets the call go on with the changed input.";
+:diff         the change that it would make     :reset            drops the changes
+`resume` runs the call with the changed input.";
 
 /// An input with everything that its evaluation needs.
 #[derive(Debug, Serialize, Deserialize)]

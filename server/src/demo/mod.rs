@@ -232,7 +232,7 @@ impl Demo<'_> {
             held.join()
                 .map_err(|_| anyhow::anyhow!("the agent failed"))?
         })?;
-        ensure!(reason == HELD_REASON, "the agent was told “{reason}”");
+        ensure!(reason == HELD_REASON, "the agent got “{reason}”");
         ensure_same(&before, &self.scratch.snapshot()?)?;
         agent.stop()?;
         self.good("stopped before it touched a file; the agent got your reason")?;

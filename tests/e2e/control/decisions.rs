@@ -140,7 +140,7 @@ fn steps_are_taken_out_while_a_call_is_held() {
     assert_eq!(world.read(FILE), "one\ntwo\nthree\nmine\n");
     assert_eq!(decision(&answer), Some("deny"));
     assert!(
-        reason(&answer).contains("took your last 2 steps out"),
+        reason(&answer).contains("reverted your last 2 steps"),
         "{answer}"
     );
 }
@@ -176,7 +176,7 @@ fn steps_that_overlap_are_named() {
     assert!(!out.is_empty(), "{log:#}");
     for told in [reason(&answer), &back.stdout] {
         assert!(
-            told.contains(&format!("took your last {count} out")),
+            told.contains(&format!("reverted your last {count}")),
             "{told}\n{log:#}"
         );
         for id in &out {
@@ -224,7 +224,7 @@ fn steps_are_put_back_for_another_decision() {
     assert_eq!(back.code, 2, "{back}");
     assert!(
         back.stderr
-            .contains("the steps that were taken out are put back"),
+            .contains("the reverted steps are restored"),
         "{back}"
     );
     assert_eq!(world.read(FILE), "1\ntwo\nthree\n");

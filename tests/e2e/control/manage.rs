@@ -475,7 +475,7 @@ fn an_empty_expression_is_refused() {
     let error = world.ok(["breakpoint", "add", "error"]);
     assert!(error.stdout.starts_with("Added b1: error\n"), "{error}");
     assert!(
-        error.stdout.contains("a call that has run goes on"),
+        error.stdout.contains("a call that has run continues"),
         "{error}"
     );
 }

@@ -515,7 +515,7 @@ fn steps_go_over_and_back() {
         watcher.until("answered");
     });
     assert_eq!(session.world.read("a.txt"), MAIN);
-    ended.model_is_told_next(at, "The user took your last 2 steps out");
+    ended.model_is_told_next(at, "The user reverted your last 2 steps");
     ended.nothing_was_allowed();
 }
 

@@ -236,7 +236,7 @@ fn a_debugger_steps_with_its_change() {
     debugger.types("e");
     debugger.until("+eins");
     debugger.types("n");
-    debugger.until("goes on with the changed input. The next stop: the next call of this thread");
+    debugger.until("continues with the changed input. The next stop: the next call of this thread");
     let answer = hook.answer();
     assert_eq!(
         answer["hookSpecificOutput"]["updatedInput"]["new_string"],
@@ -430,7 +430,7 @@ fn a_change_that_no_agent_takes_is_refused_where_it_is_made() {
         let pause = watcher.until("held");
         let id = pause["id"].as_str().expect("an id");
         assert!(!pause["can"].to_string().contains("change"), "{pause:#}");
-        let why = format!("{agent} cannot be told to change at this call ({id})");
+        let why = format!("{agent} cannot be made to change at this call ({id})");
         let own = inspected(&world)["input"].clone();
         let mut other = own.clone();
         let field = if agent == "qwen" {
@@ -528,7 +528,7 @@ fn the_error_of_a_failed_call_is_seen() {
         set["output"]
             .as_str()
             .expect("text")
-            .contains("cannot be told to change"),
+            .contains("cannot be made to change"),
         "{set:#}"
     );
     world.ok(["resume"]);
@@ -1074,7 +1074,7 @@ fn an_editor_takes_steps_back_under_its_own_unsaved_text() {
         let answer = hook.answer();
         assert_eq!(decision(&answer), Some("deny"));
         assert!(
-            reason(&answer).contains("took your last 1 step out"),
+            reason(&answer).contains("reverted your last 1 step"),
             "{answer}"
         );
         client.until(|client| client.text(FILE) == "one\ntwo\nthree, unsaved\n");

@@ -225,7 +225,7 @@ fn every_key_of_a_held_call() {
     let answer = first.answer();
     assert_eq!(decision(&answer), Some("deny"));
     assert!(
-        reason(&answer).contains("took your last 1 step out"),
+        reason(&answer).contains("reverted your last 1 step"),
         "{answer:#}"
     );
     assert_eq!(world.read("a.txt"), TEXT);

@@ -208,7 +208,7 @@ console.log(bs.call(keep, 6));
     );
     assert_eq!(out, "42\n8 5\n6\n", "{errors}");
     assert_eq!(
-        errors.matches("the program goes on unwatched").count(),
+        errors.matches("the program continues unwatched").count(),
         1,
         "{errors}"
     );

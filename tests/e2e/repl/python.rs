@@ -1608,7 +1608,7 @@ fn odd_decisions_are_refused() {
     for (input, why) in [
         ("{\"args\": [\"5\"]}", "has no parameter `args`"),
         ("{\"²\": \"1\"}", "has no parameter `²`"),
-        ("{\"n\": \"\"}", "an empty text is no expression"),
+        ("{\"n\": \"\"}", "an empty text is not an expression"),
         ("{\"n\": \"import os\"}", "is a statement"),
     ] {
         world.write("args.json", input);

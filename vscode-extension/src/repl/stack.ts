@@ -160,7 +160,7 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
       ...(uri === undefined ? {} : { uri }),
     });
     const { frames, links, name } = await this.ask(id, place);
-    if (frames.length === 0) throw new Error(vscode.l10n.t("{0} is no pause of a program", id));
+    if (frames.length === 0) throw new Error(vscode.l10n.t("{0} is not a pause of a program", id));
     const title = vscode.l10n.t("{0} {1} (over)", id, name);
     await this.keep({ id, place, title, isOver: true }, frames, links);
   }

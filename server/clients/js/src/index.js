@@ -171,7 +171,7 @@ class Program {
       return act();
     } catch (error) {
       if (!(error instanceof BridgeLost) || this.lost === "raise") throw error;
-      if (!this.hasWarned) process.emitWarning(`backstitch: ${error.message}; the program goes on unwatched`);
+      if (!this.hasWarned) process.emitWarning(`backstitch: ${error.message}; the program continues unwatched`);
       this.hasWarned = true;
       return otherwise;
     }
@@ -365,7 +365,7 @@ class Program {
   /** The value of an expression at a call. It is made beside the program's own code, so that `{}` and `[]` are what they are there. */
   value(source, names) {
     if (typeof source !== "string") return source;
-    if (source.trim() === "") throw new Refused("an empty text is no expression");
+    if (source.trim() === "") throw new Refused("an empty text is not an expression");
     if (isStatement(wrapped(source)) && isProgram(source)) throw new Refused(`\`${source.trim()}\` is a statement, and has no value`);
     this.isBusy = true;
     try {

@@ -135,7 +135,7 @@ enum Looser {
     Any,
     Smaller,
     Larger,
-    /// As `Smaller`, where 0 is no limit.
+    /// As `Smaller`, where 0 means no limit.
     SmallerLimit,
     True,
     Exact,
@@ -371,7 +371,7 @@ impl Key {
             Self::MaxCheckpoints => match value.as_u64() {
                 Some(count) => Ok(Setting::Count(count)),
                 None => Err(format!(
-                    "{shown} is not a number of checkpoints; 0 is no limit"
+                    "{shown} is not a number of checkpoints; 0 means no limit"
                 )),
             },
             Self::Automatic | Self::AllowControl => match value.as_bool() {
@@ -468,7 +468,7 @@ fn quota(value: &Value, shown: &str) -> Result<u64, String> {
             size::show(LEAST_BYTES)
         )),
         None => Err(format!(
-            "{shown} is not a size; write a number of bytes, or a text such as \"2GB\" or \"500 MiB\"; 0 is no limit"
+            "{shown} is not a size; write a number of bytes, or a text such as \"2GB\" or \"500 MiB\"; 0 means no limit"
         )),
     }
 }

@@ -232,7 +232,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     return Err(Error::refused(
                         format!("{op} changed no file: it was a {}", done.kind.name()),
                         Hint::terminal(
-                            "`backstitch branch delete` and `backstitch tag --delete` take names back",
+                            "`backstitch branch delete` and `backstitch tag --delete` remove names",
                         ),
                     ));
                 }

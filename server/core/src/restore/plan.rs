@@ -362,7 +362,7 @@ impl PlanBuilder<'_> {
         for (dir, count) in counts {
             let files = if count == 1 { "file" } else { "files" };
             let of = if owners.contains(dir) {
-                "a linked worktree, a workspace of its own,"
+                "a linked worktree, a separate workspace,"
             } else {
                 "version control"
             };

@@ -133,7 +133,7 @@ class Program:
     def _give_up(self, why: str) -> None:
         if self.lost == "raise":
             raise BridgeLost(why)
-        warnings.warn(f"backstitch: {why}; the program goes on unwatched", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"backstitch: {why}; the program continues unwatched", RuntimeWarning, stacklevel=3)
 
     def _notified(self, method: str, params: Any) -> None:
         if method == "repl/closed" and isinstance(params, dict):
@@ -318,7 +318,7 @@ class Program:
         if not isinstance(source, str):
             return source
         if not source.strip():
-            raise Refused("an empty text is no expression")
+            raise Refused("an empty text is not an expression")
         running = at.start(source, Namespace(), self.mark_busy, 0)
         if running is None:
             raise Refused("the pause is over")
@@ -400,7 +400,7 @@ class Program:
         elif running.is_over.is_set():
             answer.update(stdout=running.buffer.text(), error="the evaluation ended without an answer")
         else:
-            answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it goes on by itself")
+            answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it continues by itself")
             running.abandon()
             # later assignments are dropped; a session that was closed meanwhile stays gone
             if asked["session"] in self.sessions:
