@@ -71,7 +71,7 @@ REPLACED = {
         ("put it there", "let it be"),
     ),
     "conflicts with, restored, redone": (
-        rf"\bcollid(?:e|es|ed|ing) with\b|\b{BE} merged with what came\b|\bDone again\b|\bbegins there\b",
+        rf"\bcollid(?:e|es|ed|ing) with\b|\b{BE} merged with what came\b|\bDone again\b|\bBranch \S+ begins there\b",
         "",
         ("it collides with your edits", "Done again", "Branch idea2 begins there"),
         ("it conflicts with your edits", "Redone"),
