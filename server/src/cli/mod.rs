@@ -18,6 +18,7 @@ pub mod error;
 mod files;
 mod gc;
 mod graph;
+mod groups;
 mod held;
 mod held_text;
 mod hints;
@@ -59,7 +60,7 @@ pub fn complete() -> bool {
 
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| usage_error(&error))
+    Cli::try_parse().map_err(|error| usage_error(&groups::grouped(error)))
 }
 
 /// Refuses a command that decides, from inside an agent.

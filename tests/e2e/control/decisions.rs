@@ -223,8 +223,7 @@ fn steps_are_put_back_for_another_decision() {
     });
     assert_eq!(back.code, 2, "{back}");
     assert!(
-        back.stderr
-            .contains("the reverted steps are restored"),
+        back.stderr.contains("the reverted steps are restored"),
         "{back}"
     );
     assert_eq!(world.read(FILE), "1\ntwo\nthree\n");
