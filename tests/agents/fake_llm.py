@@ -173,7 +173,7 @@ def responses(http, body, script):
         elif item.get("role") == "user":
             history.append(("user", text_of(item.get("content"))))
         elif kind == "agent_message" and "NEW_TASK" in str(item["content"]):
-            # a subagent's task; answers of agents are no prompts
+            # a subagent's task; answers of agents are not prompts
             history.append(("user", " ".join(part.get("encrypted_content") or "" for part in item["content"])))
     place, step = script.next(history) if tools else (None, {"text": "ok"})
 

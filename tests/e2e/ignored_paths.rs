@@ -1,4 +1,4 @@
-//! Ignored paths are not recorded, and what becomes of them is told.
+//! Ignored paths are not recorded, and what becomes of them is reported.
 
 use serde_json::{Value, json};
 

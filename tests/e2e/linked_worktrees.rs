@@ -1,4 +1,4 @@
-//! Linked worktrees of git inside a workspace. Each is a workspace of its own, and still the work in it is not lost when a command
+//! Linked worktrees of git inside a workspace. Each is a separate workspace, and still the work in it is not lost when a command
 //! removes it.
 
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ fn a_worktree_that_stays_is_no_change() {
     );
 }
 
-/// A worktree that was removed and made again is no place for a restore.
+/// A worktree that was removed and made again is not a place for a restore.
 #[test]
 fn a_restore_leaves_a_present_worktree() {
     let world = with_worktree(false);

@@ -235,7 +235,7 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   await expect(window.notifications.toast('A python program is paused: acting agent.py')).toBeVisible();
   await window.run('Notifications: Clear All Notifications');
 
-  // the stack, its lines on demand, the line that stands still
+  // the stack, its lines on demand, the line that is paused
   const stack = window.tree('Call Stack');
   await agents.action(/^acting/, 'Show the Call Stack');
   await agents.hide();

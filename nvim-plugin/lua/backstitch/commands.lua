@@ -678,7 +678,7 @@ end
 ---@return string[]
 function M.complete(word, line)
   local before = vim.split(line:sub(1, #line - #word), '%s+', { trimempty = true })
-  -- a range or a command modifier before the command is no argument
+  -- a range or a command modifier before the command is not an argument
   local at = 1
   while before[at] and not before[at]:match('[Bb]ack?s?t?i?t?c?h?!?$') do
     at = at + 1

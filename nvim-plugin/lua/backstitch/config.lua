@@ -225,7 +225,7 @@ local function validate(option, value)
   end
 end
 
---- Collects the names in `given` that are no options.
+--- Collects the names in `given` that are not options.
 ---@param given table
 ---@param within string
 ---@param wrong string[]

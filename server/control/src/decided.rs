@@ -15,7 +15,7 @@ use backstitch_core::{Error, Result};
 
 /// Name of the row about a decision that was refused by the process that was to carry it out.
 pub(super) const REFUSED: &str = "refused";
-/// Time in which a proposal is carried out. A large one goes on after that.
+/// Time in which a proposal is carried out. A large one continues after that.
 const CARRIED_OUT: Duration = Duration::from_secs(30);
 
 /// A decision that was stored.

@@ -37,7 +37,7 @@ pub struct Pause {
     pub decided: Option<i64>,
     pub outcome: Option<PauseOutcome>,
     pub ended: Option<i64>,
-    /// The input as a user changed it. The call runs with it, if it is let go on.
+    /// The input as a user changed it. The call runs with it, if it is resumed.
     pub draft: Option<ChangedInput>,
 }
 
@@ -148,7 +148,7 @@ pub struct HeldCall {
     /// Decisions that the agent can be told.
     pub can: Vec<Ability>,
     pub agent_process: Option<ProcessId>,
-    /// The agent goes on by itself at this time.
+    /// The agent continues by itself at this time.
     pub until: Option<i64>,
 }
 
@@ -234,9 +234,9 @@ impl PauseState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub enum PauseDecision {
-    /// The call goes on, under the agent's own rules.
+    /// The call continues, under the agent's own rules.
     Continue,
-    /// It goes on with another input.
+    /// It continues with another input.
     Change {
         input: Value,
     },

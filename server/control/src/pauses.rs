@@ -147,7 +147,7 @@ impl Pauses<'_> {
         Ok(Some((given, held)))
     }
 
-    /// True if a call was held before it ran, and was let go on.
+    /// True if a call was held before it ran, and was resumed.
     pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
         pause::was_let_go(&self.control.conn, (agent, session), call)
     }
@@ -236,7 +236,7 @@ impl Pauses<'_> {
         Ok(lost)
     }
 
-    /// Notes that a face has shown a pause to a person.
+    /// Notes that a client has shown a pause to a person.
     pub fn acknowledge(&self, id: PauseId, face: &str) -> Result<()> {
         self.control.write(|conn| ack::insert(conn, id, face))
     }
@@ -251,7 +251,7 @@ impl Pauses<'_> {
         pause::touched(&self.control.conn, id)
     }
 
-    /// True if a face has shown the pause.
+    /// True if a client has shown the pause.
     pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
         ack::any(&self.control.conn, id)
     }
@@ -297,7 +297,7 @@ impl Pauses<'_> {
         Ok(is_there)
     }
 
-    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. One that the agent
+    /// Stores a decision. The first one counts: any later one is refused, naming the client that was first. One that the agent
     /// cannot be told is refused by name, and so is one on another input than the one that was seen.
     pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
         let Ruling { step, face, .. } = *ruling;
@@ -369,7 +369,7 @@ impl Pauses<'_> {
         })
     }
 
-    /// Changes the input with which a held call runs, if it is let go on. None: as the agent gave it. Refused by name where the
+    /// Changes the input with which a held call runs, if it is resumed. None: as the agent gave it. Refused by name where the
     /// agent takes no changed input. `shown`: the files that it would write then, for those who look later.
     pub fn set_draft(
         &self,
@@ -435,7 +435,7 @@ impl Pauses<'_> {
         Ok(missed)
     }
 
-    /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
+    /// Notes a call that ran before a hook could hold it. It is not a trigger: one after the call can still hold its agent.
     pub fn record_missed(&self, call: &HeldCall) -> Result<()> {
         self.control.write_armed(|conn| {
             // a second hook of the same event

@@ -287,7 +287,7 @@ mod tests {
         ]
     }
 
-    /// Carries out a history. Every line has a number of its own, which is its text, too.
+    /// Carries out a history. Every line has its own number, which is its text, too.
     fn texts(lines: usize, edits: &[Edit]) -> Vec<Vec<usize>> {
         let mut fresh = lines;
         let mut texts = vec![(0..lines).collect::<Vec<_>>()];

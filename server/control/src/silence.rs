@@ -76,7 +76,7 @@ impl SilenceRules {
     }
 }
 
-/// The times by which a silence is told, all measured from now: no jump of the clock shortens or lengthens a hold.
+/// The times by which a silence is reported, all measured from now: no jump of the clock shortens or lengthens a hold.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceClock {
     /// Time since the hold began.

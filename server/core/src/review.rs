@@ -60,7 +60,7 @@ pub struct ShownState(pub ChangeId);
 pub struct ReviewFile {
     /// From the reviewed state to the shown state. The content of the reviewed state may not be in the store.
     pub delta: Delta,
-    /// The unreviewed hunks; none if a side is no text.
+    /// The unreviewed hunks; none if a side is not a text.
     pub hunks: Vec<ReviewHunk>,
     /// True if a side is binary, too large, or was not captured.
     pub binary: bool,

@@ -247,7 +247,7 @@ impl Workspace {
         Noted::write(base, identity, self)
     }
 
-    /// Makes a directory a workspace of its own, even inside another one.
+    /// Makes a directory its own workspace, even inside another one.
     pub fn init(l: &Locate<'_>, dir: &Path) -> Result<Self> {
         let root = dir.canonicalize().at("open", dir)?;
         if !root.is_dir() {

@@ -164,7 +164,7 @@ shape! {
     pub struct PauseDetails {
         pub seq: i64,
         pub pause: Pause,
-        /// Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own.
+        /// Input of the tool that runs, if the call is resumed: as a user changed it, else the agent's own.
         pub input: Value,
         /// The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
         pub input_text: String,

@@ -1,6 +1,6 @@
 //! `backstitch acp -- AGENT`: a proxy of the Agent Client Protocol, version 1. A client starts it in place of the agent. It
 //! forwards every line byte for byte, records the turns and calls that it sees, and holds the agent's questions where a
-//! breakpoint says so. An error of the record is a line on stderr and a gap; the traffic goes on.
+//! breakpoint says so. An error of the record is a line on stderr and a gap; the traffic continues.
 
 mod gated;
 mod holds;
@@ -36,7 +36,7 @@ use traffic::{ProxyAct, Traffic, read_text};
 const TICK: Duration = Duration::from_millis(20);
 /// Time for which the rest of an agent's output is waited for: a process below it may keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
-/// Time for which an agent may go on whose client is gone.
+/// Time for which an agent may continue whose client is gone.
 const CLIENT_GONE: Duration = Duration::from_secs(10);
 /// Time from a polite signal to one that nothing survives.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -129,7 +129,7 @@ pub fn run(options: AcpOptions) -> ExitCode {
 }
 
 impl Proxy {
-    /// Takes a line of a side. Returns it if it goes on now.
+    /// Takes a line of a side. Returns it if it continues now.
     fn take(&self, side: Peer, line: PeerLine) -> Option<Vec<u8>> {
         let line = match line {
             PeerLine::Whole(line) => line,

@@ -60,7 +60,7 @@ pub struct OpenCall {
     written: BTreeMap<PathBuf, FileText>,
     /// Its effect and the number of its paths as they were told.
     opened: Option<(Reach, usize)>,
-    /// The moment before it ran was told.
+    /// The moment before it ran was reported.
     pub started: bool,
     /// The agent asked before it ran.
     pub asked: bool,

@@ -50,7 +50,7 @@ pub enum ProxyAct {
     RecordSoon(Told),
     /// Such an event of this session and call is not recorded.
     Withdraw(CallKey),
-    /// The event is recorded before the line goes on.
+    /// The event is recorded before the line continues.
     RecordFirst(Told),
     /// The line may be held.
     Ask(Box<Question>),

@@ -42,7 +42,7 @@ const READ_ONLY_TOOLS: &[&str] = &[
 ];
 /// Beginning of the names of tools for subagents, which write no file themselves either.
 const OF_SUBAGENTS: &str = "collaboration";
-/// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model is told that its script still
+/// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model learns that its script still
 /// runs, and the call is lost if it ends the turn then.
 const IN_SCRIPT: &str = "exec-";
 /// Time for which such a call may be held.
@@ -312,7 +312,7 @@ fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
                 failed: exit.is_some_and(|exit| exit != 0),
             }
         }
-        // a subagent's turn has an id of its own, and is part of the turn that began it
+        // a subagent's turn has its own id, and is part of the turn that began it
         "SubagentStart" => EventKind::Prompt {
             text: String::new(),
             synthetic: true,

@@ -205,7 +205,7 @@ mod tests {
         assert!(count > 6_000, "{count}");
     }
 
-    /// VS Code runs the hooks of Claude Code with payloads of its own: the events are Copilot's, whoever is asked.
+    /// VS Code runs the hooks of Claude Code with its own payloads: the events are Copilot's, whoever is asked.
     #[test]
     fn events_of_vscode_are_copilots() {
         let folder = concat!(

@@ -175,7 +175,7 @@ struct Debugger<'a> {
     context: &'a ControlContext<'a>,
     control: Control,
     typed: Typed,
-    /// The call as it was shown last: only that goes on.
+    /// The call as it was shown last: only that continues.
     shown: Option<(PauseId, String)>,
     session: Option<String>,
     /// An edit of a call's input that was not taken: the next `e` begins with it.
@@ -445,7 +445,7 @@ impl Debugger<'_> {
         held::carried_out(&self.control, &self.context.workspace, undone)
     }
 
-    /// Lets the call go on as it was shown.
+    /// Lets the call continue as it was shown.
     fn go_on(&mut self, pause: &Pause, step: Option<StepHow>, force: bool) -> CliResult<Next> {
         if self
             .rejected

@@ -319,7 +319,7 @@ fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) 
     say(context, pause, &summary, &decided, None)
 }
 
-/// Lets a held call go on with the input that it has now, or with another one, and says so.
+/// Lets a held call continue with the input that it has now, or with another one, and says so.
 fn go_on(
     context: &ControlContext,
     held: (Option<&str>, Option<&str>),
@@ -347,7 +347,7 @@ fn go_on(
     say(context, &pause, &goes_on.shown.summary, &decided, step)
 }
 
-/// The reason why a held call does not go on, and the next step.
+/// The reason why a held call does not continue, and the next step.
 pub fn refusal(pause: &Pause, obstacle: GoOnObstacle) -> CliError {
     match obstacle {
         GoOnObstacle::Stale => CliError::refused(format!(

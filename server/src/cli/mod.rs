@@ -275,7 +275,7 @@ pub fn report(mut error: CliError, out: &Out) -> ExitCode {
     let code = ExitCode::from(error.kind.exit_code());
     match error.kind {
         ExitKind::Closed => return code,
-        // the user's own answer is no error
+        // the user's own answer is not an error
         ExitKind::Declined if !out.json => {
             let _ = out.remark(&format!("{}\n", error.message));
             return code;

@@ -81,7 +81,7 @@ pub struct Evaluation {
     child: Child,
     answer: std::sync::mpsc::Receiver<Vec<u8>>,
     until: Instant,
-    /// True: its answer is no error, so that a program which it has started in the background goes on.
+    /// True: its answer is not an error, so that a program which it has started in the background continues.
     is_answered: bool,
 }
 

@@ -33,8 +33,8 @@ pub fn own_input(call: &HeldCall) -> Value {
     super::input::read(call.input.as_bytes()).unwrap_or_else(|_| Value::from(call.input.as_str()))
 }
 
-/// Returns the input with which a held call runs if it is let go on: as a user changed it, else the agent's own. A call that
-/// was let go on has the input with which it ran.
+/// Returns the input with which a held call runs if it is resumed: as a user changed it, else the agent's own. A call that
+/// was resumed has the input with which it ran.
 pub fn input(pause: &Pause) -> Value {
     let Some(decision) = &pause.decision else {
         let draft = pause.draft.as_ref();

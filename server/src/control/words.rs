@@ -59,7 +59,7 @@ pub fn stopped() -> String {
     "The user stopped this turn. Do nothing more until the next prompt.".to_owned()
 }
 
-/// Denial of a breakpoint without a message of its own.
+/// Denial of a breakpoint without its own message.
 pub fn denied(breakpoint: BreakpointId, why: &str) -> String {
     format!("The user's breakpoint {breakpoint} refuses this call ({why}).")
 }

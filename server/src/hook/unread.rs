@@ -18,7 +18,7 @@ pub const HEAD: usize = 64 << 10;
 /// Names of the field with the event, in the payloads of all agents.
 const EVENT: [&str; 3] = ["hook_event_name", "hookName", "agent_action_name"];
 
-/// A payload that is no event.
+/// A payload that is not an event.
 #[derive(Debug)]
 pub struct Unread {
     pub reason: String,

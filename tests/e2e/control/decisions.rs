@@ -47,7 +47,7 @@ fn a_call_is_denied_with_a_reason() {
     assert_eq!(steps(&world), [""; 0]);
 }
 
-/// A call goes on with another input, as a whole and without a permission; the model is told.
+/// A call continues with another input, as a whole and without a permission; the model is informed.
 #[test]
 fn a_changed_input_runs() {
     let world = world();
@@ -340,7 +340,7 @@ fn every_command_takes_a_session() {
     assert_eq!(a.answer(), Value::Null);
 }
 
-/// A call that goes on is never called lost: its lock is free only once the agent has the answer.
+/// A call that continues is never called lost: its lock is free only once the agent has the answer.
 #[test]
 fn a_call_that_goes_on_is_not_lost() {
     let world = world();
@@ -486,7 +486,7 @@ fn a_command_of_several_lines_says_so() {
     hook.answer();
 }
 
-/// An input that the agent's tool would not take is refused on the command line and over LSP; one as it was is no change.
+/// An input that the agent's tool would not take is refused on the command line and over LSP; one as it was is not a change.
 #[test]
 fn an_input_is_checked_everywhere() {
     let world = world();

@@ -138,7 +138,7 @@ fn a_call_counts_once() {
     assert_eq!(pause["breakpoint"], "b1");
 }
 
-/// An edit that was let go on for one breakpoint is not held again after it ran for another that names the same file.
+/// An edit that was resumed for one breakpoint is not held again after it ran for another that names the same file.
 #[test]
 fn a_call_that_was_looked_at_is_not_held_again() {
     let world = world();

@@ -270,7 +270,7 @@ fn every_kind_holds_before_the_file_changes() {
     }
 }
 
-/// A person changes the right side of the held edit in Neovim: the real agent writes that text, and its model is told.
+/// A person changes the right side of the held edit in Neovim: the real agent writes that text, and its model is informed.
 #[test]
 fn an_edit_that_is_changed_in_neovim_is_on_disk() {
     let test = "an_edit_that_is_changed_in_neovim_is_on_disk";
@@ -368,7 +368,7 @@ fn a_command_is_held_and_skipped() {
     assert!(is_idle(&session.world));
 }
 
-/// A changed input is what the tool does, the history has, and the model is told. Nothing is allowed by us.
+/// A changed input is what the tool does, the history has, and the model is informed. Nothing is allowed by us.
 #[test]
 fn a_changed_input_runs_and_is_told() {
     let Some(session) = Session::new("a_changed_input_runs_and_is_told", &one_edit(), None) else {
@@ -583,7 +583,7 @@ fn steps_go_into_a_subagent_and_out() {
         world.ok(["step", "out"]);
         let outside = watcher.until("held");
         assert!(outside["tool"] == "Bash" && main(&outside), "{outside}");
-        // no call of the subagent is held: it goes on beside the held one of the main thread
+        // no call of the subagent is held: it continues beside the held one of the main thread
         let changed = MAIN.replace("two", "2");
         until_text(world, "a.txt", &changed);
         world.ok(["resume"]);

@@ -384,7 +384,7 @@ fn a_resume_checks_what_was_set() {
         assert!(message.contains(why), "{refused:#}");
         typed(&world, ":reset");
     }
-    // a field that the tool takes, and the call does not have, is no problem
+    // a field that the tool takes, and the call does not have, is not a problem
     typed(&world, ":set .replace_all true");
     assert_eq!(inspected(&world)["problem"], Value::Null);
     typed(&world, ":set .old_string \"nowhere\"");
@@ -918,7 +918,7 @@ fn changes(rng: &mut Rng, world: &World, client: &mut Client<'_>, id: &str, fiel
     client.response(asked).get("error").is_none()
 }
 
-/// Lets the call go on as it was shown, with a random decision in a random front end.
+/// Lets the call continue as it was shown, with a random decision in a random front end.
 fn goes_on(
     rng: &mut Rng,
     world: &World,
@@ -966,7 +966,7 @@ fn goes_on(
     }
 }
 
-/// One held call: random agent, tool, edits, faces and decision.
+/// One held call: random agent, tool, edits, clients and decision.
 fn play(rng: &mut Rng, world: &World, client: &mut Client<'_>, number: usize) {
     let spoken = rng.pick(&SPOKEN);
     let payload = recorded(world, spoken, number);

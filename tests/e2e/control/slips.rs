@@ -289,7 +289,7 @@ fn a_call_without_an_id_is_decided_for_itself() {
     assert_eq!(held(&world), 2);
 }
 
-/// A change that nobody could predict is not denied any more: the model is told.
+/// A change that nobody could predict is no longer denied: the model is informed.
 #[test]
 fn a_denial_that_comes_too_late_is_told() {
     let world = world();

@@ -166,7 +166,7 @@ fn hits_are_told() {
     client.leave();
 }
 
-/// A call that its agent ran although its hook was killed is told, after it was told as lost.
+/// A call that its agent ran although its hook was killed is reported, after it was told as lost.
 #[test]
 fn a_call_that_slipped_is_told() {
     let world = World::committed(&[("a.txt", TEXT)]);

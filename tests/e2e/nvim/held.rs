@@ -243,7 +243,7 @@ fn every_key_of_a_held_call() {
         (&json!(false), &json!("enough"))
     );
 
-    // a step lets the call go on, and holds the next one: of its thread, of any, of the main thread
+    // a step lets the call continue, and holds the next one: of its thread, of any, of the main thread
     agent.prompt("go on");
     let subagent = agent.subagent();
     let nested = |id: &str| before(&subagent, id, "Edit", &edit(&world, "a.txt", "three", "3"));

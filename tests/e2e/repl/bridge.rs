@@ -374,7 +374,7 @@ fn a_pause_is_withdrawn() {
     assert_eq!(all["pauses"][0]["state"], "ended", "{all:#}");
     let shown = world.ok(["pauses", "--all"]).stdout;
     assert!(shown.contains("given up by the program"), "{shown}");
-    // again, and what is no pause of this program
+    // again, and what is not a pause of this program
     let again = talk.ok("pause/withdraw", &json!({ "pause": pause }));
     assert_eq!(again, json!({ "withdrawn": false }));
     let mut other = Talk::start(&world);

@@ -562,7 +562,7 @@ bs.pause("label \ud800")
 print("end", flush=True)
 "#;
 
-/// Arguments, labels and printed texts that are no Unicode hold nothing up: the program pauses, answers and goes on.
+/// Arguments, labels and printed texts that are no Unicode hold nothing up: the program pauses, answers and continues.
 #[test]
 fn texts_that_are_no_unicode() {
     let world = world();

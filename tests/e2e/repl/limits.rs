@@ -202,7 +202,7 @@ fn a_session_is_closed_in_the_midst_of_an_evaluation() {
     assert_eq!(pauses["pauses"][0]["state"], "held", "{pauses:#}");
     let refused = client.fails("backstitch/repl/eval", evaluates(&session, "n"));
     assert_eq!(refused["data"]["kind"], "session_closed");
-    // the loop goes on by itself, and holds nobody up
+    // the loop continues by itself, and holds nobody up
     let other = starts(&mut client);
     let asked = client.ok("backstitch/repl/eval", evaluates(&other, "n + 2"));
     assert_eq!(asked["entry"]["output"], "9");

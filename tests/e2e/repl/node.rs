@@ -142,7 +142,7 @@ bs.off();
     assert_eq!(world.json(["pauses"])["pauses"], Value::Array(Vec::new()));
 }
 
-/// Arguments are changed by name or by number. With `lost: "continue"` the program goes on, and warns once, when no bridge
+/// Arguments are changed by name or by number. With `lost: "continue"` the program continues, and warns once, when no bridge
 /// can be had any more.
 #[test]
 fn a_node_program_goes_on_without_a_bridge() {

@@ -215,7 +215,7 @@ fn evaluation_at_a_frame() {
         ),
         (Some("err\n"), Some("both"))
     );
-    // another session has names of its own, and sees the same objects
+    // another session has its own names, and sees the same objects
     let other = ask(&world, "p1", &["fact", "self.state"]);
     assert_eq!(other[0]["isError"], true);
     assert_eq!(other[1]["output"], "{'step': 9}");
@@ -576,7 +576,7 @@ asyncio.run(main())
     assert_eq!(program.line(), name(&first));
     let third = watcher.until("held");
     assert_eq!(output(&world, &id(&third), "len(ticks) >= 0"), "True");
-    // the event loop goes on meanwhile
+    // the event loop continues meanwhile
     while output(&world, &id(&third), "len(ticks) > 30") != "True" {}
     world.ok(["resume"]);
     assert_eq!(program.line(), "42 True");
@@ -1051,7 +1051,7 @@ bs.pause('here')
     assert_eq!(program.end(), (0, String::new(), String::new()));
 }
 
-/// Forked and started processes have pauses of their own.
+/// Forked and started processes have their own pauses.
 #[test]
 fn forks_and_child_processes() {
     let source = r#"
@@ -1301,7 +1301,7 @@ fn many_evaluations_at_once() {
     assert_eq!(program.end().0, 0);
 }
 
-/// Ctrl-C at a pause ends it: the program goes on with its exception, and nobody is asked about a pause that is over.
+/// Ctrl-C at a pause ends it: the program continues with its exception, and nobody is asked about a pause that is over.
 #[test]
 fn a_signal_ends_a_pause() {
     let source = r#"
@@ -1414,7 +1414,7 @@ asyncio.run(main())
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// A program that goes on since no bridge can be had any more leaves no pause that stays held.
+/// A program that continues since no bridge can be had any more leaves no pause that stays held.
 #[test]
 fn a_pause_without_a_bridge_is_given_up() {
     let world = world();
@@ -1475,7 +1475,7 @@ bs.pause('here')
     assert_eq!(program.end().0, 0);
 }
 
-/// A name of a function is no path: `*` stands for any letters, `/` included.
+/// A name of a function is not a path: `*` stands for any letters, `/` included.
 #[test]
 fn a_pattern_of_functions_is_no_path() {
     let source = r"
@@ -1547,7 +1547,7 @@ fn a_bridge_dies_during_a_decision() {
         code == 1 && errors.contains("ZeroDivisionError"),
         "{code} {errors}"
     );
-    // a bridge holds it again, so that it is no orphan
+    // a bridge holds it again, so that it is not an orphan
     for _ in 0..3 {
         assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
     }
@@ -1561,7 +1561,7 @@ fn a_bridge_dies_during_a_decision() {
     watcher.until("held");
 }
 
-/// A signal that the program catches while the expression of a decision runs ends its pause; the person is told that the
+/// A signal that the program catches while the expression of a decision runs ends its pause; the person learns that the
 /// decision came to nothing. So it is for a program that is killed.
 #[test]
 fn a_signal_during_a_decision() {

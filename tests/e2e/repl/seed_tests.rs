@@ -608,7 +608,7 @@ fn is_there(root: &Path, test: &str) -> bool {
     };
     let file = root.join("tests/e2e").join(module.replace("::", "/"));
     let text = fs::read_to_string(file.with_extension("rs")).unwrap_or_default();
-    // as a test, not as a function of its own
+    // as a test, not as a separate function
     let mut before = "";
     for line in text.lines() {
         if line == format!("fn {name}() {{") {

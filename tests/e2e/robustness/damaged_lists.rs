@@ -154,7 +154,7 @@ fn values_that_no_column_has() {
     is_named(&world.run(["verify"]), "row 1 of table call");
 }
 
-/// A number or a word that is no value of an enum: an error that names the table.
+/// A number or a word that is not a value of an enum: an error that names the table.
 #[test]
 fn what_is_none_of_an_enum() {
     for (sql, row, command) in [

@@ -1,5 +1,5 @@
 // The view Call Stack: frames of a paused program with their lines on demand, its REPL sessions, its call, and the line that
-// stands still, marked in its editor. The stack of a pause that is over can be shown, too.
+// is paused, marked in its editor. The stack of a pause that is over can be shown, too.
 
 import * as vscode from "vscode";
 
@@ -197,7 +197,7 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     this.changed.fire();
   }
 
-  /** Marks the line that stands still, and that of the caller that the user looks at. */
+  /** Marks the line that is paused, and that of the caller that the user looks at. */
   private mark(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const lines = (frame: SourceFrame | undefined) =>

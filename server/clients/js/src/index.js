@@ -261,7 +261,7 @@ class Program {
 
   /**
    * Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions. One whose expressions
-   * fail is refused, and the pause goes on.
+   * fail is refused, and the pause continues.
    */
   decided(pause, names, prepare) {
     for (;;) {
@@ -294,7 +294,7 @@ class Program {
     }, undefined);
   }
 
-  /** As `hold`. Without a bridge the program goes on, if it is to. */
+  /** As `hold`. Without a bridge the program continues, if it is to. */
   held(pause, evaluate, names) {
     return this.guarded(() => this.hold(pause, evaluate, names), { kind: "continue" });
   }
@@ -351,7 +351,7 @@ class Program {
     }
   }
 
-  /** With the names of the place if it gave `eval`, else with globals of its own for each session. */
+  /** With the names of the place if it gave `eval`, else with its own globals for each session. */
   run(session, expression, evaluate, names) {
     let context = this.sessions.get(session);
     if (context === undefined) {

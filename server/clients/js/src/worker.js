@@ -1,4 +1,4 @@
-// The thread beside the program: it owns the bridge, and waits for messages while the program stands still.
+// The thread beside the program: it owns the bridge, and waits for messages while the program is paused.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -107,7 +107,7 @@ port.on("message", (message) => {
     port.close();
     return;
   }
-  // nobody answers any more, which the program has been told
+  // nobody answers any more, which the program has been informed
   if (isOver) return;
   if (child === undefined) setTimeout(() => port.emit("message", message), 20);
   else send(message);

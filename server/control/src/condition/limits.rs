@@ -1,4 +1,4 @@
-//! Limits of one evaluation: time, steps, memory and nesting. An evaluation has a thread of its own; where it exceeds a
+//! Limits of one evaluation: time, steps, memory and nesting. An evaluation has its own thread; where it exceeds a
 //! limit, the thread unwinds without a message, and `try` in jq cannot catch that.
 
 use std::cell::Cell;
@@ -64,7 +64,7 @@ thread_local! {
     };
 }
 
-/// Runs `work` on a thread of its own under all limits. Err: the reason why there is no result.
+/// Runs `work` on its own thread under all limits. Err: the reason why there is no result.
 pub fn limited<T: Send + 'static>(
     time: Duration,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,

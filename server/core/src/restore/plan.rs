@@ -677,7 +677,7 @@ impl PlanBuilder<'_> {
                 });
             }
             for item in &node.coverage.items {
-                // a large file that did not change is no gap
+                // a large file that did not change is not a gap
                 if item.detail.is_empty() && item.reason != Reason::Failed {
                     continue;
                 }

@@ -117,7 +117,7 @@ class Program:
             raise BridgeLost(f"{self.binary} bridge cannot be started: {failure}") from failure
 
     def ask(self, method: str, params: Any) -> Any:
-        """Asks the bridge, and another one if it dies meanwhile. None: it is lost, and the program goes on."""
+        """Asks the bridge, and another one if it dies meanwhile. None: it is lost, and the program continues."""
         for _ in range(TRIES):
             try:
                 return self.bridge().ask(method, params)
@@ -277,7 +277,7 @@ class Program:
         prepare: Optional[Callable[[Dict[str, Any], Callable[[Any], Any]], Any]] = None,
     ) -> Any:
         """Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions, of which it
-        gets the values by the function it is given. One whose expressions fail is refused, and the pause goes on."""
+        gets the values by the function it is given. One whose expressions fail is refused, and the pause continues."""
         at = _Place(frame, extra)
         self.thread.is_busy = True
         try:
@@ -459,7 +459,7 @@ class _Place:
 
 
 async def _beside(cancellation: Cancellation, act: Callable[..., Any], *args: Any) -> Any:
-    """Calls it on a thread of its own, in the context of the task. The executor of the loop is the program's: paused calls
+    """Calls it on its own thread, in the context of the task. The executor of the loop is the program's: paused calls
     would fill it, and the loop waits for it at its end."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()

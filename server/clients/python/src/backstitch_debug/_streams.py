@@ -157,7 +157,7 @@ def release() -> None:
 
 
 def abandon(buffer: Buffer) -> None:
-    """Drops what the evaluation prints from here on. The program goes on beside it, with its own streams."""
+    """Drops what the evaluation prints from here on. The program continues beside it, with its own streams."""
     buffer.is_abandoned = True
 
 
