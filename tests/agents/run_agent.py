@@ -447,7 +447,7 @@ class Terminal:
         return bool(data)
 
     def until(self, done, limit, silence=0.5):
-        """Reads until `done` says so and nothing more comes for some seconds. False: its time was up."""
+        """Reads until `done` says so and nothing else comes for some seconds. False: its time was up."""
         end, quiet = time.time() + limit, time.time()
         while time.time() < end:
             before = len(self.seen)

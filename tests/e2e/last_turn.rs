@@ -363,7 +363,7 @@ fn the_last_turn_of_a_session_or_of_a_path() {
     refused(&world, &["rewind", "--path", "mine.txt"], &none);
 }
 
-/// A last turn that was taken back by hand is skipped and named.
+/// A last turn that was undone by hand is skipped and named.
 #[test]
 fn a_turn_taken_back_by_hand_is_skipped() {
     let world = two_turns_around_an_own_edit();

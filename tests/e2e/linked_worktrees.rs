@@ -57,7 +57,7 @@ fn a_removed_worktree_comes_back() {
         agent.bash(command);
         agent.stop();
         assert!(!world.exists(file("a.txt")), "{command}");
-        // git need not have its commits any more
+        // git need not have its commits any longer
         world.sh("git worktree prune; git branch -qD idea; git reflog expire --expire=now --all; git gc -q --prune=now");
         let rewound = world.ok(["rewind", "t1", "--yes"]);
         let is_back = |name: &str, text: &str| {

@@ -332,7 +332,7 @@ fn rewinds_between_turns_keep_what_the_user_wrote() {
     assert_same(&world.tree(), &after);
 }
 
-/// U-13: a subagent's edits belong to the turn that started it, also those after the main Stop; its end is no turn.
+/// U-13: a subagent's edits belong to the turn that started it, also those after the main Stop; its end is not a turn.
 #[test]
 fn a_subagent_belongs_to_its_turn() {
     let Some(played) = Played::script("a_subagent_belongs_to_its_turn", "subagent", None) else {

@@ -203,7 +203,7 @@ fn hooks_that_are_gone_are_told() {
     assert_eq!(world.json(["status"])["safeguards"], json!([]));
 }
 
-/// A setting that ends all hooks is told with its line.
+/// A setting that ends all hooks is reported with its line.
 #[test]
 fn a_setting_that_ends_hooks_is_told() {
     let world = world();
@@ -227,7 +227,7 @@ fn a_setting_that_ends_hooks_is_told() {
     }
 }
 
-/// That agents may decide is told with the line, and so is the agent's own change of it.
+/// That agents may decide is reported with the line, and so is the agent's own change of it.
 #[test]
 fn settings_that_an_agent_changes_are_told() {
     let world = world();

@@ -822,7 +822,7 @@ local function announce(pattern, data)
   vim.api.nvim_exec_autocmds('User', { pattern = pattern, modeline = false, data = data })
 end
 
---- Time after which a call that is still held is told again, once the user is idle, in milliseconds.
+--- Time after which a call that is still held is reported again, once the user is idle, in milliseconds.
 local REMIND = 30000
 ---@type table<integer, integer> Time of the last message, by client.
 local reminded = {}

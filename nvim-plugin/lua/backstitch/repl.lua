@@ -1,4 +1,4 @@
---- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any more.
+--- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any longer.
 local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')

@@ -30,7 +30,7 @@ pub struct NewBreakpoint {
     pub message: Option<String>,
     pub once: bool,
     pub unattended: Option<Unattended>,
-    /// The face that makes it.
+    /// The client that makes it.
     pub made_by: String,
     /// Text of the file of a `line` breakpoint, by which its lines follow edits.
     pub base: Option<Vec<u8>>,

@@ -177,7 +177,7 @@ impl Pauses<'_> {
         }
         let mut open: Vec<Pause> = open
             .into_iter()
-            // a parked call that is decided needs nothing more
+            // a parked call that is decided needs nothing else
             .filter(|pause| pause.state != PauseState::Parked || pause.decision.is_none())
             .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
             .collect();
@@ -298,7 +298,7 @@ impl Pauses<'_> {
     }
 
     /// Stores a decision. The first one counts: any later one is refused, naming the client that was first. One that the agent
-    /// cannot be told is refused by name, and so is one on another input than the one that was seen.
+    /// cannot receive is refused by name, and so is one on another input than the one that was seen.
     pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
         let Ruling { step, face, .. } = *ruling;
         let there = self.get(id)?.ok_or_else(|| Error::NotFound {
@@ -561,7 +561,7 @@ impl Ruling<'_> {
     }
 }
 
-/// The error of a decision that the agent cannot be told.
+/// The error of a decision that the agent cannot receive.
 fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
     cannot_do(pause, decision.needs())
 }

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(followed("abcdef", (3, 2), "xyabcdef"), "5+2");
         assert_eq!(followed("abcdef", (3, 2), "bcdef"), "2+2");
         assert_eq!(followed("abcdef", (3, 2), "abcdefxy"), "3+2");
-        // lines above and below it are no part of it
+        // lines above and below it are not part of it
         assert_eq!(followed("abcdef", (3, 2), "abxcdyef"), "4+2");
     }
 

@@ -118,7 +118,7 @@ impl SilenceClock {
 mod tests {
     use super::*;
 
-    /// A subject, a moment, what it can be told, and the outcomes: unseen with ask, hold, deny, allow; time up with deny, ask,
+    /// A subject, a moment, what it can receive, and the outcomes: unseen with ask, hold, deny, allow; time up with deny, ask,
     /// allow.
     type Row = (Subject, CallMoment, &'static [Ability], &'static str);
 

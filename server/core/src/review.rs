@@ -3,7 +3,7 @@
 //!
 //! A file starts as reviewed in the state before its first recorded change. The user's own changes and rewinds move the
 //! reviewed state on, changes of agents do not. The difference between it and the current state is left to review. A
-//! file is followed by its identity, so the review survives renames; a branch takes over the reviews before its fork point.
+//! file is followed by its identity, so the review survives renames; a branch inherits the reviews before its fork point.
 //!
 //! A review may also start at a checkpoint: then all changes since, by any author, are left until the user keeps them.
 
@@ -123,7 +123,7 @@ struct NewReview {
     change: ChangeId,
     accepted: Reviewed,
     lines: Option<(Vec<u8>, Vec<u8>)>,
-    /// The row that counts again when this one is taken back.
+    /// The row that counts again when this one is undone.
     earlier: Option<i64>,
     /// A content of the file, against which texts are stored.
     near: Option<ContentId>,
@@ -459,7 +459,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
         Ok(accepted)
     }
 
-    /// Returns the review that takes back what was kept at lines; None: nothing there was kept.
+    /// Returns the review that undoes what was kept at lines; None: nothing there was kept.
     fn without_lines(
         &self,
         compared: &FileReview,

@@ -242,7 +242,7 @@ fn last_output(agent_end: &Receiver<()>, to_client: &LineSink) {
     }
 }
 
-/// Returns the agent's exit status as ours. A signal is told as a shell tells it.
+/// Returns the agent's exit status as ours. A signal is reported as a shell tells it.
 fn exit_code(status: Option<ExitStatus>) -> ExitCode {
     let Some(status) = status else {
         return ExitCode::FAILURE;
@@ -300,7 +300,7 @@ fn terminate(process: u32) {
 #[cfg(not(unix))]
 fn terminate(_process: u32) {}
 
-/// True if nobody reads our stdout any more.
+/// True if nobody reads our stdout any longer.
 #[cfg(unix)]
 fn client_is_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

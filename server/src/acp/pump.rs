@@ -32,7 +32,7 @@ impl fmt::Debug for LineSink {
 #[derive(Debug)]
 pub enum PeerLine {
     Whole(Vec<u8>),
-    /// Too long to be read: it has gone on already.
+    /// Too long to be read: it has continued already.
     TooLong,
 }
 

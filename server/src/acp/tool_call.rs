@@ -179,7 +179,7 @@ impl OpenCall {
         self.reach() != Reach::Reads
     }
 
-    /// Notes that the call is told now. `anew`: files that nothing was written to yet are read again.
+    /// Notes that the call is reported now. `anew`: files that nothing was written to yet are read again.
     pub fn open(&mut self, read: ReadFileText<'_>, anew: bool) {
         self.opened = Some((self.reach(), self.paths.len()));
         if self.reach() != Reach::Names {

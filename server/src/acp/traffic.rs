@@ -97,7 +97,7 @@ pub struct CallKey {
 #[derive(Debug, Default)]
 struct SessionCalls {
     cwd: Option<PathBuf>,
-    /// An earlier conversation is told again: nothing of it happens now.
+    /// An earlier conversation is reported again: nothing of it happens now.
     is_loading: bool,
     calls: HashMap<String, OpenCall>,
     /// Order in which calls were first told, for a file that no call named.

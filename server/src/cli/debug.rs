@@ -103,7 +103,7 @@ impl Typed {
         }
     }
 
-    /// True if no line can come any more.
+    /// True if no line can come any longer.
     fn is_over(&mut self) -> bool {
         let Self::Lines { lines, early } = self else {
             return false;
@@ -308,7 +308,7 @@ impl Debugger<'_> {
         Ok(())
     }
 
-    /// Waits for a call that is held. None: nobody can decide on one any more.
+    /// Waits for a call that is held. None: nobody can decide on one any longer.
     fn next_held(&mut self) -> CliResult<Option<Pause>> {
         let mut is_told = false;
         let news = self.control.watch();

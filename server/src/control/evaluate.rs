@@ -128,7 +128,7 @@ impl Evaluation {
             let _ = control.repls().answer_eval(self.request.id, &answer);
             return None;
         }
-        // closed, or nobody waits any more
+        // closed, or nobody waits any longer
         if !control
             .repls()
             .is_eval_wanted(self.request.id)

@@ -36,7 +36,7 @@ pub fn asked(why: &str) -> String {
     format!("Backstitch: a breakpoint stops here ({why}).")
 }
 
-/// Denial of a call whose decision its agent cannot be told.
+/// Denial of a call whose decision its agent cannot receive.
 pub fn not_possible(decision: &PauseDecision) -> String {
     let what = if matches!(decision, PauseDecision::Change { .. }) {
         "changed this call, and its agent takes no changed input"

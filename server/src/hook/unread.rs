@@ -89,7 +89,7 @@ impl Unread {
         matches!(event.kind, EventKind::Before(_)).then_some(event)
     }
 
-    /// Returns the text of the first field of a name. Quotes within a text are escaped, so it is no part of one.
+    /// Returns the text of the first field of a name. Quotes within a text are escaped, so it is not part of one.
     fn field(&self, name: &str) -> Option<String> {
         let head = &self.head[..self.head.len().min(HEAD)];
         let head = String::from_utf8_lossy(head);

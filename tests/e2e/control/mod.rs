@@ -139,7 +139,7 @@ impl HeldHook {
         }
     }
 
-    /// Stops the hook, which is below the stand-in for its agent, so that it does nothing more.
+    /// Stops the hook, which is below the stand-in for its agent, so that it does nothing else.
     pub fn stop(&self) {
         let agent = self.child.id();
         let children = format!("/proc/{agent}/task/{agent}/children");

@@ -223,7 +223,7 @@ fn until_text(world: &World, path: &str, text: &str) {
     }
 }
 
-/// S2-001, S2-003, S2-005: breakpoints of these kinds hold the edit before the file changes. It then goes on, as it is.
+/// S2-001, S2-003, S2-005: breakpoints of these kinds hold the edit before the file changes. It then continues, as it is.
 #[test]
 fn every_kind_holds_before_the_file_changes() {
     let kinds: [&[&str]; 7] = [
@@ -312,7 +312,7 @@ fn an_edit_that_is_changed_in_neovim_is_on_disk() {
 }
 
 /// S5-041: at a held call of the real agent, jq sees it, a command runs in its directory, and the command that `:set` makes of
-/// it is the one that runs and that the model is told of. Its transcript is found by a word of an output.
+/// it is the one that runs and that the model learns of. Its transcript is found by a word of an output.
 #[test]
 fn a_repl_at_a_held_call_changes_its_command() {
     let test = "a_repl_at_a_held_call_changes_its_command";
@@ -576,7 +576,7 @@ fn steps_go_into_a_subagent_and_out() {
             inside = watcher.until("held");
         }
         assert!(!main(&inside), "{inside}");
-        // while a call of the main thread was held, the subagent may have gone on
+        // while a call of the main thread was held, the subagent may have continued
         if inside["tool"] == "Read" {
             assert_eq!(world.read("a.txt"), MAIN);
         }

@@ -331,7 +331,7 @@ fn a_script_of_a_debugger_ends_at_its_first_failure() {
     }
 }
 
-/// An input that is none of its tool any more says so, and not that the tool is unknown.
+/// An input that is none of its tool any longer says so, and not that the tool is unknown.
 #[test]
 fn a_field_of_another_type_is_named() {
     let world = World::committed(&[(FILE, TEXT)]);

@@ -360,7 +360,7 @@ fn an_action_says_if_later_turns_go() {
     client.leave();
 }
 
-/// A client that reloads a file after the refresh of its lenses is told once more, when it has the new text.
+/// A client that reloads a file after the refresh of its lenses is informed once more, when it has the new text.
 #[test]
 fn lenses_are_refreshed_after_a_reload() {
     let world = two_files(FIVE_LINES);

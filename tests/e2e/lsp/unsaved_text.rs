@@ -375,7 +375,7 @@ fn an_editor_agents_first_turn_includes_typed_text() {
     client.leave();
 }
 
-/// An agent writes the same text that is typed above it: nothing is unsaved any more.
+/// An agent writes the same text that is typed above it: nothing is unsaved any longer.
 #[test]
 fn text_that_an_agent_writes_identically_is_not_unsaved() {
     let world = two_files(SEVEN_LINES);

@@ -193,7 +193,7 @@ fn a_stale_proposal_is_refused() {
     nothing_waits(&world);
 }
 
-/// Conflicts are told before anybody is asked.
+/// Conflicts are reported before anybody is asked.
 #[test]
 fn conflicts_are_told_at_once() {
     let world = recorded();

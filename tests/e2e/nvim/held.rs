@@ -23,7 +23,7 @@ fn is_shown(nvim: &Neovim, pause: &str, path: &str) {
 }
 
 /// S2-013: a call that a breakpoint at a line holds is announced without taking the focus, shown, changed on the right side,
-/// and goes on with the change. The file stays as it is meanwhile.
+/// and continues with the change. The file stays as it is meanwhile.
 #[test]
 fn a_held_call_is_shown_changed_and_continued() {
     let world = world();

@@ -167,7 +167,7 @@ fn a_file_and_a_directory_change_places() {
     ])]);
 }
 
-/// U-20: a restore that is taken back restores its own changes, not files that another writer had removed.
+/// U-20: a restore that is undone restores its own changes, not files that another writer had removed.
 #[test]
 fn what_the_user_removed_meanwhile_stays_removed() {
     holds(&[

@@ -302,7 +302,7 @@ for n in range(100):
     assert_eq!(rest, "True True True module\n");
 }
 
-/// S5-020, S5-040: the session of a `pause()` has the function that stands still, the reason with its label, the
+/// S5-020, S5-040: the session of a `pause()` has the function that is paused, the reason with its label, the
 /// breakpoint of a watched call, and its end. All are found by a search.
 #[test]
 fn a_session_is_named_by_its_function() {
@@ -530,7 +530,7 @@ for n in range(6):
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// S5-013, S5-089: several threads stand still at once, each with its own pause, and others go on; coroutines, too.
+/// S5-013, S5-089: several threads are paused at once, each with its own pause, and others continue; coroutines, too.
 #[test]
 fn threads_and_coroutines() {
     let source = r#"
@@ -584,7 +584,7 @@ asyncio.run(main())
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// S5-080, S5-081, S5-109…115, S5-119, S5-128, U-30: whatever an evaluation does, it ends with an entry, and the program goes on
+/// S5-080, S5-081, S5-109…115, S5-119, S5-128, U-30: whatever an evaluation does, it ends with an entry, and the program continues
 /// as if nobody had asked.
 #[test]
 fn evaluations_that_misbehave() {
@@ -726,7 +726,7 @@ fn a_bridge_that_dies_is_replaced() {
     assert_ne!(failed.code, 0);
 }
 
-/// S5-066, S5-120, S5-122: the program goes on at once when its pause is decided in the midst of an evaluation; the result that is
+/// S5-066, S5-120, S5-122: the program continues at once when its pause is decided in the midst of an evaluation; the result that is
 /// refused afterwards changes nothing in it.
 #[test]
 fn a_refused_result_is_ignored() {
@@ -774,7 +774,7 @@ print("end")
     assert_eq!(list["sessions"][0]["entries"], 0, "{list:#}");
 }
 
-/// S5-097, S5-099: the names of a session are dropped when it closes, while its pause goes on; another session keeps its own.
+/// S5-097, S5-099: the names of a session are dropped when it closes, while its pause continues; another session keeps its own.
 #[test]
 fn names_of_a_session_end_with_it() {
     let source = r#"
@@ -1198,7 +1198,7 @@ fn the_largest_value_is_a_setting() {
 }
 
 /// S5-112, S5-113, S5-118: code that ends the program, splits it, holds the interpreter or gives a gigabyte has an entry, and
-/// the pause goes on unless the program is gone.
+/// the pause continues unless the program is gone.
 #[test]
 fn evaluations_that_are_dangerous() {
     let source = r#"
@@ -1370,7 +1370,7 @@ bs.pause("\x1b]0;pwned\x07\x1b[31mred\nnew\u202eline")
     assert_eq!(program.end().0, 0);
 }
 
-/// S5-013: a watched coroutine function stays one, and its event loop goes on while it is paused; methods, too.
+/// S5-013: a watched coroutine function stays one, and its event loop continues while it is paused; methods, too.
 #[test]
 fn watched_coroutines() {
     let source = r"
@@ -1414,7 +1414,7 @@ asyncio.run(main())
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// A program that continues since no bridge can be had any more leaves no pause that stays held.
+/// A program that continues since no bridge can be had any longer leaves no pause that stays held.
 #[test]
 fn a_pause_without_a_bridge_is_given_up() {
     let world = world();

@@ -309,8 +309,8 @@ fn a_program_that_never_answers() {
     talk.end();
 }
 
-/// S5-118: a program that is killed in the midst of an evaluation: whoever waits is told at once, what was answered stays in the
-/// transcript, and closing the session is no error.
+/// S5-118: a program that is killed in the midst of an evaluation: whoever waits is informed at once, what was answered stays in the
+/// transcript, and closing the session is not an error.
 #[test]
 fn a_program_is_killed_in_an_evaluation() {
     let source = r#"

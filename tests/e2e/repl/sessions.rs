@@ -217,7 +217,7 @@ fn evaluations_queue() {
     }
 }
 
-/// S5-065, S5-115, S5-121…123: what comes after the end is dropped, and whoever waits is told at once.
+/// S5-065, S5-115, S5-121…123: what comes after the end is dropped, and whoever waits is informed at once.
 #[test]
 fn late_results_are_dropped() {
     let world = World::committed(&[("a.txt", "a\n")]);

@@ -52,7 +52,7 @@ fn the_journal_of_a_restore() {
             is_named(&output, &format!("{column} of file"));
             assert!(output.stderr.contains("backstitch verify"), "{output}");
             assert_same(&world.tree(), &before);
-            // it is taken back by now, and named where one looks for it
+            // it is undone by now, and named where one looks for it
             is_named(&world.run(["verify"]), "in journal_file of op1");
             world.ok(["rewind", "t1"]);
         }

@@ -81,7 +81,7 @@ pub fn limited<T: Send + 'static>(
                 .downcast_ref::<Exceeded>()
                 .map_or("an internal error".to_owned(), |limit| limit.reason(time)))
         });
-        // nobody listens any more if this comes too late
+        // nobody listens any longer if this comes too late
         let _ = sender.send(result);
     };
     let thread = std::thread::Builder::new()

@@ -511,7 +511,7 @@ pub(crate) fn undecide(conn: &Connection, id: PauseId) -> Result<bool> {
     Ok(changes > 0)
 }
 
-/// Ends a pause that is in one of the open states. Returns false if it is not any more.
+/// Ends a pause that is in one of the open states. Returns false if it is no longer.
 pub(crate) fn end(
     conn: &Connection,
     id: PauseId,

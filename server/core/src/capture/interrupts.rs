@@ -107,7 +107,7 @@ pub(crate) fn at_work(conn: &Connection, root: RootId) -> Result<Vec<AtWork>> {
     });
     let mut at_work = Vec::new();
     for working in working.filter(|working| working.until > now) {
-        // an interrupt is told by no event
+        // an interrupt is reported by no event
         if !Evidence::of(conn, working.session)?.is_over(working.since) {
             at_work.push(working);
         }
@@ -173,7 +173,7 @@ fn tail(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the command that ended last, and the time until which its processes may have gone on: its agent died after that, in
+/// Returns the command that ended last, and the time until which its processes may have continued: its agent died after that, in
 /// the middle of a turn.
 pub(super) fn aftermath(conn: &Connection, root: RootId) -> Result<Option<(Writer, i64)>> {
     let Some(last) = call::last_ended(conn, root, SESSION_END)? else {

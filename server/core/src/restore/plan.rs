@@ -174,7 +174,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     }
 }
 
-/// The part of its target that a request concerns. Chosen lines are told by the files that they are in.
+/// The part of its target that a request concerns. Chosen lines are identified by the files that they are in.
 fn limits(r: &Request, plan: &Plan) -> RestoreLimits {
     let lines = !r.hunks.is_empty();
     let mut paths = r.paths.clone();

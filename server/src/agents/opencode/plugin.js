@@ -114,7 +114,7 @@ export const Backstitch = async ({ client, directory }) => {
   const ask = async (event, session, fields) =>
     hook(await payload(event, session, fields), { held: holding(session), log })
 
-  /** The session ends its work: nobody waits for its held calls any more. */
+  /** The session ends its work: nobody waits for its held calls any longer. */
   const release = (session) => {
     for (const child of held.get(session) ?? []) child.kill()
     held.delete(session)

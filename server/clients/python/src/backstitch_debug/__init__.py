@@ -29,7 +29,7 @@ _program: Optional[Program] = None
 def on(binary: Optional[str] = None, lost: str = "raise") -> None:
     """Begins to watch. `binary`: the program backstitch; by default that of `BACKSTITCH_BIN`, or of the search path.
 
-    `lost`: the outcome if its bridge cannot be started any more: `raise`, or `continue` with a warning.
+    `lost`: the outcome if its bridge can no longer be started: `raise`, or `continue` with a warning.
     """
     global _program
     if lost not in ("raise", "continue"):
@@ -81,7 +81,7 @@ def watch(target: T, name: Optional[str] = None) -> T:
 
 
 def pause(label: str = "pause") -> None:
-    """Stands still until somebody lets the program continue."""
+    """Pauses until somebody lets the program continue."""
     program = _program
     if program is not None and not program.is_busy():
         program.pause(str(label), sys._getframe(1))

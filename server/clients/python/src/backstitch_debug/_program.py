@@ -239,7 +239,7 @@ class Program:
     # ---- waiting ---------------------------------------------------------------------------------------------------
 
     def wait(self, pause: str, at: "_Place", cancellation: Optional[Cancellation] = None) -> Dict[str, Any]:
-        """Stands still until there is an action, and evaluates what is asked meanwhile."""
+        """Pauses until there is an action, and evaluates what is asked meanwhile."""
         news: "queue.Queue[Any]" = queue.Queue()
         if cancellation is not None:
             cancellation.wakes(news)
@@ -306,7 +306,7 @@ class Program:
         except (BridgeLost, BridgeError):
             raise
         except BaseException:
-            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any more
+            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any longer
             self._withdraw(pause)
             raise
         finally:
@@ -366,7 +366,7 @@ class Program:
                 raise reply.error
             if method == "pause/poll":
                 if reply.error is not None:
-                    # the pause is gone, and nobody can end it any more
+                    # the pause is gone, and nobody can end it any longer
                     return {"kind": "continue"}
                 action = reply.result.get("action")
                 if action is not None:
@@ -467,7 +467,7 @@ async def _beside(cancellation: Cancellation, act: Callable[..., Any], *args: An
     task = asyncio.current_task()
 
     def settle(result: Any, error: Optional[BaseException]) -> None:
-        # a task that was cancelled does not wait any more
+        # a task that was cancelled does not wait any longer
         if not ended.done():
             ended.set_result((result, error))
 

@@ -94,7 +94,7 @@ class Own(_Stream):
 
 
 class Buffer:
-    """Text of one evaluation, up to a limit. An abandoned one keeps nothing more."""
+    """Text of one evaluation, up to a limit. An abandoned one keeps nothing else."""
 
     LIMIT = 1 << 20
 

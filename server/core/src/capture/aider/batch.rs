@@ -31,7 +31,7 @@ pub(super) enum Act {
         session: Option<String>,
         text: String,
     },
-    /// The session does not work any more.
+    /// The session does not work any longer.
     Answered(Option<String>),
     Step(Step),
     /// The commit of a step that was recorded before.
