@@ -135,6 +135,6 @@ mod tests {
         ] {
             assert!(lists.contains(line), "{lists}");
         }
-        assert!(!lists.contains("hook"), "{lists}");
+        assert!(!lists.contains("\u{1b}[1mhook"), "{lists}");
     }
 }
