@@ -17,7 +17,7 @@ use crate::host::turned_away::TurnedAway;
 use crate::host::used_stores::{self, EarlierStore};
 use crate::render;
 
-/// Time for which a change of settings and an attempt are told, in microseconds.
+/// Time for which a change of settings and an attempt are reported, in microseconds.
 const TOLD: i64 = 24 * 3600 * 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

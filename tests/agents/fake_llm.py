@@ -19,8 +19,8 @@ message, which the agent may run side by side.
 "{{NAME}}" anywhere in the script becomes VALUE of --set NAME=VALUE.
 
 No state is kept: the turn is the count of user texts in the request, and the step follows from the tool results after
-the last of them, so a run can be resumed, repeated or forked at will. What agents themselves put into user messages
-(blocks such as <environment_context>…</environment_context>) is no user text. Requests that offer no tools (titles,
+the last of them, so a run can be resumed, repeated or forked at will. Blocks that agents put into user messages
+(such as <environment_context>…</environment_context>) are not user text. Requests that offer no tools (titles,
 summaries, routers) get a plain text and do not count. A part with "toolless": true is one of an agent without tools (aider):
 each streamed request for a chat completion plays the first step of the "if" that its newest user text contains.
 """
@@ -96,7 +96,7 @@ class Script:
 
 
 def own_words(text):
-    """What is left of a user message without the tagged blocks that agents add to it."""
+    """The user's own words in a message: without the tagged blocks that agents add to it."""
     return re.sub(r"<([a-z][\w-]*)[^>]*>.*?</\1>", "", text, flags=re.S).strip()
 
 
@@ -173,7 +173,7 @@ def responses(http, body, script):
         elif item.get("role") == "user":
             history.append(("user", text_of(item.get("content"))))
         elif kind == "agent_message" and "NEW_TASK" in str(item["content"]):
-            # a subagent's task; answers of agents are no prompts
+            # a subagent's task; answers of agents are not prompts
             history.append(("user", " ".join(part.get("encrypted_content") or "" for part in item["content"])))
     place, step = script.next(history) if tools else (None, {"text": "ok"})
 

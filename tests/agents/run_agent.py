@@ -8,7 +8,7 @@
 
 AGENT is aider, claude, cline, codex, copilot, gemini, opencode or qwen, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
 the agent's own resume); without any, the script's "prompts" are used.
-The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
+The agent gets a separate HOME with dummy keys and CMD registered for all its hook events; nothing of the caller's
 environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
 installer can be tried: run it with that HOME first, and leave --hook-command out. Where the system allows, everything
 runs in a network namespace that has only loopback. All that the run has started is ended at its end.
@@ -158,7 +158,7 @@ class Gemini:
 
 
 class Cline:
-    """It goes on with a session only on a terminal: the turns are typed there (`Terminal`)."""
+    """It continues a session only on a terminal: the turns are typed there (`Terminal`)."""
     model = "mock"
 
     def setup(self, r):
@@ -243,7 +243,7 @@ class Qwen:
 
 
 class Aider:
-    """It has no hooks. Each turn is a session of its own, since a run takes one message."""
+    """It has no hooks. Each turn is a separate session, since a run takes one message."""
     model = "openai/mock"
 
     def setup(self, r):
@@ -384,7 +384,7 @@ def run_interrupted(r, agent, binary, env, prompt, log):
     except subprocess.TimeoutExpired:
         p.kill()
         code = p.wait()
-    # what it had started may go on
+    # processes that it started may still run
     end = time.time() + 20
     while len(descendants()) > 1 and time.time() < end:
         time.sleep(0.02)
@@ -420,7 +420,7 @@ def adopt_orphans():
 
 
 class Terminal:
-    """A program on a terminal of its own, for prompts that are typed."""
+    """A program on its own terminal, for prompts that are typed."""
 
     def __init__(self, argv, env, workspace, log):
         self.log, self.seen = log, b""
@@ -447,7 +447,7 @@ class Terminal:
         return bool(data)
 
     def until(self, done, limit, silence=0.5):
-        """Reads until `done` says so and nothing more comes for some seconds. False: its time was up."""
+        """Reads until `done` says so and nothing else comes for some seconds. False: its time was up."""
         end, quiet = time.time() + limit, time.time()
         while time.time() < end:
             before = len(self.seen)
@@ -535,7 +535,7 @@ def descendants():
 
 
 def end_descendants():
-    """Ends what this run has started and left behind: hooks that agents put in sessions of their own, daemons."""
+    """Ends what this run has started and left behind: hooks that agents put in their own sessions, daemons."""
     for sign, wait in ((signal.SIGTERM, 3), (signal.SIGKILL, 5)):
         until = time.time() + wait
         told = set()

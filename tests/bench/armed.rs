@@ -84,7 +84,7 @@ fn held(place: &Place<'_>, edited: &str) -> Result<(Child, Instant)> {
     Ok((hook, began))
 }
 
-/// Measures the time from a call until an editor is told that it is held.
+/// Measures the time from a call until an editor learns that it is held.
 fn notice(report: &mut Report, place: &Place<'_>, name: &str, edited: &str) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     client.noop()?;

@@ -9,7 +9,7 @@
 //!
 //! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
 //!   without it and without `--tree`, small and medium ones.
-//! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
+//! - `--tree DIR` measures on a copy of your own tree. A first scan outside git is measured where it has no `.git`.
 //! - `--runs N` is the number of runs per median, 7 or more; quick operations have more.
 //! - `--checkpoints N` is the length of the history for `log` (5000); 0 leaves the history out.
 //! - `--timeline N` is the length of the history of 200 branches whose pages are requested (100000); 0 leaves it out.

@@ -1,4 +1,4 @@
-//! A workspace with a home of its own and an agent at work in it. All measurements run here.
+//! A workspace with its own home and an agent at work in it. All measurements run here.
 
 use std::cell::Cell;
 use std::ffi::OsStr;

@@ -20,7 +20,7 @@ const READS: usize = 31;
 const SESSIONS: usize = 1000;
 const ENTRIES: usize = 10_000;
 
-/// Prints its costs in seconds for each call, and stands still then.
+/// Prints its costs in seconds for each call, and is paused then.
 const PROGRAM: &str = r#"
 import json, time
 import backstitch_debug as bs

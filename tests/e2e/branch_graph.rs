@@ -151,7 +151,7 @@ fn a_graph_of_many_branches_stays_readable() {
     world.write("a", "a\n");
     world.ok(["checkpoint", "-m", "start"]);
     let store = rusqlite::Connection::open(world.store().join("store.db")).expect("a database");
-    // rows as `fork` writes them, each branch with a checkpoint of its own
+    // rows as `fork` writes them, each branch with its own checkpoint
     store
         .execute_batch(
             "BEGIN;

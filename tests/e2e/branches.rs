@@ -634,7 +634,7 @@ fn a_fork_that_cannot_be_finished_leaves_no_branch() {
     says(
         &world.run(["fork", "@", "idea2", "--into", "../other"]),
         1,
-        &["history of its own"],
+        &["its own history"],
     );
     assert_eq!(names(&world), ["main*"]);
     assert_eq!(other.json(["status"])["branch"], "main");

@@ -245,7 +245,7 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(pinned(&world), [id.as_str()]);
     assert!(world.ok(["log"]).stdout.contains("kept”  [pinned]"));
     assert!(world.ok(["show", &id]).stdout.contains("pinned"));
-    // a turn by its name; pinning it twice is no error
+    // a turn by its name; pinning it twice is not an error
     assert_eq!(
         world.json(["checkpoint", "pin", "t1"])["pinned"],
         json!(true)
@@ -344,7 +344,7 @@ fn oplog_lists_operations_newest_first() {
     );
 }
 
-/// `init` makes a directory a workspace of its own. The home directory becomes one only this way.
+/// `init` makes a directory its own workspace. The home directory becomes one only this way.
 #[test]
 fn init_makes_a_directory_a_workspace() {
     let world = World::new();

@@ -52,7 +52,7 @@ fn changes(checkpoints: &[Value]) -> Vec<(String, String, String, String)> {
     .collect()
 }
 
-/// Runs one thread of a session on files of its own; every file's content names its writer.
+/// Runs one thread of a session on its own files; every file's content names its writer.
 fn work(world: &World, agent: &Agent<'_>, name: &str, events: usize) {
     for n in 0..events / 2 {
         let (path, text) = (

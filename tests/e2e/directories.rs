@@ -105,7 +105,7 @@ fn copies_and_branches_have_the_directories() {
     assert_same(&world.tree(), &after);
 }
 
-/// A directory whose last file a restore removes is no new directory of the user's.
+/// A directory whose last file a restore removes is not a new directory of the user's.
 #[test]
 fn an_emptied_directory_is_no_change() {
     let world = World::new();

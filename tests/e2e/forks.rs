@@ -146,7 +146,7 @@ fn a_fork_waits_for_a_working_agent() {
     fork.ok(["verify"]);
 }
 
-/// A directory with a history of its own cannot be inside another one: a switch there would remove its files.
+/// A directory with its own history cannot be inside another one: a switch there would remove its files.
 #[test]
 fn a_fork_inside_another_root_is_refused() {
     let world = an_edit_and_a_new_file();
@@ -381,7 +381,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     world.ok(["checkpoint", "-m", "here"]);
     fs::rename(&away.root, &fork.root).expect("back");
     let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
-    says(&output, 0, &["another directory took over", "f-2"]);
+    says(&output, 0, &["another directory uses", "f-2"]);
     assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
     agent.write("more.txt", "more\n");
     agent.stop();
@@ -399,7 +399,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     says(
         &fork.ok(["show", "@"]),
         0,
-        &["another directory took over", "f-2-2"],
+        &["another directory uses", "f-2-2"],
     );
     assert_same(&fork.tree(), &left);
     for place in [&world, &fork] {
@@ -522,7 +522,7 @@ fn a_new_project_in_the_place_of_a_fork_is_not_the_fork() {
     world.ok(["switch", "f"]);
     assert!(world.read("a.txt").ends_with("SEVEN\n"));
     assert!(!world.history().contains(&"\"another\"".to_owned()));
-    // a copy is a directory of its own
+    // a copy is a separate directory
     assert_eq!(copy.json(["status"])["checkpoints"], 0);
     world.ok(["verify"]);
 }

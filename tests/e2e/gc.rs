@@ -338,7 +338,7 @@ fn gc_gets_below_its_limits() {
 }
 
 /// S4-011: beyond the maximum the oldest go, of all branches together. Those that must stay are counted and named.
-/// 0 is no limit, for the option as for the setting.
+/// 0 means no limit, for the option as for the setting.
 #[test]
 fn a_limit_by_number_says_what_is_left() {
     let world = World::new();

@@ -140,7 +140,7 @@ fn git_gc_takes_nothing_that_a_rewind_needs() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n")]);
     world.ok(["init"]);
     let before = world.tree();
-    // no commit and no index refers to them any more
+    // no commit and no index refers to them any longer
     shell(
         &world,
         "git rm -q --cached a.txt && git commit -qm less --amend && git reflog expire --expire=all --all",

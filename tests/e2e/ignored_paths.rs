@@ -1,4 +1,4 @@
-//! Ignored paths are not recorded, and what becomes of them is told.
+//! Ignored paths are not recorded, and what becomes of them is reported.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn ignored(value: &Value) -> Vec<String> {
     items.map(shown).collect()
 }
 
-/// A command that removes or changes ignored paths is told with their names, per step, in `show`, `log` and the plan.
+/// A command that removes or changes ignored paths is reported with their names, per step, in `show`, `log` and the plan.
 #[test]
 fn ignored_paths_that_a_command_removes_are_named() {
     let world = world();

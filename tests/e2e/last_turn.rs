@@ -55,7 +55,7 @@ fn undo_without_an_operation_offers_the_last_turn() {
     );
 }
 
-/// Three turns of one session, and t3 of another one between them: in one file, and in a file of its own.
+/// Three turns of one session, and t3 of another one between them: in one file, and in its own file.
 fn two_agents() -> World {
     let world = World::committed(&[("a.txt", NINE_LINES), ("c.txt", "c\n")]);
     let mut agent = world.agent();
@@ -363,7 +363,7 @@ fn the_last_turn_of_a_session_or_of_a_path() {
     refused(&world, &["rewind", "--path", "mine.txt"], &none);
 }
 
-/// A last turn that was taken back by hand is skipped and named.
+/// A last turn that was undone by hand is skipped and named.
 #[test]
 fn a_turn_taken_back_by_hand_is_skipped() {
     let world = two_turns_around_an_own_edit();
@@ -380,7 +380,7 @@ fn a_turn_taken_back_by_hand_is_skipped() {
     assert_same(&world.tree(), &before);
 }
 
-/// A place that was typed among the paths is no path, and the message says where it belongs.
+/// A place that was typed among the paths is not a path, and the message says where it belongs.
 #[test]
 fn a_place_after_paths_has_a_hint() {
     let world = two_turns_around_an_own_edit();

@@ -1,4 +1,4 @@
-//! Linked worktrees of git inside a workspace. Each is a workspace of its own, and still the work in it is not lost when a command
+//! Linked worktrees of git inside a workspace. Each is a separate workspace, and still the work in it is not lost when a command
 //! removes it.
 
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn a_removed_worktree_comes_back() {
         agent.bash(command);
         agent.stop();
         assert!(!world.exists(file("a.txt")), "{command}");
-        // git need not have its commits any more
+        // git need not have its commits any longer
         world.sh("git worktree prune; git branch -qD idea; git reflog expire --expire=now --all; git gc -q --prune=now");
         let rewound = world.ok(["rewind", "t1", "--yes"]);
         let is_back = |name: &str, text: &str| {
@@ -115,7 +115,7 @@ fn a_worktree_that_stays_is_no_change() {
     );
 }
 
-/// A worktree that was removed and made again is no place for a restore.
+/// A worktree that was removed and made again is not a place for a restore.
 #[test]
 fn a_restore_leaves_a_present_worktree() {
     let world = with_worktree(false);

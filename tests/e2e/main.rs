@@ -2,7 +2,7 @@
 //!
 //! One test binary, one module per feature; `support` holds the fixture. No test sleeps: each waits for an event.
 
-// a story is told in one function
+// a story is written in one function
 #![allow(clippy::too_many_lines)]
 
 mod acp;

@@ -1,6 +1,6 @@
 //! All texts that the language server shows to people stand in `server/src/lsp/messages` and `server/src/host/messages.rs`, so
 //! that they can be translated: no other source of `lsp`, `host` and `transport` has a sentence. Names of methods and
-//! keys are no sentences, and the log is for developers.
+//! keys are not sentences, and the log is for developers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

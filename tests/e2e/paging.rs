@@ -80,7 +80,7 @@ fn output_longer_than_the_screen_goes_to_the_pager() {
     assert!(!String::from_utf8_lossy(&piped).contains("paged:"));
 }
 
-/// A pager that the user leaves before it has read everything is no failure; colors go through it.
+/// A pager that the user leaves before it has read everything is not a failure; colors go through it.
 #[test]
 fn a_pager_may_be_left_early() {
     let world = checkpoints(2);

@@ -91,7 +91,7 @@ fn play(world: &World, agents: &Path, name: &str, between: Option<&str>) {
     }
 }
 
-/// A session of the real agent, run to its end in a workspace of its own.
+/// A session of the real agent, run to its end in its own workspace.
 struct Played {
     world: World,
     /// The workspace before the session.
@@ -332,7 +332,7 @@ fn rewinds_between_turns_keep_what_the_user_wrote() {
     assert_same(&world.tree(), &after);
 }
 
-/// U-13: a subagent's edits belong to the turn that started it, also those after the main Stop; its end is no turn.
+/// U-13: a subagent's edits belong to the turn that started it, also those after the main Stop; its end is not a turn.
 #[test]
 fn a_subagent_belongs_to_its_turn() {
     let Some(played) = Played::script("a_subagent_belongs_to_its_turn", "subagent", None) else {
@@ -350,7 +350,7 @@ fn a_subagent_belongs_to_its_turn() {
     assert_same(&played.world.tree(), &played.before);
 }
 
-/// Two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident. Work
+/// Two real agents at once, each in its own fork on one history. Nothing crosses over by accident. Work
 /// can be taken over: that of a session, or of one turn by reverting its revert.
 #[test]
 fn two_agents_in_two_forks_stay_apart() {

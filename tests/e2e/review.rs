@@ -114,7 +114,7 @@ fn hunks_at_lines_are_kept_and_taken_back() {
         "{text}"
     );
     assert_eq!(lines(&["1"]), [two]);
-    // one of them is taken back, and then the rest
+    // one of them is undone, and then the rest
     assert_eq!(lines(&["5,+1", "--unkeep"]), [five]);
     assert_eq!(review(&world, ["a.txt"])[1..], [two, five]);
     // the user's line in between moves the lines

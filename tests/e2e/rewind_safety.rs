@@ -363,7 +363,7 @@ fn a_newer_store_is_refused() {
     assert_eq!(output.stderr.lines().count(), 1, "{output}");
 }
 
-/// A file that is no database is reported as damage, and not overwritten by a new one.
+/// A file that is not a database is reported as damage, and not overwritten by a new one.
 #[test]
 fn a_damaged_store_is_reported_and_not_replaced() {
     let world = one_turn_in_a_directory();

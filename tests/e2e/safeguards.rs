@@ -1,4 +1,4 @@
-//! Weaknesses of the record and of the breakpoints are told, with the place that does it, by every front end; a project weakens
+//! Weaknesses of the record and of the breakpoints are reported, with the place that does it, by every front end; a project weakens
 //! neither.
 
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn said(world: &World, command: &[&str]) -> String {
     format!("{}{}", said.stdout, said.stderr)
 }
 
-/// All faces say it.
+/// All clients say it.
 fn told(world: &World, what: &str) {
     for command in [&["status"][..], &["doctor"], &["setup", "--status"]] {
         let said = said(world, command);
@@ -112,7 +112,7 @@ fn a_project_does_not_lead_hooks_elsewhere() {
     told(&world, "sets XDG_STATE_HOME for the hooks of claude-code");
 }
 
-/// The user's own switch counts, from their settings, and is told; so is one that their agent was started with.
+/// The user's own switch counts, from their settings, and is reported; so is one that their agent was started with.
 #[test]
 fn the_users_own_switch_counts_and_is_told() {
     let world = world();
@@ -203,7 +203,7 @@ fn hooks_that_are_gone_are_told() {
     assert_eq!(world.json(["status"])["safeguards"], json!([]));
 }
 
-/// A setting that ends all hooks is told with its line.
+/// A setting that ends all hooks is reported with its line.
 #[test]
 fn a_setting_that_ends_hooks_is_told() {
     let world = world();
@@ -227,7 +227,7 @@ fn a_setting_that_ends_hooks_is_told() {
     }
 }
 
-/// That agents may decide is told with the line, and so is the agent's own change of it.
+/// That agents may decide is reported with the line, and so is the agent's own change of it.
 #[test]
 fn settings_that_an_agent_changes_are_told() {
     let world = world();

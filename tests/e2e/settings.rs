@@ -342,7 +342,7 @@ fn settings_choose_the_directory_of_the_stores() {
     world.ok(["rewind", "t1"]);
     assert_eq!(world.read("a.txt"), "one\n");
 
-    // in the tree itself: it is no part of it
+    // in the tree itself: it is not part of it
     let inside = world.path("my store");
     world.write(FILE, "store = { dir = \"its store\" }\n");
     let mine = format!("store.dir = {:?}\n", inside.to_str().expect("plain"));

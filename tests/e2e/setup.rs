@@ -245,7 +245,7 @@ fn helix_is_left_as_it_was() {
     assert_eq!(read(), now);
 }
 
-/// Neovim gets a file of its own, which never replaces another one.
+/// Neovim gets a separate file, which never replaces another one.
 #[test]
 fn neovim_gets_a_file_of_its_own() {
     let world = World::git();
@@ -308,7 +308,7 @@ fn other_editors_are_told_what_to_add() {
     assert!(!world.config.join("emacs").exists());
 }
 
-/// Zed gets an extension of its own, which the user installs in Zed; files that Zed builds are removed with it, and
+/// Zed gets a separate extension, which the user installs in Zed; files that Zed builds are removed with it, and
 /// nothing else.
 #[test]
 fn zed_gets_an_extension() {
@@ -430,7 +430,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
-/// An update of an editor's extension deletes the folder of the old one; the hooks go on.
+/// An update of an editor's extension deletes the folder of the old one; the hooks continue.
 #[test]
 fn hooks_outlive_an_update_of_the_extension() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -630,7 +630,7 @@ fn strict_hooks_are_named() {
 }
 
 /// Copilot, Gemini and Qwen load the hooks of a project only in a folder that their user trusts: until then nothing claims that they
-/// are recorded, and the next step is told.
+/// are recorded, and the next step is reported.
 #[test]
 fn a_folder_that_the_agent_does_not_trust_is_told() {
     let trusts = |world: &World, file: &str, text: &str| {

@@ -175,7 +175,7 @@ fn clear_asks_for_yes_while_the_history_is_in_use() {
     world.ok(["clear", "--yes"]);
     assert_same(&world.tree(), &here);
     assert_same(&beside.tree(), &there);
-    // from now on each has a history of its own
+    // from now on each has its own history
     beside.ok(["checkpoint", "-m", "alone"]);
     world.ok(["checkpoint", "-m", "here"]);
     for (of, label) in [(&beside, "alone"), (&world, "here")] {

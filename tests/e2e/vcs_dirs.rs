@@ -113,7 +113,7 @@ fn git_directories_of_any_name_stay_as_they_are() {
                 "{name}: {coverage}"
             );
         }
-        // a linked work tree is a workspace of its own
+        // a linked work tree is a separate workspace
         let workspace = world.path(dir);
         let there = |args: &[&str]| {
             let workspace = workspace.to_str().expect("UTF-8");
@@ -153,7 +153,7 @@ fn git_directories_of_any_name_stay_as_they_are() {
     }
 }
 
-/// A tool that names a file of a git directory is told, and the file is not recorded.
+/// A tool that names a file of a git directory is reported, and the file is not recorded.
 #[test]
 fn a_tool_that_writes_into_a_git_directory_is_a_gap() {
     let world = World::committed(&[("a.txt", "1\n")]);

@@ -76,19 +76,21 @@ fn days_ago(world: &World) {
     }
 }
 
-/// Commands that a help lists.
+/// Commands that a help lists, in a section or in several ones before the options.
 fn listed(help: &str) -> Vec<String> {
-    let section = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let section = section.take_while(|line| !line.is_empty());
-    let names = section.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
+    let lines = help.lines().take_while(|line| *line != "Options:");
+    let rows = lines.filter_map(|line| line.strip_prefix("  "));
+    let rows = rows.filter(|row| row.starts_with(|first: char| first.is_ascii_lowercase()));
+    let names = rows.filter_map(|row| row.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
 
 #[test]
 fn help_of_every_command() {
     let world = World::new();
+    // the last ones are not listed
     let mut open: Vec<Vec<String>> = vec![Vec::new()];
+    open.extend(["acp", "hook", "lsp", "mcp"].map(|name| vec![name.to_owned()]));
     let mut count = 0;
     while let Some(command) = open.pop() {
         let mut args: Vec<&str> = command.iter().map(String::as_str).collect();

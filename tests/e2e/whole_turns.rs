@@ -61,7 +61,7 @@ fn a_rewind_undoes_an_interrupted_command() {
     }
 }
 
-/// An interrupt that the agent notes in its transcript: the agent stands still, though no event came. The next scan closes the call,
+/// An interrupt that the agent notes in its transcript: the agent is paused, though no event came. The next scan closes the call,
 /// so that the edits of the user after it stay.
 #[test]
 fn a_noted_interrupt_ends_the_call() {
@@ -243,7 +243,7 @@ fn overlapping_edits_of_one_session_are_its_own() {
     }
 }
 
-/// Uncertain changes that a rewind leaves are told, and it does not end as if all was done.
+/// Uncertain changes that a rewind leaves are reported, and it does not end as if all was done.
 #[test]
 fn a_rewind_that_leaves_uncertain_changes_says_so() {
     let world = two_files(SEVEN_LINES);
@@ -324,7 +324,7 @@ fn a_session_that_is_resumed_elsewhere_is_recorded_there() {
     }
 }
 
-/// An agent that changes its directory in the middle of a turn goes on with that turn in the other project, and returns.
+/// An agent that changes its directory in the middle of a turn continues with that turn in the other project, and returns.
 #[test]
 fn a_session_that_changes_its_directory_is_recorded_there() {
     let world = two_files(SEVEN_LINES);
@@ -364,7 +364,7 @@ fn a_session_that_changes_its_directory_is_recorded_there() {
 }
 
 /// A session that begins in the home directory: its edits are recorded in the repositories of the files, as its turn, and people
-/// who look for the rest are told.
+/// who look for the rest are reported.
 #[test]
 fn a_session_in_the_home_directory_is_recorded_where_its_files_are() {
     let world = two_files(SEVEN_LINES);
@@ -401,7 +401,7 @@ fn a_session_in_the_home_directory_is_recorded_where_its_files_are() {
     );
 }
 
-/// A linked worktree inside the workspace is a workspace of its own: its checkout is nobody's edit, no rewind empties it, and work
+/// A linked worktree inside the workspace is a separate workspace: its checkout is nobody's edit, no rewind empties it, and work
 /// in it is recorded there, whether or not it is ignored.
 #[test]
 fn a_linked_worktree_is_a_workspace_of_its_own() {
@@ -457,7 +457,7 @@ fn the_work_of_a_killed_agent_is_its_turns() {
     );
     let note = agent.payload("Notification", json!({"message": "x"}));
     let payloads = json!([note, call]).to_string();
-    // an agent of its own, which ends in the middle of the call
+    // its own agent, which ends in the middle of the call
     let program = "import json, subprocess, sys
 for payload in json.load(sys.stdin):
     subprocess.run([sys.argv[1], 'hook', 'claude-code'], input=json.dumps(payload).encode(), check=True)

@@ -98,7 +98,7 @@ def without_tests(text):
 
 
 class File:
-    """A module in a file of its own, without its comments, strings and tests."""
+    """A module in its own file, without its comments, strings and tests."""
 
     def __init__(self, crate, path, module):
         # the folder of the crate, and its name in paths

@@ -4,7 +4,7 @@ import { expect, test } from './rig/test.ts';
 
 test.use({ beside: [caller] });
 
-// S3-043: another extension is told of the rewind.
+// S3-043: another extension learns of the rewind.
 test('an agent that is an extension edits, and its edit is rewound', async ({ world, code }) => {
   world.commit({ 'a.txt': 'one\ntwo\n' });
   const window = await code.open('a.txt');

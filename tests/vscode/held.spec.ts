@@ -145,7 +145,7 @@ test('by the accessibility tree and by keys alone', async ({ world, agent, code 
   await window.diff.ready();
   await expect(page.getByRole('button', { name: 'Continue the Held Call' }).first()).toBeVisible();
   await look(page, 'held-by-keys');
-  // step over: this call goes on, and the next one is held
+  // step over: this call continues, and the next one is held
   await page.keyboard.press('Control+1');
   await page.keyboard.press('F10');
   expect(await first).toEqual({});

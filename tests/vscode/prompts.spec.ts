@@ -255,7 +255,7 @@ test('text that was not saved can be shown and compared', { tag: '@long' }, asyn
   await look(window.page, 'kept');
 });
 
-// V32, V34, V35 of a day of use: a file as it was is told from the file, text is no icon, and a turn has one name.
+// V32, V34, V35 of a day of use: a file as it was is told from the file, text is not an icon, and a turn has one name.
 test('a prompt is text, a turn is copied by its name, and a file as it was says so', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

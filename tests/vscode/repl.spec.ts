@@ -232,10 +232,10 @@ test('a paused program: stack, calls, values', async ({ world, code }) => {
   const agents = window.tree('Agents');
   await agents.show();
   await expect(agents.row(/^acting agent.py$/)).toHaveCount(1);
-  await expect(window.notifications.toast('A python program stands still: acting agent.py')).toBeVisible();
+  await expect(window.notifications.toast('A python program is paused: acting agent.py')).toBeVisible();
   await window.run('Notifications: Clear All Notifications');
 
-  // the stack, its lines on demand, the line that stands still
+  // the stack, its lines on demand, the line that is paused
   const stack = window.tree('Call Stack');
   await agents.action(/^acting/, 'Show the Call Stack');
   await agents.hide();

@@ -30,7 +30,7 @@ export class Recording implements vscode.Disposable {
   private readonly disposables: Disposable[];
   private checkedAt = 0;
   private checking: Promise<void> = Promise.resolve();
-  /** The reasons that the user has been told. */
+  /** The reasons that the user has been informed. */
   private readonly said = new Set<string>();
 
   constructor(private readonly ctx: Ctx) {

@@ -327,7 +327,7 @@ M.SUBCOMMANDS = {
   {
     name = 'fork',
     usage = '[{rev} [{name} [{directory}]]]',
-    desc = 'Creates a branch at a state, optionally in a directory of its own.',
+    desc = 'Creates a branch at a state, optionally in its own directory.',
     max_args = 3,
     complete = { 'rev', 'off', 'file' },
     ask = function(client, arguments, typed)
@@ -562,7 +562,7 @@ M.SUBCOMMANDS = {
     name = 'stack',
     usage = '[{pause}]',
     desc = 'Lists the frames of a paused program, each with the lines around it: <Tab> unfolds them, <CR> opens the source.'
-      .. ' The line that stands still is marked in its buffer. Below the frames are its REPL sessions and its call, which'
+      .. ' The paused line is marked in its buffer. Below the frames are its REPL sessions and its call, which'
       .. ' <CR> shows. A pause that is named may be over.',
     max_args = 1,
     ask = function(client, _, typed)
@@ -678,7 +678,7 @@ end
 ---@return string[]
 function M.complete(word, line)
   local before = vim.split(line:sub(1, #line - #word), '%s+', { trimempty = true })
-  -- a range or a command modifier before the command is no argument
+  -- a range or a command modifier before the command is not an argument
   local at = 1
   while before[at] and not before[at]:match('[Bb]ack?s?t?i?t?c?h?!?$') do
     at = at + 1

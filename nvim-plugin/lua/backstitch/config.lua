@@ -80,7 +80,7 @@ M.OPTIONS = {
     key = 'reload',
     type = 'boolean',
     default = true,
-    desc = 'When an agent or a rewind writes a file, reload its buffer without a question if it has no changes of your own.'
+    desc = 'When an agent or a rewind writes a file, reload its buffer without a question unless you have changed it.'
       .. ' |undo| goes back to the text before the reload.',
   },
   {
@@ -225,7 +225,7 @@ local function validate(option, value)
   end
 end
 
---- Collects the names in `given` that are no options.
+--- Collects the names in `given` that are not options.
 ---@param given table
 ---@param within string
 ---@param wrong string[]

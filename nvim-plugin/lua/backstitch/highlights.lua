@@ -32,7 +32,7 @@ M.GROUPS = {
   { name = 'BackstitchSession6', link = 'Statement', desc = 'The sixth session (F).' },
   { name = 'BackstitchFilter', link = 'WarningMsg', desc = 'The filter of the timeline.' },
   { name = 'BackstitchBreakpoint', link = 'DiagnosticWarn', desc = 'Signs of lines where agents stop.' },
-  { name = 'BackstitchHeld', link = 'DiffText', desc = 'Line of a program that stands still.' },
+  { name = 'BackstitchHeld', link = 'DiffText', desc = 'The line at which a program is paused.' },
   { name = 'BackstitchTag', link = 'Label', desc = 'Tags and pins in the timeline.' },
 }
 

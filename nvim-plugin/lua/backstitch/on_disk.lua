@@ -137,7 +137,7 @@ local function tell_conflict(buf)
   end
 end
 
---- Merges a buffer soon, unless the reload has done it by then. Conflicts are told.
+--- Merges a buffer soon, unless the reload has done it by then. Conflicts are reported.
 ---@param buf integer
 ---@param found 'change'|'conflict'
 ---@param tries? integer

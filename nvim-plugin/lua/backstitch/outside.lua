@@ -73,7 +73,7 @@ function M.status_part(text)
   return (M.line(text):gsub('%%', '％'))
 end
 
---- Returns the loaded buffer of a file. A name is no pattern here.
+--- Returns the loaded buffer of a file. A name is not a pattern here.
 ---@param path string
 ---@return integer?
 function M.buffer(path)

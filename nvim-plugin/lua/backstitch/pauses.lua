@@ -165,7 +165,7 @@ local function draw()
       { words.line(pause.summary, 120), 'BackstitchPrompt' },
     }
     if not is_held then
-      table.insert(row, { '  nobody answered in time: decided at its next try', 'BackstitchDim' })
+      table.insert(row, { '  nobody answered in time: decided when it retries', 'BackstitchDim' })
     end
     table.insert(lines, vim.list_extend(row, context(pause)))
     table.insert(view.lines, { pause = pause })
@@ -579,7 +579,7 @@ end
 M.KEYS = {
   {
     key = 'c',
-    desc = 'Continue: let the call run, with your changes. Of a proposed rewind: rewind.',
+    desc = 'Continue: let the call run, with your changes. For a proposed rewind: rewind.',
     run = function(client)
       M.resume(client)
     end,
@@ -822,7 +822,7 @@ local function announce(pattern, data)
   vim.api.nvim_exec_autocmds('User', { pattern = pattern, modeline = false, data = data })
 end
 
---- Time after which a call that is still held is told again, once the user is idle, in milliseconds.
+--- Time after which a call that is still held is reported again, once the user is idle, in milliseconds.
 local REMIND = 30000
 ---@type table<integer, integer> Time of the last message, by client.
 local reminded = {}
@@ -840,7 +840,7 @@ local function tell(client, pause)
       return
     end
     reminded[client.id] = vim.uv.now()
-    local text = pause.by == 'program' and 'backstitch: a %s program stands still: %s (:Backstitch repl)'
+    local text = pause.by == 'program' and 'backstitch: a %s program is paused: %s (:Backstitch repl)'
       or 'backstitch: %s is held: %s (:Backstitch pauses)'
     notice.say(text:format(pause.agent, words.line(pause.summary)), vim.log.levels.WARN)
   end)

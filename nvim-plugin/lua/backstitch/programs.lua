@@ -1,4 +1,4 @@
---- Paused programs: the call stack with its source, the line that stands still in its buffer, and the calls of programs.
+--- Paused programs: the call stack with its source, the line that is paused in its buffer, and the calls of programs.
 local float = require('backstitch.float')
 local outside = require('backstitch.outside')
 local server = require('backstitch.server')
@@ -8,12 +8,12 @@ local words = require('backstitch.words')
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace('backstitch.programs')
---- For the lines that stand still.
+--- For the lines that are paused.
 local marks = vim.api.nvim_create_namespace('backstitch.held')
 --- Height of a list in lines.
 local HEIGHT = 12
 
---- Places that stand still, by pause and workspace.
+--- Places that are paused, by pause and workspace.
 ---@type table<string, { path: string, line: integer }>
 local held = {}
 
@@ -23,7 +23,7 @@ local function key(pause)
   return pause.id .. ' ' .. words.shown(pause.root)
 end
 
---- Marks the lines of a buffer that stand still.
+--- Marks the lines of a buffer that are paused.
 ---@param buf integer
 local function mark(buf)
   if not vim.api.nvim_buf_is_loaded(buf) or vim.bo[buf].buftype ~= '' then
@@ -121,7 +121,7 @@ function M.stack(client, about, pause)
   local found = server.request(client, 'backstitch/stack', about)
   if #found.frames == 0 then
     task.fail({
-      message = ('%s is no pause of a program'):format(about.pause),
+      message = ('%s is not a pause of a program'):format(about.pause),
       hint = ':Backstitch pauses shows its files',
     })
   end

@@ -1,4 +1,4 @@
---- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any more.
+--- REPLs at held calls: the transcript above, the input below it. A session that is closed has no input any longer.
 local outside = require('backstitch.outside')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -329,7 +329,7 @@ end
 local function start_of(day, later)
   local year, month, date = day:match('^(%d%d%d%d)-(%d%d)-(%d%d)$')
   if not year then
-    task.fail({ message = ("'%s' is no day"):format(day), hint = 'a day is written as 2026-11-25' })
+    task.fail({ message = ("'%s' is not a date"):format(day), hint = 'a day is written as 2026-11-25' })
   end
   local time = os.time({ year = year, month = month, day = date + later, hour = 0 })
   return os.date('!%Y-%m-%dT%H:%M:%SZ', time) --[[@as string]]

@@ -681,7 +681,7 @@ function M.go(review, number)
   end
 end
 
---- Goes to the next or previous change, `count` times. After the last change of a file it goes on in the next file of a
+--- Goes to the next or previous change, `count` times. After the last change of a file it continues in the next file of a
 --- review of several files, else it wraps around.
 ---@async
 ---@param forward boolean

@@ -323,7 +323,7 @@ function M.on_exit(code, signal, id)
   for root, server in pairs(client_by_root) do
     client_by_root[root] = server ~= id and server or nil
   end
-  -- pending requests get no answer any more
+  -- pending requests get no answer any longer
   for once in pairs(pending[id] or {}) do
     once({ message = 'the server has crashed', data = { hint = 'It is restarted; try again' } })
   end

@@ -30,7 +30,7 @@ pub struct NewBreakpoint {
     pub message: Option<String>,
     pub once: bool,
     pub unattended: Option<Unattended>,
-    /// The face that makes it.
+    /// The client that makes it.
     pub made_by: String,
     /// Text of the file of a `line` breakpoint, by which its lines follow edits.
     pub base: Option<Vec<u8>>,
@@ -222,7 +222,7 @@ fn check_action(one: &Breakpoint) -> Result<()> {
             "a call that has run cannot be denied; leave out --after"
         }
         BreakpointAction::Deny if one.spec.kind() == "function" => {
-            "a program has no model that a denial could be told; let the breakpoint pause, and `backstitch deny` raises there"
+            "a program has no model to receive a denial; let the breakpoint pause, and `backstitch deny` raises there"
         }
         BreakpointAction::Pause if one.message.is_some() => {
             "a breakpoint that pauses has no message; it goes with --action deny or log"

@@ -1,4 +1,4 @@
-//! Conditions and log texts of breakpoints, in jq. Each evaluation has a thread of its own with limits on time, memory
+//! Conditions and log texts of breakpoints, in jq. Each evaluation has its own thread with limits on time, memory
 //! and nesting, and reaches neither the environment nor files.
 
 mod functions;

@@ -15,7 +15,7 @@ use backstitch_core::{Error, Result};
 
 /// Name of the row about a decision that was refused by the process that was to carry it out.
 pub(super) const REFUSED: &str = "refused";
-/// Time in which a proposal is carried out. A large one goes on after that.
+/// Time in which a proposal is carried out. A large one continues after that.
 const CARRIED_OUT: Duration = Duration::from_secs(30);
 
 /// A decision that was stored.
@@ -99,7 +99,7 @@ impl Undone {
             let id = self.decided.pause.id;
             return Error::refused(
                 format!("{id} was accepted, and nothing was changed: {error}"),
-                "the agent is told; it may propose it again, or you rewind yourself",
+                "the refusal is reported to the agent; it may propose it again, or you rewind yourself",
             );
         }
         // a traceback ends with the error itself
@@ -107,7 +107,7 @@ impl Undone {
         Error::refused(
             format!(
                 "the program cannot evaluate it: {}",
-                last.unwrap_or("it says no more")
+                last.unwrap_or("it gives no reason")
             ),
             Hint::from("the program is held as before: correct the expression"),
         )

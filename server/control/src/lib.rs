@@ -288,7 +288,7 @@ impl Control {
     /// Writes the file `armed` anew if it names less than the rows do: it was removed, or an older one was put in its
     /// place. Hooks would pass what is listed as armed.
     pub fn mend_armed(&self) -> Result<()> {
-        // hooks ask the rows where the file cannot be read, and a damaged row is told where it is listed
+        // hooks ask the rows where the file cannot be read, and a damaged row is reported where it is listed
         let (Ok(file), Ok(rows)) = (Armed::read(&self.dir), Armed::of(&self.conn)) else {
             return Ok(());
         };

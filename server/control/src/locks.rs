@@ -11,7 +11,7 @@ use backstitch_core::sqlite::{self, Lock};
 /// Directory of the locks of held calls.
 const HOLDS: &str = "holds";
 
-/// Time after which a pause is lost that no bridge takes over. Its program has given up, and goes on.
+/// Time after which a pause is lost that no bridge takes over. Its program has given up, and continues.
 const ORPHAN: Duration = Duration::from_secs(20);
 
 impl Control {

@@ -33,7 +33,7 @@ pub trait CheckedCall {
 }
 
 /// Checks a call against breakpoints in their order. The first that pauses or denies ends the check; log points count
-/// and go on. Each is compared by kind, scope and condition, and then counted; `hits_when` selects the triggers that
+/// and continue. Each is compared by kind, scope and condition, and then counted; `hits_when` selects the triggers that
 /// act. A condition that fails counts as met and is noted.
 pub fn check_call(breakpoints: &[Breakpoint], call: &mut dyn CheckedCall) -> Result<Checked> {
     let mut checked = Checked::default();

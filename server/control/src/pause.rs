@@ -32,12 +32,12 @@ pub struct Pause {
     pub made: i64,
     pub state: PauseState,
     pub decision: Option<PauseDecision>,
-    /// The face that decided, or the rule: `time limit`.
+    /// The client that decided, or the rule: `time limit`.
     pub decided_by: Option<String>,
     pub decided: Option<i64>,
     pub outcome: Option<PauseOutcome>,
     pub ended: Option<i64>,
-    /// The input as a user changed it. The call runs with it, if it is let go on.
+    /// The input as a user changed it. The call runs with it, if it is resumed.
     pub draft: Option<ChangedInput>,
 }
 
@@ -145,15 +145,15 @@ pub struct HeldCall {
     pub files: Vec<String>,
     /// The files that it would write as they were shown last, as JSON text. Its form is the front ends'.
     pub shown: Option<String>,
-    /// Decisions that the agent can be told.
+    /// Decisions that the agent can receive.
     pub can: Vec<Ability>,
     pub agent_process: Option<ProcessId>,
-    /// The agent goes on by itself at this time.
+    /// The agent continues by itself at this time.
     pub until: Option<i64>,
 }
 
 impl HeldCall {
-    /// True if its agent can be told this decision. To continue with a proposed rewind is to carry it out.
+    /// True if its agent can receive this decision. To continue with a proposed rewind is to carry it out.
     pub fn takes(&self, decision: &PauseDecision) -> bool {
         let needed = decision.needs();
         self.can.contains(&needed)
@@ -166,7 +166,7 @@ impl HeldCall {
     }
 }
 
-/// Decision that an agent can be told at an event.
+/// Decision that an agent can receive at an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ability {
@@ -234,9 +234,9 @@ impl PauseState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub enum PauseDecision {
-    /// The call goes on, under the agent's own rules.
+    /// The call continues, under the agent's own rules.
     Continue,
-    /// It goes on with another input.
+    /// It continues with another input.
     Change {
         input: Value,
     },

@@ -147,7 +147,7 @@ impl Pauses<'_> {
         Ok(Some((given, held)))
     }
 
-    /// True if a call was held before it ran, and was let go on.
+    /// True if a call was held before it ran, and was resumed.
     pub fn was_let_go(&self, (agent, session): (&str, &str), call: &str) -> Result<bool> {
         pause::was_let_go(&self.control.conn, (agent, session), call)
     }
@@ -177,7 +177,7 @@ impl Pauses<'_> {
         }
         let mut open: Vec<Pause> = open
             .into_iter()
-            // a parked call that is decided needs nothing more
+            // a parked call that is decided needs nothing else
             .filter(|pause| pause.state != PauseState::Parked || pause.decision.is_none())
             .filter(|pause| session.is_none_or(|id| pause.call.session.starts_with(id)))
             .collect();
@@ -236,7 +236,7 @@ impl Pauses<'_> {
         Ok(lost)
     }
 
-    /// Notes that a face has shown a pause to a person.
+    /// Notes that a client has shown a pause to a person.
     pub fn acknowledge(&self, id: PauseId, face: &str) -> Result<()> {
         self.control.write(|conn| ack::insert(conn, id, face))
     }
@@ -251,7 +251,7 @@ impl Pauses<'_> {
         pause::touched(&self.control.conn, id)
     }
 
-    /// True if a face has shown the pause.
+    /// True if a client has shown the pause.
     pub fn is_acknowledged(&self, id: PauseId) -> Result<bool> {
         ack::any(&self.control.conn, id)
     }
@@ -297,8 +297,8 @@ impl Pauses<'_> {
         Ok(is_there)
     }
 
-    /// Stores a decision. The first one counts: any later one is refused, naming the face that was first. One that the agent
-    /// cannot be told is refused by name, and so is one on another input than the one that was seen.
+    /// Stores a decision. The first one counts: any later one is refused, naming the client that was first. One that the agent
+    /// cannot receive is refused by name, and so is one on another input than the one that was seen.
     pub fn rule(&self, id: PauseId, ruling: &Ruling<'_>) -> Result<Undone> {
         let Ruling { step, face, .. } = *ruling;
         let there = self.get(id)?.ok_or_else(|| Error::NotFound {
@@ -314,7 +314,7 @@ impl Pauses<'_> {
         if step.is_some() && !there.call.subject.has_next() {
             return Err(Error::refused(
                 format!("{id} is a proposed rewind, after which no call can be held"),
-                format!("it can be told to: {}", abilities(&there)),
+                format!("its decisions are: {}", abilities(&there)),
             ));
         }
         if ruling
@@ -369,7 +369,7 @@ impl Pauses<'_> {
         })
     }
 
-    /// Changes the input with which a held call runs, if it is let go on. None: as the agent gave it. Refused by name where the
+    /// Changes the input with which a held call runs, if it is resumed. None: as the agent gave it. Refused by name where the
     /// agent takes no changed input. `shown`: the files that it would write then, for those who look later.
     pub fn set_draft(
         &self,
@@ -435,7 +435,7 @@ impl Pauses<'_> {
         Ok(missed)
     }
 
-    /// Notes a call that ran before a hook could hold it. It is no trigger: one after the call can still hold its agent.
+    /// Notes a call that ran before a hook could hold it. It is not a trigger: one after the call can still hold its agent.
     pub fn record_missed(&self, call: &HeldCall) -> Result<()> {
         self.control.write_armed(|conn| {
             // a second hook of the same event
@@ -527,7 +527,7 @@ impl Pause {
                     "{} is a program: its values are expressions, given with the decision",
                     self.id
                 ),
-                Hint::terminal("`backstitch resume --input FILE` goes on with other values"),
+                Hint::terminal("`backstitch resume --input FILE` continues with other values"),
             ));
         }
         if !self.is_open() {
@@ -561,7 +561,7 @@ impl Ruling<'_> {
     }
 }
 
-/// The error of a decision that the agent cannot be told.
+/// The error of a decision that the agent cannot receive.
 fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
     cannot_do(pause, decision.needs())
 }
@@ -569,12 +569,12 @@ fn cannot(pause: &Pause, decision: &PauseDecision) -> Error {
 fn cannot_do(pause: &Pause, what: Ability) -> Error {
     Error::refused(
         format!(
-            "{} cannot be told to {} at this call ({})",
+            "{} cannot be made to {} at this call ({})",
             pause.call.agent,
             what.name(),
             pause.id
         ),
-        format!("it can be told to: {}", abilities(pause)),
+        format!("its decisions are: {}", abilities(pause)),
     )
 }
 

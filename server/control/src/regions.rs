@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(followed("abcdef", (3, 2), "xyabcdef"), "5+2");
         assert_eq!(followed("abcdef", (3, 2), "bcdef"), "2+2");
         assert_eq!(followed("abcdef", (3, 2), "abcdefxy"), "3+2");
-        // lines above and below it are no part of it
+        // lines above and below it are not part of it
         assert_eq!(followed("abcdef", (3, 2), "abxcdyef"), "4+2");
     }
 
@@ -287,7 +287,7 @@ mod tests {
         ]
     }
 
-    /// Carries out a history. Every line has a number of its own, which is its text, too.
+    /// Carries out a history. Every line has its own number, which is its text, too.
     fn texts(lines: usize, edits: &[Edit]) -> Vec<Vec<usize>> {
         let mut fresh = lines;
         let mut texts = vec![(0..lines).collect::<Vec<_>>()];

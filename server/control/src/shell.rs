@@ -38,7 +38,7 @@ pub fn kill_descendants(child: u32) {
     }
 }
 
-/// Runs a command for a limited time. Returns what it printed, both streams in one, and its end. None: it goes on.
+/// Runs a command for a limited time. Returns what it printed, both streams in one, and its end. None: it continues.
 pub fn run(
     shell: &str,
     command: &str,

@@ -76,7 +76,7 @@ impl SilenceRules {
     }
 }
 
-/// The times by which a silence is told, all measured from now: no jump of the clock shortens or lengthens a hold.
+/// The times by which a silence is reported, all measured from now: no jump of the clock shortens or lengthens a hold.
 #[derive(Clone, Copy, Debug)]
 pub struct SilenceClock {
     /// Time since the hold began.
@@ -118,7 +118,7 @@ impl SilenceClock {
 mod tests {
     use super::*;
 
-    /// A subject, a moment, what it can be told, and the outcomes: unseen with ask, hold, deny, allow; time up with deny, ask,
+    /// A subject, a moment, what it can receive, and the outcomes: unseen with ask, hold, deny, allow; time up with deny, ask,
     /// allow.
     type Row = (Subject, CallMoment, &'static [Ability], &'static str);
 

@@ -28,12 +28,12 @@ pub struct TypedBreakpoint {
 /// Options of a breakpoint. None: not said, or left as it is.
 #[derive(Clone, Debug, Default)]
 pub struct TypedOptions {
-    /// jq. An empty text is no condition.
+    /// jq. An empty text is not a condition.
     pub when: Option<String>,
-    /// `>= 3`. An empty text is no condition.
+    /// `>= 3`. An empty text is not a condition.
     pub hits: Option<String>,
     pub action: Option<BreakpointAction>,
-    /// An empty text is no message.
+    /// An empty text is not a message.
     pub message: Option<String>,
     pub once: Option<bool>,
     pub unattended: Option<Unattended>,

@@ -929,7 +929,7 @@ impl SearchedFiles {
     }
 }
 
-/// The text of a word without a meaning of its own.
+/// The text of a word without its own meaning.
 fn plain(word: &Word) -> Option<&str> {
     match &word.pieces[..] {
         [WordPart::Form(form)] if !word.quoted => Some(form),

@@ -127,7 +127,7 @@ impl Engine {
         self.here.branch = branch.ok_or_else(|| {
             Error::refused(
                 format!(
-                    "another directory has taken over the branch of {}",
+                    "another directory uses the branch of {}",
                     self.root.path.display()
                 ),
                 "open the directory again",

@@ -132,7 +132,7 @@ impl Forks<&mut Engine> {
             .write(Durable::Power, |conn| branches::pin(conn, node, pinned))
     }
 
-    /// Creates a branch at a node, in a directory of its own: another root of this store. The directory appears only
+    /// Creates a branch at a node, in its own directory: another root of this store. The directory appears only
     /// when it is complete; on failure nothing of it stays.
     pub fn fork_into(
         &mut self,

@@ -124,7 +124,7 @@ pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String
     }
     (looked > 0).then(|| {
         format!(
-            "{place} excludes everything: nothing of what agents do here is recorded, and nothing can be rewound; take out \
+            "{place} excludes everything: nothing of what agents do here is recorded, and nothing can be rewound. Remove \
              its `capture` lines if you did not write them"
         )
     })

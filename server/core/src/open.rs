@@ -69,7 +69,7 @@ impl Engine {
         engine.restore_mut().recover()?;
         if is_new_branch {
             engine.notice = Some(format!(
-                "another directory took over the branch of this one, which is now on {}",
+                "another directory uses the branch of this one, which is now on {}",
                 engine.history().branch_name()?
             ));
         }
@@ -118,7 +118,7 @@ fn position(
 fn branch_lost(workspace: &Workspace) -> Error {
     Error::refused(
         format!(
-            "another directory took over the branch of {}, and its last checkpoint is not known",
+            "another directory uses the branch of {}, and its last checkpoint is not known",
             workspace.root.display()
         ),
         "move the files you need elsewhere, remove the directory, and fork again",

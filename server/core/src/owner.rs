@@ -84,7 +84,7 @@ pub fn check(dir: &Path, root: &Path) -> Result<Ownership> {
     }
     Err(Error::refused(
         format!(
-            "the store {} lies in a tree that may have been cloned, and was not made by you on this machine: it is not \
+            "the store {} lies in a tree that may have been cloned, and was not made by you on this machine. It is not \
              used, for it could have files written as it likes",
             dir.display()
         ),
@@ -106,7 +106,7 @@ fn private(path: &Path) -> Result<()> {
                 path.display(),
                 meta.uid()
             ),
-            "work as that user, or keep histories elsewhere: --store-dir names a directory of your own",
+            "work as that user, or keep histories elsewhere: --store-dir names another directory",
         ));
     }
     let mode = meta.permissions().mode() & 0o777;

@@ -122,7 +122,7 @@ impl UserPlace {
             return false;
         }
         let (place, root) = (resolved(dir), resolved(root));
-        // the home directory may be a workspace, and is no clone
+        // the home directory may be a workspace, and is not a clone
         let is_wide = too_wide(&root);
         let is_inside = |place: &Path| !is_wide && place.starts_with(&root) || is_in_a_clone(place);
         let is_users = |home: &Path| !is_inside(&resolved(home)) || is_home_of_user(home);
@@ -171,7 +171,7 @@ pub(crate) fn is_in_a_clone(place: &Path) -> bool {
     above.any(is_marked)
 }
 
-/// True if the directory is a worktree that git has linked to a repository elsewhere: a workspace of its own, also inside
+/// True if the directory is a worktree that git has linked to a repository elsewhere: its own workspace, also inside
 /// another one.
 pub fn is_linked_worktree(dir: &Path) -> bool {
     crate::system::read_small(&dir.join(".git"), false).is_some_and(|text| names_worktree(&text))

@@ -3,7 +3,7 @@
 //!
 //! A file starts as reviewed in the state before its first recorded change. The user's own changes and rewinds move the
 //! reviewed state on, changes of agents do not. The difference between it and the current state is left to review. A
-//! file is followed by its identity, so the review survives renames; a branch takes over the reviews before its fork point.
+//! file is followed by its identity, so the review survives renames; a branch inherits the reviews before its fork point.
 //!
 //! A review may also start at a checkpoint: then all changes since, by any author, are left until the user keeps them.
 
@@ -60,7 +60,7 @@ pub struct ShownState(pub ChangeId);
 pub struct ReviewFile {
     /// From the reviewed state to the shown state. The content of the reviewed state may not be in the store.
     pub delta: Delta,
-    /// The unreviewed hunks; none if a side is no text.
+    /// The unreviewed hunks; none if a side is not a text.
     pub hunks: Vec<ReviewHunk>,
     /// True if a side is binary, too large, or was not captured.
     pub binary: bool,
@@ -123,7 +123,7 @@ struct NewReview {
     change: ChangeId,
     accepted: Reviewed,
     lines: Option<(Vec<u8>, Vec<u8>)>,
-    /// The row that counts again when this one is taken back.
+    /// The row that counts again when this one is undone.
     earlier: Option<i64>,
     /// A content of the file, against which texts are stored.
     near: Option<ContentId>,
@@ -346,7 +346,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
             }
             if selection.shown.is_some() && !file.has(shown.0) {
                 return Err(Error::refused(
-                    "the state that was shown is not in the history any more",
+                    "the state that was shown is no longer in the history",
                     "look at the file again",
                 ));
             }
@@ -459,7 +459,7 @@ impl<E: Deref<Target = Engine>> Reviews<E> {
         Ok(accepted)
     }
 
-    /// Returns the review that takes back what was kept at lines; None: nothing there was kept.
+    /// Returns the review that undoes what was kept at lines; None: nothing there was kept.
     fn without_lines(
         &self,
         compared: &FileReview,

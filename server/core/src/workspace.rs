@@ -247,7 +247,7 @@ impl Workspace {
         Noted::write(base, identity, self)
     }
 
-    /// Makes a directory a workspace of its own, even inside another one.
+    /// Makes a directory its own workspace, even inside another one.
     pub fn init(l: &Locate<'_>, dir: &Path) -> Result<Self> {
         let root = dir.canonicalize().at("open", dir)?;
         if !root.is_dir() {
@@ -292,7 +292,7 @@ pub(crate) fn may_share(root: &Path, store_dir: &Path) -> Result<Shares> {
         .map(|o| *o == os_bytes(store_dir.as_os_str()));
     if own.join("store.db").exists() || this == Some(false) {
         return Err(Error::refused(
-            format!("{} has a history of its own", root.display()),
+            format!("{} has its own history", root.display()),
             format!("name another directory, or move {} aside", own.display()),
         ));
     }

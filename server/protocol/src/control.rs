@@ -108,9 +108,9 @@ shape! {
         /// `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or
         /// `slipped`. Null: not over.
         pub outcome: Option<String>,
-        /// The face that decided, or the rule.
+        /// The client that decided, or the rule.
         pub decided_by: Option<String>,
-        /// Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`,
+        /// Decisions that the agent can receive now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`,
         /// `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over.
         pub can: Vec<String>,
     }
@@ -164,7 +164,7 @@ shape! {
     pub struct PauseDetails {
         pub seq: i64,
         pub pause: Pause,
-        /// Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own.
+        /// Input of the tool that runs, if the call is resumed: as a user changed it, else the agent's own.
         pub input: Value,
         /// The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
         pub input_text: String,

@@ -403,7 +403,7 @@ shape! {
         pub agent: Option<String>,
         /// The checkpoint of the change. It keeps the unsaved text.
         pub checkpoint: String,
-        /// Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more.
+        /// Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is no longer there.
         pub conflicts: usize,
         /// True if the document has unsaved text.
         pub unsaved: bool,

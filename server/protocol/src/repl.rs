@@ -101,7 +101,7 @@ shape! {
         pub context: Vec<String>,
         /// From 1: the first line of `context`.
         pub first: i64,
-        /// True for the frame that stands still.
+        /// True for the frame that is paused.
         pub held: bool,
     }
 

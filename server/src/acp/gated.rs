@@ -23,7 +23,7 @@ impl AcpAgent {
 impl Gated for AcpAgent {
     fn abilities(&self) -> Abilities {
         Abilities {
-            // "ask": the question goes on to the client. A changed input is no part of the protocol
+            // "ask": the question goes on to the client. A changed input is not part of the protocol
             taken: &[(
                 QUESTION,
                 &[AnswerPart::Deny, AnswerPart::Stop, AnswerPart::Ask],

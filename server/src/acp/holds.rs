@@ -1,4 +1,4 @@
-//! Questions of the agent that wait at the gate: each has a thread of its own, so that nothing else waits.
+//! Questions of the agent that wait at the gate: each has its own thread, so that nothing else waits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +59,7 @@ impl Holds {
         }
     }
 
-    /// Takes a question with its line. Returns the line if nothing is armed, so that it goes on at once.
+    /// Takes a question with its line. Returns the line if nothing is armed, so that it continues at once.
     pub fn ask(&self, question: Box<Question>, line: Vec<u8>) -> Option<Vec<u8>> {
         let Ok(workspace) = self.places.of(&question.event, &mut None) else {
             return Some(line);

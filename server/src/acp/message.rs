@@ -181,7 +181,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 impl<'a> AcpMessage<'a> {
-    /// Reads a line. None: it is no message that the proxy understands.
+    /// Reads a line. None: it is not a message that the proxy understands.
     pub fn read(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }

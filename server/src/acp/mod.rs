@@ -1,6 +1,6 @@
 //! `backstitch acp -- AGENT`: a proxy of the Agent Client Protocol, version 1. A client starts it in place of the agent. It
 //! forwards every line byte for byte, records the turns and calls that it sees, and holds the agent's questions where a
-//! breakpoint says so. An error of the record is a line on stderr and a gap; the traffic goes on.
+//! breakpoint says so. An error of the record is a line on stderr and a gap; the traffic continues.
 
 mod gated;
 mod holds;
@@ -36,7 +36,7 @@ use traffic::{ProxyAct, Traffic, read_text};
 const TICK: Duration = Duration::from_millis(20);
 /// Time for which the rest of an agent's output is waited for: a process below it may keep the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
-/// Time for which an agent may go on whose client is gone.
+/// Time for which an agent may continue whose client is gone.
 const CLIENT_GONE: Duration = Duration::from_secs(10);
 /// Time from a polite signal to one that nothing survives.
 const KILL_AFTER: Duration = Duration::from_secs(5);
@@ -129,7 +129,7 @@ pub fn run(options: AcpOptions) -> ExitCode {
 }
 
 impl Proxy {
-    /// Takes a line of a side. Returns it if it goes on now.
+    /// Takes a line of a side. Returns it if it continues now.
     fn take(&self, side: Peer, line: PeerLine) -> Option<Vec<u8>> {
         let line = match line {
             PeerLine::Whole(line) => line,
@@ -242,7 +242,7 @@ fn last_output(agent_end: &Receiver<()>, to_client: &LineSink) {
     }
 }
 
-/// Returns the agent's exit status as ours. A signal is told as a shell tells it.
+/// Returns the agent's exit status as ours. A signal is reported as a shell tells it.
 fn exit_code(status: Option<ExitStatus>) -> ExitCode {
     let Some(status) = status else {
         return ExitCode::FAILURE;
@@ -300,7 +300,7 @@ fn terminate(process: u32) {
 #[cfg(not(unix))]
 fn terminate(_process: u32) {}
 
-/// True if nobody reads our stdout any more.
+/// True if nobody reads our stdout any longer.
 #[cfg(unix)]
 fn client_is_gone() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Longest line that is read as a message. A longer one goes on in parts.
+/// Longest line that is read as a message. A longer one continues in parts.
 const LONGEST: u64 = 256 << 20;
 const BUFFER: usize = 64 << 10;
 
@@ -32,7 +32,7 @@ impl fmt::Debug for LineSink {
 #[derive(Debug)]
 pub enum PeerLine {
     Whole(Vec<u8>),
-    /// Too long to be read: it has gone on already.
+    /// Too long to be read: it has continued already.
     TooLong,
 }
 
@@ -96,7 +96,7 @@ impl LineSink {
     }
 }
 
-/// Forwards lines until the end of the input, or until nobody reads them. `take`: sees a line, and returns it if it goes on.
+/// Forwards lines until the end of the input, or until nobody reads them. `take`: sees a line, and returns it if it continues.
 pub fn forward(
     input: impl Read,
     out: &LineSink,

@@ -60,7 +60,7 @@ pub struct OpenCall {
     written: BTreeMap<PathBuf, FileText>,
     /// Its effect and the number of its paths as they were told.
     opened: Option<(Reach, usize)>,
-    /// The moment before it ran was told.
+    /// The moment before it ran was reported.
     pub started: bool,
     /// The agent asked before it ran.
     pub asked: bool,
@@ -179,7 +179,7 @@ impl OpenCall {
         self.reach() != Reach::Reads
     }
 
-    /// Notes that the call is told now. `anew`: files that nothing was written to yet are read again.
+    /// Notes that the call is reported now. `anew`: files that nothing was written to yet are read again.
     pub fn open(&mut self, read: ReadFileText<'_>, anew: bool) {
         self.opened = Some((self.reach(), self.paths.len()));
         if self.reach() != Reach::Names {

@@ -50,7 +50,7 @@ pub enum ProxyAct {
     RecordSoon(Told),
     /// Such an event of this session and call is not recorded.
     Withdraw(CallKey),
-    /// The event is recorded before the line goes on.
+    /// The event is recorded before the line continues.
     RecordFirst(Told),
     /// The line may be held.
     Ask(Box<Question>),
@@ -97,7 +97,7 @@ pub struct CallKey {
 #[derive(Debug, Default)]
 struct SessionCalls {
     cwd: Option<PathBuf>,
-    /// An earlier conversation is told again: nothing of it happens now.
+    /// An earlier conversation is reported again: nothing of it happens now.
     is_loading: bool,
     calls: HashMap<String, OpenCall>,
     /// Order in which calls were first told, for a file that no call named.

@@ -48,7 +48,7 @@ pub trait Agent: Sync {
         None
     }
 
-    /// Returns the output that tells the agent this answer. An answer without parts is no output.
+    /// Returns the output that tells the agent this answer. An answer without parts is not an output.
     fn answer(&self, event: &AgentEvent, answer: &Answer) -> Result<HookOutput, NotTaken> {
         taken(self, event, answer)
     }
@@ -94,7 +94,7 @@ pub trait Agent: Sync {
     /// Names of its usual tools. It may have more.
     fn tools(&self) -> Vec<&'static str>;
 
-    /// Returns the text of a shell command. None: the tool is no shell.
+    /// Returns the text of a shell command. None: the tool is not a shell.
     fn command(&self, tool: &str, input: &Value) -> Option<String>;
 
     /// True if a person sits before the agent and can answer its own questions. Read from the hook's environment.
@@ -147,7 +147,7 @@ pub trait Agent: Sync {
     fn examine(&self, settings: &Path) -> Result<Hooks>;
 }
 
-/// Encodes an answer, if the agent takes all of its parts. One without parts is no output.
+/// Encodes an answer, if the agent takes all of its parts. One without parts is not an output.
 pub fn taken<A: Agent + ?Sized>(
     agent: &A,
     event: &AgentEvent,

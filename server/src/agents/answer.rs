@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Answer to an event. The default says nothing, so that the agent goes on.
+/// Answer to an event. The default says nothing, so that the agent continues.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     pub decision: Option<ToolDecision>,
@@ -70,7 +70,7 @@ impl AnswerPart {
     }
 }
 
-/// Output of the hook's process. The default tells the agent to go on.
+/// Output of the hook's process. The default tells the agent to continue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookOutput {
     pub stdout: Vec<u8>,

@@ -23,7 +23,7 @@ pub enum EditFields {
 /// Rules of one agent's tools.
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a rule of its own, named where it is set"
+    reason = "each is a separate rule, named where it is set"
 )]
 #[derive(Debug, PartialEq, Eq)]
 pub struct EditRules {

@@ -109,8 +109,8 @@ const ARGUMENTS: &[&str] = &["args", "arguments", "argv", "params", "parameters"
 /// Levels of an input that are looked through.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the text of a shell command: a text, the words of one program, or a list of commands. None: the tool is no shell.
-/// `is_own`: it is one of the agent's own tools, whose other texts are no commands.
+/// Returns the text of a shell command: a text, the words of one program, or a list of commands. None: the tool is not a shell.
+/// `is_own`: it is one of the agent's own tools, whose other texts are not commands.
 pub fn command_text(input: &Value, is_own: bool) -> Option<String> {
     if !is_own {
         let mut found = Vec::new();
@@ -141,7 +141,7 @@ fn other_commands(value: &Value, depth: usize, found: &mut Vec<String>) {
         }
         _ => return,
     };
-    // the lines of a file are no commands
+    // the lines of a file are not commands
     let has_file = fields.keys().any(|name| {
         let name = plain(name);
         name == "uri"
@@ -205,7 +205,7 @@ fn plain(name: &str) -> String {
     letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// A program with the arguments that stand in a field of their own.
+/// A program with the arguments that stand in their own field.
 fn with_arguments(command: String, input: &Value) -> String {
     let arguments = ARGUMENTS.iter().find_map(|name| match input.get(name)? {
         Value::Array(words) => joined(words, " "),
@@ -218,7 +218,7 @@ fn with_arguments(command: String, input: &Value) -> String {
     }
 }
 
-/// One of several commands. One that is no text is taken as it stands.
+/// One of several commands. One that is not a text is taken as it stands.
 fn line(value: &Value) -> String {
     let mut names = COMMANDS.iter();
     let inner = names.find_map(|name| one_command(value.get(name)?));

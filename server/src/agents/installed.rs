@@ -25,7 +25,7 @@ pub fn forget(agent: &str, settings: &Path) -> Result<()> {
 pub fn gone(agent: &dyn Agent) -> Vec<PathBuf> {
     let noted = read().into_iter();
     let own = noted.filter(|(name, _)| name == agent.name());
-    // a file that cannot be read is told elsewhere
+    // a file that cannot be read is reported elsewhere
     let is_empty = |path: &PathBuf| {
         let hooks = agent.examine(path);
         hooks.is_ok_and(|hooks| hooks.entries.is_empty())

@@ -217,7 +217,7 @@ mod tests {
         assert!(count > 6_000, "{count}");
     }
 
-    /// VS Code runs the hooks of Claude Code with payloads of its own: the events are Copilot's, whoever is asked.
+    /// VS Code runs the hooks of Claude Code with its own payloads: the events are Copilot's, whoever is asked.
     #[test]
     fn events_of_vscode_are_copilots() {
         let folder = concat!(
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// An answer that stops or changes a call is one document, and an agent that takes no such part is told by name.
+    /// An answer that stops or changes a call is one document, and an agent that takes no such part is reported by name.
     #[test]
     fn answers_are_documents() {
         let denied = Answer {
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// A decision that an agent cannot be told never becomes silence, which would let the call run: it is a denial with the
+    /// A decision that an agent cannot receive never becomes silence, which would let the call run: it is a denial with the
     /// reason, wherever the agent takes one.
     #[test]
     fn an_answer_that_cannot_be_given_denies() {

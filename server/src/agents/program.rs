@@ -88,7 +88,7 @@ pub fn fix(agent: &str, of_project: bool) -> String {
     format!("`backstitch setup {agent} --repair{scope}` has them run a program that exists")
 }
 
-/// The trouble with the program that this command runs; none where there is none, or it cannot be told.
+/// The trouble with the program that this command runs; none where there is none, or it cannot be determined.
 pub fn trouble(command: &str) -> Option<Trouble> {
     let path = named(command)?;
     let meta = match fs::metadata(&path) {

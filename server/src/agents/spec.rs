@@ -50,7 +50,7 @@ pub struct Abilities {
     /// Parts of an answer that the agent takes, by its own names of events. It waits for the hook before a tool call if it
     /// takes a decision there.
     pub taken: &'static [(&'static str, &'static [AnswerPart])],
-    /// Time that the agent waits for a hook, in seconds, as setup writes it. It goes on without the hook then.
+    /// Time that the agent waits for a hook, in seconds, as setup writes it. It continues without the hook then.
     pub hook_timeout: u32,
 }
 

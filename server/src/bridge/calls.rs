@@ -85,7 +85,7 @@ pub(super) struct PauseOpen {
     key: Option<String>,
 }
 
-/// A place at which a program may stand still.
+/// A place at which a program may be paused.
 struct StopPoint<'a> {
     function: &'a str,
     moment: CallMoment,

@@ -88,7 +88,7 @@ impl BridgeShared {
         Ok(json!({ "pause": id.to_string(), "state": format!("{:?}", pause.state) }))
     }
 
-    /// The program has evaluated the expressions of a decision, and goes on.
+    /// The program has evaluated the expressions of a decision, and continues.
     pub(super) fn pause_confirm(&self, confirmed: &PauseParams) -> Outcome {
         let pause = self.own_pause(&confirmed.pause)?;
         self.keep(pause.id)?;

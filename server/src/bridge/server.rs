@@ -1,4 +1,4 @@
-//! The bridge of one program: reads its messages and answers them. Polls wait on threads of their own.
+//! The bridge of one program: reads its messages and answers them. Polls wait on their own threads.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ impl Bridge {
         }
     }
 
-    /// Handles one message. Polls wait on threads of their own.
+    /// Handles one message. Polls wait on their own threads.
     pub fn handle_line(&self, line: &[u8]) {
         let read = serde_json::from_slice(line);
         // names of files and texts of a program need not be Unicode

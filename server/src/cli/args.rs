@@ -15,8 +15,8 @@ use super::control_args::{
 use super::{choice, complete};
 
 const REVISIONS: &str = "\
-A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @turn (just before the agent's last turn), @ (now), @~2 (two \
-checkpoints back), a tag, a branch, or a label in quotes.";
+A REV is c12 (a checkpoint), c12^ (its parent), @ (now), @~2 (two checkpoints back), a tag, a branch, or a label in quotes. \
+Or it is t4 (the state just before turn 4), or @turn (just before the agent's last turn).";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -115,6 +115,7 @@ pub enum CliCommand {
     Bridge,
     /// Run an agent behind the Agent Client Protocol, and record its turns and edits (editors call this)
     #[command(
+        hide = true,
         after_help = "Examples:\n  backstitch acp -- gemini --experimental-acp\n  backstitch acp -- opencode acp\n\n\
             An editor runs this command in place of the agent's own. server/docs/acp.md has the settings of each editor."
     )]
@@ -129,18 +130,23 @@ pub enum CliCommand {
         command: Vec<std::ffi::OsString>,
     },
     /// Record an agent's event from stdin (agents call this; see `setup`)
-    #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
+    #[command(
+        hide = true,
+        after_help = "Examples:\n  backstitch hook claude-code < payload.json"
+    )]
     Hook {
         /// Name of the agent
         agent: String,
     },
     /// Run the language server on stdin and stdout (editors call this)
     #[command(
+        hide = true,
         after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
     )]
     Lsp(LspArgs),
     /// Give an agent the history as tools, on stdin and stdout (agents call this; MCP)
     #[command(
+        hide = true,
         after_help = "Examples:\n  backstitch mcp\n  claude mcp add backstitch -- backstitch mcp\n\nAn agent reads the history and \
             proposes rewinds; files change only once you accept one. server/docs/mcp.md has the tools."
     )]
@@ -204,8 +210,8 @@ pub enum HistoryCommand {
             backstitch diff t4                since turn 4 began\n  \
             backstitch diff t4 t5 -- src      what turn 4 did below src\n  \
             backstitch diff t4 --word\n\n{REVISIONS}\n\n\
-            With fewer than two revisions, the files on disk are scanned. Edits of yours that are found there are \
-            recorded as a checkpoint.")
+            With fewer than two revisions, the files on disk are scanned. Your new edits there are recorded as a \
+            checkpoint.")
     )]
     Diff(DiffArgs),
     /// Print a file's content at a checkpoint, byte for byte
@@ -236,10 +242,10 @@ pub enum HistoryCommand {
             backstitch blame src/main.rs --contents - < buffer    text that is not saved yet\n  \
             backstitch blame src/main.rs --json | jq '.lines[9] as $l | .runs[$l.run].prompt'\n\n{REVISIONS}\n\n\
             A line that a rewind, undo, redo or revert restores keeps its author. An author is an agent's turn \
-            (`?` if uncertain), `you` (also for changes on disk that are not recorded yet), `unknown`, \
-            or `before Backstitch` for lines that are older than the history.\n\n\
+            (`?` if uncertain), `you` or `unknown`. `you` also stands for changes on disk that are not recorded yet. \
+            Lines that are older than the history have `before Backstitch`.\n\n\
             JSON: `lines` has line, text, by (agent, user, unknown, before), checkpoint, turn, and the index \
-            of its run; `runs`, consecutive lines of one author, have start, count, by, recorded, checkpoint, \
+            of its run. `runs`, consecutive lines of one author, have start, count, by, recorded, checkpoint, \
             time, agent, session, session_certainty, step_certainty, turn, prompt, tool, iteration, subagent.")
     )]
     Blame(BlameArgs),
@@ -255,9 +261,9 @@ pub enum HistoryCommand {
             backstitch review src/main.rs --unkeep          undo the last --keep; again: the one before\n\n\
             Your own edits and rewound changes are never listed. A file that was never kept is compared with its \
             state before the first recorded change.\n\n\
-            JSON: `files`, each with path, kind, from, added, removed, binary, unreviewed (the number of hunks), \
-            shown (the state, for --shown), line_ends (true: only line ends differ), and hunks: old and new as [first line from 1, count], removed, added, agent, session, turn, prompt, \
-            checkpoint.")]
+            JSON: `files`, each with path, kind, from, added, removed, binary, hunks, and unreviewed (their number). \
+            Also shown (the state, for --shown) and line_ends (true: only line ends differ). A hunk has old and new as \
+            [first line from 1, count], removed, added, agent, session, turn, prompt, checkpoint.")]
     Review(ReviewArgs),
     /// Restore files to the state before a turn or at a checkpoint; your own edits stay
     #[command(
@@ -284,7 +290,7 @@ pub enum HistoryCommand {
     /// Redo the operation that was undone last
     #[command(after_help = "Examples:\n  backstitch redo\n  backstitch redo --dry-run")]
     Redo(RedoArgs),
-    /// Create a branch at a checkpoint, optionally in a directory of its own
+    /// Create a branch at a checkpoint, optionally in its own directory
     #[command(
         after_help = format!("Examples:\n  \
             backstitch fork t4 idea2                       then `backstitch switch idea2`\n  \
@@ -382,7 +388,7 @@ pub enum HistoryCommand {
 /// A command about breakpoints and held calls.
 #[derive(Debug, Subcommand)]
 pub enum HeldCommand {
-    /// Stop agents before a tool call, or after one: by tool, file, lines, text, command, number, error or budget
+    /// Manage breakpoints on agents' tool calls
     #[command(
         after_help = "Examples:\n  backstitch breakpoint add path 'src/auth/**'\n  backstitch breakpoint add command 'rm -rf'\n  \
             backstitch breakpoint add line src/auth.rs:10-20\n  \
@@ -402,14 +408,14 @@ pub enum HeldCommand {
             backstitch resume\n  \
             backstitch inspect --json | jq .pause.input > input.json\n  \
             backstitch resume p7 --input input.json\n\n\
-            The agent's own rules go on as if nobody had looked: it may still ask.")]
+            The agent's own rules still hold: it may ask as well.")]
     Resume(ResumeArgs),
-    /// Let a held call run, and stop at the next one
+    /// Let a held call run, and hold the next one
     #[command(
         after_help = "Examples:\n  backstitch step\n  backstitch step into\n  backstitch step file"
     )]
     Step(StepArgs),
-    /// Keep a held call from running; the agent goes on without it
+    /// Do not run a held call; the agent continues without it
     #[command(after_help = "Examples:\n  backstitch skip\n  backstitch skip p7")]
     Skip(SkipArgs),
     /// Refuse a held call, with a reason for the model
@@ -423,22 +429,22 @@ pub enum HeldCommand {
     /// Send a text to the model of an agent, with its next event
     #[command(after_help = "Examples:\n  backstitch inject \"the tests are in tests/unit\"")]
     Inject(InjectArgs),
-    /// Undo the last steps of a held call's session, refuse the call, and tell the model
+    /// Revert the last steps of a held call's session, refuse the call, and tell the model
     #[command(after_help = "Examples:\n  backstitch back\n  backstitch back 3")]
     Back(BackArgs),
     /// Print a held call with its input
     #[command(after_help = "Examples:\n  backstitch inspect\n  backstitch inspect p7 --json")]
     Inspect(HeldArgs),
-    /// Wait for held calls, show each, and decide by one key
+    /// Step through held calls interactively
     #[command(
         after_help = "Examples:\n  backstitch breakpoint add path 'src/**'\n  backstitch debug\n\n\
-            A script writes a key in a line; lines that come early decide on the next calls, in order. A line that \
-            fails ends it, with an error: no later line is carried out. With --json each answer is a document in a line.\n\n\
-            Keys: c continue, n step, s step into, o step out, d deny, k skip, e edit the input, i tell the model, b back, \
-            x stop, r show again, u drop an edit that was not taken, q quit."
+            A script writes one key per line. Lines that come early decide on the next calls, in order. A line that \
+            fails ends it with an error: no later line is carried out. With --json each answer is a document in one line.\n\n\
+            Keys: c continue, n step, s step into, o step out, d deny, k skip, b revert steps, x end the turn, q quit. \
+            Also: e edit the input, u drop an edit that was not taken, i tell the model, r show again."
     )]
     Debug(DebugArgs),
-    /// Evaluate at a held call or a paused program; list what was asked
+    /// Open a REPL at a held call or a paused program; search transcripts
     #[command(
         after_help = "Examples:\n  backstitch repl\n  backstitch repl p7\n  backstitch repl p7 -e '.call.input' -e '!git diff'\n  \
             backstitch repl list --search database\n  backstitch repl show 4711-1764093600.123456"
@@ -474,16 +480,16 @@ pub struct SetupArgs {
     /// Remove the settings that setup wrote
     #[arg(long)]
     pub uninstall: bool,
-    /// Have calls blocked whose hook fails in any way, as far as the agent can: no breakpoint is missed then
+    /// Block a call if its hook fails, for agents that support it: then no breakpoint is missed
     #[arg(long, conflicts_with = "uninstall")]
     pub strict: bool,
-    /// Have the agent trust the hooks without a question; Codex skips hooks that its user has not trusted
+    /// Trust the hooks without asking (Codex, which skips hooks that its user has not trusted)
     #[arg(long, conflicts_with_all = ["print", "uninstall"])]
     pub trust: bool,
-    /// Say if each agent is recorded; if not, why, and what to do; write nothing
+    /// Show which agents are recorded, and how to fix the others; write nothing
     #[arg(long, conflicts_with_all = ["print", "uninstall", "repair", "scope"])]
     pub status: bool,
-    /// Have hooks run this program where theirs is missing or will be deleted
+    /// Point hooks to this program if theirs is missing or will be deleted
     #[arg(long, conflicts_with = "uninstall")]
     pub repair: bool,
 }
@@ -563,11 +569,11 @@ pub struct GcArgs {
     /// Keep checkpoints younger than N days; 0 keeps only those that must stay [default: `store.keepDays`]
     #[arg(long, value_name = "N")]
     pub keep_days: Option<u64>,
-    /// Squash the oldest checkpoints beyond the N newest, of all branches together; 0 is no limit [default:
+    /// Squash the oldest checkpoints beyond the N newest, of all branches together; 0 means no limit [default:
     /// `checkpoints.max`]
     #[arg(long, value_name = "N")]
     pub keep: Option<u64>,
-    /// Squash the oldest until the store is below N bytes; 0 is no limit [default: `store.maxBytes`]
+    /// Squash the oldest until the store is below N bytes; 0 means no limit [default: `store.maxBytes`]
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
     /// Also squash checkpoints that are too old by the clock alone: it may have been wrong where a long gap is
@@ -604,8 +610,8 @@ pub struct SwitchArgs {
     /// Branch to switch to
     #[arg(add = complete::branches())]
     pub name: String,
-    /// Carry over your edits on this branch: those since you switched to it, and after the newest checkpoint
-    /// that is not an edit of yours
+    /// Take your newest edits along: those since you switched to this branch, and after its newest checkpoint
+    /// that is not yours
     #[arg(long)]
     pub carry: bool,
     #[command(flatten)]
@@ -866,8 +872,7 @@ pub struct ConfirmArgs {
     /// Resolve conflicts this way
     #[arg(long, value_name = "HOW", default_value = "fail", value_parser = choice::resolution())]
     pub on_conflict: OnConflict,
-    /// Show the plan and its fingerprint, and change no file. The files on disk are scanned; edits of yours
-    /// that are found there are recorded as a checkpoint
+    /// Show the plan and its fingerprint without changing files (new edits on disk are recorded first)
     #[arg(long)]
     pub dry_run: bool,
     /// Apply exactly the plan with this fingerprint, or refuse
@@ -902,7 +907,7 @@ pub struct SelectionArgs {
     /// Undo only this hunk, by its id in `diff --json` (can be repeated)
     #[arg(long = "hunk", value_name = "ID", num_args = 1..)]
     pub hunks: Vec<String>,
-    /// Keep or take out changes whose author is uncertain; without it, keep them and fail
+    /// Keep changes whose author is uncertain, or undo them (take); without it, keep them and fail
     #[arg(long, value_name = "WHAT")]
     pub uncertain: Option<UncertainChoice>,
 }
@@ -977,7 +982,7 @@ mod tests {
     fn every_command_has_examples() {
         for command in Cli::command()
             .get_subcommands()
-            .filter(|c| !c.is_hide_set())
+            .filter(|command| command.get_name() != "scan")
         {
             let help = command
                 .get_after_help()

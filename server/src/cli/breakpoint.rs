@@ -56,11 +56,11 @@ fn add(context: &ControlContext, typed: TypedKind) -> CliResult<()> {
     let is_function = matches!(made.spec, BreakpointSpec::Function(_));
     if made.action == BreakpointAction::Pause && is_function {
         context.out.remark(
-            "A program that calls it stands still until you decide. `backstitch pauses --watch` shows that; `backstitch repl` asks it.\n",
+            "Programs pause there until you resume them. `backstitch pauses --watch` lists them; `backstitch repl` inspects one.\n",
         )?;
     } else if made.action == BreakpointAction::Pause {
         context.out.remark(
-            "`backstitch pauses --watch` shows held calls; `backstitch resume` lets one go on.\n",
+            "`backstitch pauses --watch` shows held calls; `backstitch resume` runs one.\n",
         )?;
         if !is_watched(context) {
             let outcome = made
@@ -155,14 +155,14 @@ fn unwatched(outcome: Unattended, moment: CallMoment) -> &'static str {
     match outcome {
         // there is nothing to ask about or to refuse
         Unattended::Ask | Unattended::Deny if moment == CallMoment::After => {
-            "a call that has run goes on; `pause.unattended = \"hold\"` has it wait"
+            "a call that has run continues; `pause.unattended = \"hold\"` has it wait"
         }
         Unattended::Ask => {
             "an agent asks you itself if you sit before it, else the call is held (`pause.unattended`)"
         }
         Unattended::Hold => "the call is held until you decide",
         Unattended::Deny => "the call is refused",
-        Unattended::Allow => "the call goes on",
+        Unattended::Allow => "the call continues",
     }
 }
 

@@ -17,7 +17,7 @@ pub struct BreakpointArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum BreakpointCommand {
-    /// Stop agents at calls of this kind
+    /// Add a breakpoint of one kind
     #[command(after_help = examples())]
     Add(BreakpointAddArgs),
     /// List all breakpoints, with their hit counts
@@ -37,12 +37,12 @@ pub enum BreakpointCommand {
         /// Breakpoint: b3, or its name bp_…
         id: String,
     },
-    /// Let a breakpoint stop agents again
+    /// Enable a breakpoint that was disabled
     Enable {
         /// Breakpoint: b3, or its name bp_…
         id: String,
     },
-    /// Keep a breakpoint without effect
+    /// Disable a breakpoint without removing it
     Disable {
         /// Breakpoint: b3, or its name bp_…
         id: String,

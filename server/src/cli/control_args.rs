@@ -36,7 +36,7 @@ pub struct PauseArgs {
     /// Only this session [default: the next call of any]
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
-    /// Subagents, too
+    /// Hold calls of subagents, too
     #[arg(long)]
     pub all: bool,
 }
@@ -49,13 +49,13 @@ pub struct ResumeArgs {
     pub input: InputArgs,
 }
 
-/// The input with which a held call goes on.
+/// The input with which a held call continues.
 #[derive(Debug, Args)]
 pub struct InputArgs {
     /// Let the call run with this input: a file with JSON, or `-` for stdin
     #[arg(long, value_name = "FILE")]
     pub input: Option<OsString>,
-    /// Also with a changed input that the tool will refuse
+    /// Send the input even if the tool will refuse it
     #[arg(long)]
     pub force: bool,
     /// Only if the call is still the one with this `fingerprint`, as `inspect --json` shows it
@@ -79,7 +79,7 @@ pub enum StepHow {
 
 #[derive(Debug, Args)]
 pub struct StepArgs {
-    /// Where to stop next
+    /// The next call to hold
     #[arg(default_value = "over")]
     pub how: StepHow,
     #[command(flatten)]
@@ -105,7 +105,7 @@ pub struct DenyArgs {
 pub struct SkipArgs {
     #[command(flatten)]
     pub held: HeldArgs,
-    /// Value that the call of a paused program returns instead: an expression in its language
+    /// Return the value of this expression instead (paused programs, in their language)
     #[arg(long, value_name = "EXPR")]
     pub value: Option<String>,
 }
@@ -124,10 +124,10 @@ pub struct InjectArgs {
     /// Text for the model
     #[arg(required_unless_present_any = ["list", "withdraw"])]
     pub text: Option<String>,
-    /// List the texts that wait
+    /// List the texts that are not sent yet
     #[arg(long, conflicts_with_all = ["text", "session"])]
     pub list: bool,
-    /// Withdraw a text that waits, by its number
+    /// Withdraw a text that is not sent yet, by its number
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["text", "session", "list"])]
     pub withdraw: Option<i64>,
     /// Only this session [default: the next event of any]
@@ -146,7 +146,7 @@ pub struct BackArgs {
     /// Only calls of this session
     #[arg(short, long, value_name = "ID", add = complete::sessions())]
     pub session: Option<String>,
-    /// Decide about lines that both sides changed
+    /// Resolve conflicts this way
     #[arg(long, value_name = "HOW", default_value = "fail", value_parser = choice::resolution())]
     pub on_conflict: OnConflict,
 }

@@ -13,7 +13,7 @@ use crate::control::lookup;
 use crate::control::pattern::pattern;
 use crate::render;
 
-/// Name of this face in rows.
+/// Name of this client in rows.
 pub const FACE: &str = "cli";
 
 /// Context of a command about breakpoints and held calls. None of them needs the history but `back`.

@@ -34,10 +34,10 @@ use backstitch_core::launch;
 const WAIT: Duration = Duration::from_millis(100);
 
 const HELP: &str = "\
-c  continue: the call goes on            d [REASON]  deny it, with a reason for the model
-n  step: go on, hold the next call       k  skip it; the agent goes on without it
-s  step into: hold the next of any thread  b [N]  take the last N steps out, and deny it
-o  step out of the subagent, or the turn  x [REASON]  deny it, and stop the turn
+c  continue: run the call               d [REASON]  deny it, with a reason for the model
+n  step: run it, hold the next call      k  skip it; the agent continues without it
+s  step into: hold the next of any thread  b [N]  revert the last N steps, and deny it
+o  step out of the subagent, or the turn  x [REASON]  deny it, and end the turn
 e  edit its input in $EDITOR             i TEXT  tell the model something
 r  show it again                         q  quit; it stays held
 u  drop an edit that was not taken
@@ -103,7 +103,7 @@ impl Typed {
         }
     }
 
-    /// True if no line can come any more.
+    /// True if no line can come any longer.
     fn is_over(&mut self) -> bool {
         let Self::Lines { lines, early } = self else {
             return false;
@@ -143,7 +143,7 @@ impl PromptWatch {
                         let summary = shown::summary(&pause);
                         let (state, by) = (words::state(&pause), pause.decider());
                         let told = format!(
-                            "{id}: {summary} was decided elsewhere: {state}, {by}. Enter goes on.\n"
+                            "{id}: {summary} was decided elsewhere: {state}, {by}. Enter continues.\n"
                         );
                         let _ = printer.print(told);
                         return;
@@ -175,7 +175,7 @@ struct Debugger<'a> {
     context: &'a ControlContext<'a>,
     control: Control,
     typed: Typed,
-    /// The call as it was shown last: only that goes on.
+    /// The call as it was shown last: only that continues.
     shown: Option<(PauseId, String)>,
     session: Option<String>,
     /// An edit of a call's input that was not taken: the next `e` begins with it.
@@ -308,7 +308,7 @@ impl Debugger<'_> {
         Ok(())
     }
 
-    /// Waits for a call that is held. None: nobody can decide on one any more.
+    /// Waits for a call that is held. None: nobody can decide on one any longer.
     fn next_held(&mut self) -> CliResult<Option<Pause>> {
         let mut is_told = false;
         let news = self.control.watch();
@@ -445,7 +445,7 @@ impl Debugger<'_> {
         held::carried_out(&self.control, &self.context.workspace, undone)
     }
 
-    /// Lets the call go on as it was shown.
+    /// Lets the call continue as it was shown.
     fn go_on(&mut self, pause: &Pause, step: Option<StepHow>, force: bool) -> CliResult<Next> {
         if self
             .rejected
@@ -453,7 +453,7 @@ impl Debugger<'_> {
             .is_some_and(|(id, _)| *id == pause.id)
         {
             let message = format!("your edit of {} was not taken, and would not run", pause.id);
-            return Err(CliError::refused(message).hint("e goes on with it; u drops it"));
+            return Err(CliError::refused(message).hint("e continues with it; u drops it"));
         }
         let shown = self.shown.clone().filter(|(id, _)| *id == pause.id);
         let wish = GoingOn {
@@ -517,7 +517,7 @@ impl Debugger<'_> {
         };
         if matches!(self.typed, Typed::Lines { .. }) {
             let hint = format!(
-                "`backstitch resume {} --input FILE` goes on with another input",
+                "`backstitch resume {} --input FILE` continues with another input",
                 pause.id
             );
             return Err(CliError::usage("an editor needs a terminal").hint(hint));
@@ -573,7 +573,7 @@ impl Debugger<'_> {
                 message: format!("{}. Your edit was not taken", error.message),
                 ..error
             }
-            .hint("e goes on with your text; u drops it, and the input stays as it was")
+            .hint("e continues with your text; u drops it, and the input stays as it was")
         } else {
             CliError {
                 message: format!("{}; the input stays as it was", error.message),

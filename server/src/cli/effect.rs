@@ -35,7 +35,7 @@ impl CliCommand {
             Self::Setup(options) => of("setup", options.effect()),
             Self::Status => of("status", Reads),
             Self::Doctor => of("doctor", Reads),
-            // a workspace inside another one has a store of its own, in which nothing is armed
+            // a workspace inside another one has its own store, in which nothing is armed
             Self::Init { .. } => of("init", Decides),
             // each request of these is declared and checked for itself
             Self::Bridge => of("bridge", Records),

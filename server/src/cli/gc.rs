@@ -12,8 +12,9 @@ use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
 /// Reasons why checkpoints remain; `retention/plan.rs` has the rules.
-const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins, the newest turn of each session with an event in the last \
-     12 hours and restores with the edits that they moved remain, each with its whole turn, and one checkpoint between each of them";
+const RETAINED: &str = "the first checkpoint, heads and starts of branches, tags, pins and restores with the edits that they moved \
+     remain, each with its whole turn. So do the newest turn of each session with an event in the last 12 hours, and one \
+     checkpoint between each of them";
 
 pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
     let mut limits = context.engine.retention().limits()?;
@@ -89,7 +90,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.out.note(
             "note",
             &format!(
-                "{} remain, more than the limit of {most}: {RETAINED}; raise `checkpoints.max`, or delete branches, tags and pins",
+                "{} remain, more than the limit of {most}: {RETAINED}. Raise `checkpoints.max`, or delete branches, tags and pins",
                 render::plural(left, "checkpoint", "checkpoints"),
             ),
         );
@@ -99,7 +100,7 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         context.out.note(
             "note",
             &format!(
-                "the store is above its limit of {}: {RETAINED}; raise `store.maxBytes`, or delete branches, tags and pins",
+                "the store is above its limit of {}: {RETAINED}. Raise `store.maxBytes`, or delete branches, tags and pins",
                 render::bytes(limit)
             ),
         );

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use backstitch_core::model::{BranchId, NodeId};
 use backstitch_core::{BranchInfo, Entry};
 
-/// Branches without a row of their own that are listed at their fork point.
+/// Branches without their own row that are listed at their fork point.
 const STUBS: usize = 3;
 /// Maximum number of lanes. Branches that are nested deeper stay in the last one.
 const LANES: usize = 8;

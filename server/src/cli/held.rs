@@ -319,7 +319,7 @@ fn carry_out(context: &ControlContext, pause: &Pause, decision: &PauseDecision) 
     say(context, pause, &summary, &decided, None)
 }
 
-/// Lets a held call go on with the input that it has now, or with another one, and says so.
+/// Lets a held call continue with the input that it has now, or with another one, and says so.
 fn go_on(
     context: &ControlContext,
     held: (Option<&str>, Option<&str>),
@@ -347,7 +347,7 @@ fn go_on(
     say(context, &pause, &goes_on.shown.summary, &decided, step)
 }
 
-/// The reason why a held call does not go on, and the next step.
+/// The reason why a held call does not continue, and the next step.
 pub fn refusal(pause: &Pause, obstacle: GoOnObstacle) -> CliError {
     match obstacle {
         GoOnObstacle::Stale => CliError::refused(format!(
@@ -388,8 +388,8 @@ pub fn told(
     let ends_turns = agents::takes(&pause.call.agent, AnswerPart::Stop);
     let what = match decision {
         PauseDecision::Continue if pause.call.subject == Subject::Proposal => "is carried out",
-        PauseDecision::Continue => "goes on",
-        PauseDecision::Change { .. } => "goes on with the changed input",
+        PauseDecision::Continue => "continues",
+        PauseDecision::Change { .. } => "continues with the changed input",
         PauseDecision::Deny { .. } => "was denied",
         PauseDecision::Skip => "was skipped",
         PauseDecision::Replace { .. } => "returns this value",
@@ -408,7 +408,7 @@ pub fn told(
         ""
     };
     let told = if let PauseDecision::Back { message } = decision {
-        format!(" The model is told: {message}")
+        format!(" The model gets: {message}")
     } else {
         String::new()
     };
@@ -566,7 +566,7 @@ fn withdraw(context: &ControlContext, number: i64) -> CliResult<()> {
     };
     if !withdrawn {
         return Err(CliError::not_found(format!("no text {number} waits")).hint(
-            "`backstitch inject --list` lists those that do; a sent one cannot be taken back",
+            "`backstitch inject --list` lists those that do; a sent one cannot be withdrawn",
         ));
     }
     if context.out.json {

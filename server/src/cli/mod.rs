@@ -18,6 +18,7 @@ pub mod error;
 mod files;
 mod gc;
 mod graph;
+mod groups;
 mod held;
 mod held_text;
 mod hints;
@@ -59,7 +60,7 @@ pub fn complete() -> bool {
 
 /// Parses the arguments of this process. If they are wrong, or ask for help, prints that and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| usage_error(&error))
+    Cli::try_parse().map_err(|error| usage_error(&groups::grouped(error)))
 }
 
 /// Refuses a command that decides, from inside an agent.
@@ -274,7 +275,7 @@ pub fn report(mut error: CliError, out: &Out) -> ExitCode {
     let code = ExitCode::from(error.kind.exit_code());
     match error.kind {
         ExitKind::Closed => return code,
-        // the user's own answer is no error
+        // the user's own answer is not an error
         ExitKind::Declined if !out.json => {
             let _ = out.remark(&format!("{}\n", error.message));
             return code;

@@ -193,7 +193,7 @@ impl Out {
 }
 
 /// Breaks a text between words, so that no line is wider than the terminal. `indent`: columns before the text.
-fn wrapped(text: &str, columns: usize, indent: usize) -> String {
+pub(super) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut used = indent;
     for (n, word) in text.split(' ').enumerate() {
@@ -446,7 +446,7 @@ fn plain_signs(text: &str) -> String {
 }
 
 /// Columns to which lines are cut: those of the terminal, or `COLUMNS`. Without a terminal nothing is cut.
-fn width() -> usize {
+pub(super) fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
         .and_then(|text| text.parse().ok());

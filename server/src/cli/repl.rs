@@ -73,7 +73,7 @@ impl Talk<'_> {
         out.remark(&out.paint.on(
             DIM,
             &format!(
-                "{} at {}: {what}. A line that ends with \\ goes on in the next. Ctrl-D leaves.\n",
+                "{} at {}: {what}. A line that ends with \\ continues in the next. Ctrl-D leaves.\n",
                 self.session.language, pause.id
             ),
         ))?;

@@ -293,7 +293,7 @@ pub fn cat_unsaved(
         let reason = match of_it.len() {
             0 => format!("no editor had unsaved text of {path} at {rev}"),
             1 => format!("one editor had unsaved text of {path} at {rev}, and no other"),
-            count => format!("{count} editors had unsaved text of {path} at {rev}, and no more"),
+            count => format!("{count} editors had unsaved text of {path} at {rev}, not more"),
         };
         return Err(
             CliError::not_found(reason).hint("leave out --unsaved to print the file on disk")

@@ -72,20 +72,20 @@ pub fn back(
     // no step is taken out for a call that gets no answer
     if !pause.is_open() {
         return Err(Error::Usage(format!(
-            "{} is decided already, and no step was taken out; `backstitch rewind` takes steps out without a held call",
+            "{} is decided already, and no step was reverted; `backstitch revert` needs no held call",
             pause.id
         )));
     }
     if !pause.call.can.contains(&Ability::Back) {
         return Err(Error::Usage(format!(
-            "{} cannot be told of steps that were taken out; `backstitch rewind` takes them out",
+            "{} cannot be informed of reverted steps; `backstitch revert` needs no held call",
             pause.call.agent
         )));
     }
     let in_force = in_force(engine, &pause.call.session)?;
     let taken: Vec<NodeId> = in_force.iter().copied().take(steps).collect();
     if steps == 0 {
-        return Err(Error::Usage("`back` takes at least 1 step out".to_owned()));
+        return Err(Error::Usage("`back` reverts at least 1 step".to_owned()));
     }
     if taken.is_empty() {
         return Err(Error::Usage(
@@ -138,21 +138,21 @@ fn in_force(engine: &Engine, session: &str) -> Result<Vec<NodeId>> {
     Ok(in_force.map(|entry| entry.node.id).collect())
 }
 
-/// Puts steps back whose removal was no decision any more. `why` is the refusal of it.
+/// Puts steps back whose removal was no longer a decision. `why` is the refusal of it.
 fn put_back(engine: &mut Engine, operation: Option<OpId>, editor: &OwnEditor, why: Error) -> Error {
     let Some(operation) = operation else {
         return why;
     };
     let request = editor.request(Goal::Undo(Some(operation)));
     match engine.restore_mut().apply(&request, None, &mut |_| {}) {
-        Ok(_) => Error::Usage(format!("{why}; the steps that were taken out are put back")),
+        Ok(_) => Error::Usage(format!("{why}; the reverted steps are restored")),
         Err(error) => Error::Usage(format!(
-            "{why}; the steps that were taken out cannot be put back ({error}): see `backstitch undo {operation}`"
+            "{why}; the reverted steps cannot be restored ({error}): see `backstitch undo {operation}`"
         )),
     }
 }
 
-/// The wish that a held call goes on.
+/// The wish that a held call continues.
 #[derive(Clone, Debug, Default)]
 pub struct GoingOn {
     /// Another input. None: the one that runs as it is.
@@ -163,7 +163,7 @@ pub struct GoingOn {
     pub force: bool,
 }
 
-/// A held call as it goes on.
+/// A held call as it continues.
 #[derive(Clone, Debug)]
 pub struct GoesOn {
     pub decision: PauseDecision,
@@ -176,7 +176,7 @@ pub struct GoesOn {
     seen: Option<Option<Value>>,
 }
 
-/// The reason why a held call does not go on. It stays held.
+/// The reason why a held call does not continue. It stays held.
 #[derive(Debug)]
 pub enum GoOnObstacle {
     /// Its input or its files are others than those that were shown.
@@ -194,7 +194,7 @@ impl From<Error> for GoOnObstacle {
     }
 }
 
-/// Looks at a held call that is to go on, and returns what runs then: its own input or another. A changed input is refused by
+/// Looks at a held call that is to continue, and returns what runs then: its own input or another. A changed input is refused by
 /// name where its agent takes none, and where the tool would refuse it; so is a call that is another than the one that was
 /// shown. Programs check their inputs themselves.
 pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, GoOnObstacle> {
@@ -242,7 +242,7 @@ pub fn going_on(pause: &Pause, wish: &GoingOn) -> std::result::Result<GoesOn, Go
     })
 }
 
-/// Lets a held call go on. `step`: the call at which its agent is stopped next.
+/// Lets a held call continue. `step`: the call at which its agent is stopped next.
 pub fn go_on(
     control: &Control,
     pause: &Pause,
@@ -264,7 +264,7 @@ pub fn go_on(
     Ok(control.pauses().rule(pause.id, &ruling)?)
 }
 
-/// Sets the input with which a held call runs if it is let go on. None: as the agent gave it. Returns its prediction.
+/// Sets the input with which a held call runs if it is resumed. None: as the agent gave it. Returns its prediction.
 pub fn set_input(
     control: &Control,
     pause: &Pause,

@@ -93,7 +93,7 @@ pub fn problem(
         );
     }
     if let Some(file) = predicted.iter().find(|file| file.fails) {
-        let why = file.why.as_deref().unwrap_or("it says no more");
+        let why = file.why.as_deref().unwrap_or("it gives no reason");
         let tool = render::clean(&call.tool);
         return problem(
             format!("{tool} will refuse this input: {}", render::clean(why)),

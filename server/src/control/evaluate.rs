@@ -41,8 +41,8 @@ const HELP: &str = "\
 jq            on the call: .call.input, .predicted, .turn, .session, .recent, .cwd
 !command      in the shell, in the directory of the call, with the agent's environment
 :input        the input as it is now            :set PATH VALUE   changes it: :set .command \"make\"
-:diff         the change that it would make     :reset            takes the changes back
-`resume` lets the call go on with the changed input.";
+:diff         the change that it would make     :reset            drops the changes
+`resume` runs the call with the changed input.";
 
 /// An input with everything that its evaluation needs.
 #[derive(Debug, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ pub struct Evaluation {
     child: Child,
     answer: std::sync::mpsc::Receiver<Vec<u8>>,
     until: Instant,
-    /// True: its answer is no error, so that a program which it has started in the background goes on.
+    /// True: its answer is not an error, so that a program which it has started in the background continues.
     is_answered: bool,
 }
 
@@ -128,7 +128,7 @@ impl Evaluation {
             let _ = control.repls().answer_eval(self.request.id, &answer);
             return None;
         }
-        // closed, or nobody waits any more
+        // closed, or nobody waits any longer
         if !control
             .repls()
             .is_eval_wanted(self.request.id)

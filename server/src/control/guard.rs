@@ -104,7 +104,7 @@ pub fn check(workspace: Option<&Workspace>, face: Face<'_>) -> Result<Option<Fro
 }
 
 /// True if the process of a pause is an agent, from which commands may come. A process that lives and held a call once
-/// is the same agent still; programs and proposals count only while they wait: a program is no agent, and an editor may
+/// is the same agent still; programs and proposals count only while they wait: a program is not an agent, and an editor may
 /// have proposed for one.
 fn marks_agent(pause: &Pause) -> bool {
     match pause.call.subject {

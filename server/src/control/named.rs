@@ -183,7 +183,7 @@ struct FieldPaths<'a> {
     found: Vec<PathBuf>,
 }
 
-/// Adds the paths in the input of a tool that is no known edit tool, at any depth.
+/// Adds the paths in the input of a tool that is not a known edit tool, at any depth.
 fn by_fields(tool: &str, input: &Value, named: &mut NamedByCall, root: &Path, cwd: &Path) {
     let mut fields = FieldPaths {
         cwd,

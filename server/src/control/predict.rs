@@ -61,7 +61,7 @@ pub enum Prediction {
 pub struct PredictedFile {
     /// Absolute and without `.` and `..`.
     pub path: PathBuf,
-    /// The path that the file has now, if the call moves it. A move over an existing file is told as two files instead.
+    /// The path that the file has now, if the call moves it. A move over an existing file is reported as two files instead.
     pub moved_from: Option<PathBuf>,
     pub before: PredictedContent,
     /// The content after the call, also if it fails: then mostly the same as `before`.

@@ -33,8 +33,8 @@ pub fn own_input(call: &HeldCall) -> Value {
     super::input::read(call.input.as_bytes()).unwrap_or_else(|_| Value::from(call.input.as_str()))
 }
 
-/// Returns the input with which a held call runs if it is let go on: as a user changed it, else the agent's own. A call that
-/// was let go on has the input with which it ran.
+/// Returns the input with which a held call runs if it is resumed: as a user changed it, else the agent's own. A call that
+/// was resumed has the input with which it ran.
 pub fn input(pause: &Pause) -> Value {
     let Some(decision) = &pause.decision else {
         let draft = pause.draft.as_ref();
@@ -91,7 +91,7 @@ fn prediction(call: &HeldCall, input: Value, read: ReadFile) -> protocol::Predic
     }
     let input = as_it_runs(call, input);
     let is_program = call.subject == Subject::Program;
-    // a call that has run changes no file any more
+    // a call that has run changes no file any longer
     let prediction = match call.moment {
         _ if is_program => Prediction::Unpredicted {
             reason: "a program's call: nobody knows its effect on files before it runs",
@@ -149,7 +149,7 @@ fn prediction(call: &HeldCall, input: Value, read: ReadFile) -> protocol::Predic
     }
 }
 
-/// True if a user changed the input of a known tool so that it is none of this tool any more: a field is missing, or has
+/// True if a user changed the input of a known tool so that it is none of this tool any longer: a field is missing, or has
 /// another type.
 fn is_distorted(call: &HeldCall, input: &Value) -> bool {
     form(&call.tool, input) == CallForm::Other

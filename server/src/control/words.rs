@@ -36,18 +36,18 @@ pub fn asked(why: &str) -> String {
     format!("Backstitch: a breakpoint stops here ({why}).")
 }
 
-/// Denial of a call whose decision its agent cannot be told.
+/// Denial of a call whose decision its agent cannot receive.
 pub fn not_possible(decision: &PauseDecision) -> String {
     let what = if matches!(decision, PauseDecision::Change { .. }) {
         "changed this call, and its agent takes no changed input"
     } else {
-        "decided on this call, and its agent cannot be told so"
+        "decided on this call, and its agent takes no such decision"
     };
     format!("The user {what}. The call did not run. Ask the user.")
 }
 
 pub fn skipped() -> String {
-    "The user skipped this call. Go on without it.".to_owned()
+    "The user skipped this call. Continue without it.".to_owned()
 }
 
 /// Denial by the user without a reason.
@@ -59,7 +59,7 @@ pub fn stopped() -> String {
     "The user stopped this turn. Do nothing more until the next prompt.".to_owned()
 }
 
-/// Denial of a breakpoint without a message of its own.
+/// Denial of a breakpoint without its own message.
 pub fn denied(breakpoint: BreakpointId, why: &str) -> String {
     format!("The user's breakpoint {breakpoint} refuses this call ({why}).")
 }
@@ -114,16 +114,16 @@ pub fn unknown(reason: &str) -> String {
     )
 }
 
-/// Tells the model that calls before this one were taken out.
+/// Tells the model that calls before this one were reverted.
 pub fn back(steps: usize, what: &str, has_run: bool) -> String {
     let steps = render::plural(steps, "step", "steps");
     let this = if has_run {
-        "this call has run"
+        "This call has run"
     } else {
-        "this call did not run"
+        "This call did not run"
     };
     format!(
-        "The user took your last {steps} out ({what}), and {this}. Read the files again before you go on."
+        "The user reverted your last {steps} ({what}). {this}. Read the files again before you continue."
     )
 }
 
@@ -282,9 +282,9 @@ pub fn state(pause: &Pause) -> String {
     match (pause.state, pause.outcome) {
         (PauseState::Held, _) => "held".to_owned(),
         (PauseState::Parked, _) if pause.decision.is_some() => {
-            "decided, for its next try".to_owned()
+            "decided, waiting for retry".to_owned()
         }
-        (PauseState::Parked, _) => "time ran out, told to try again".to_owned(),
+        (PauseState::Parked, _) => "time ran out, retry requested".to_owned(),
         (PauseState::Decided, _) => "decided".to_owned(),
         (PauseState::Slipped, _) => "ran unasked".to_owned(),
         (PauseState::Lost, _) => match pause.call.subject {
@@ -295,7 +295,7 @@ pub fn state(pause: &Pause) -> String {
         (PauseState::Ended, _) => match (pause.call.subject, pause.decided_by.as_deref()) {
             (Subject::Program, _) => "given up by the program".to_owned(),
             (Subject::Proposal, Some(WITHDRAWN) | None) => "withdrawn".to_owned(),
-            (Subject::Proposal, Some(_)) => "accepted, no longer possible".to_owned(),
+            (Subject::Proposal, Some(_)) => "accepted, but no longer possible".to_owned(),
             (Subject::Call | Subject::Edit, _) => "given up by the agent".to_owned(),
         },
         (PauseState::Expired, _) => "expired".to_owned(),

@@ -194,7 +194,7 @@ impl Demo<'_> {
         self.line("")
     }
 
-    /// Tries a second idea for turn 2 on a branch of its own.
+    /// Tries a second idea for turn 2 on its own branch.
     fn another_way(&mut self, agent: &mut DemoAgent, first: &TreeSnapshot) -> Result<()> {
         self.backstitch(&["fork", "t2", "idea2", "--switch"])?;
         self.prompt("t3", OTHER_PROMPT)?;
@@ -232,7 +232,7 @@ impl Demo<'_> {
             held.join()
                 .map_err(|_| anyhow::anyhow!("the agent failed"))?
         })?;
-        ensure!(reason == HELD_REASON, "the agent was told “{reason}”");
+        ensure!(reason == HELD_REASON, "the agent got “{reason}”");
         ensure_same(&before, &self.scratch.snapshot()?)?;
         agent.stop()?;
         self.good("stopped before it touched a file; the agent got your reason")?;

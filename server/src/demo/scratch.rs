@@ -1,4 +1,4 @@
-//! The demo's scratch directory: real files from the binary, a store of its own, and snapshots for
+//! The demo's scratch directory: real files from the binary, its own store, and snapshots for
 //! comparison.
 
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ pub const HEAD: usize = 64 << 10;
 /// Names of the field with the event, in the payloads of all agents.
 const EVENT: [&str; 3] = ["hook_event_name", "hookName", "agent_action_name"];
 
-/// A payload that is no event.
+/// A payload that is not an event.
 #[derive(Debug)]
 pub struct Unread {
     pub reason: String,
@@ -89,7 +89,7 @@ impl Unread {
         matches!(event.kind, EventKind::Before(_)).then_some(event)
     }
 
-    /// Returns the text of the first field of a name. Quotes within a text are escaped, so it is no part of one.
+    /// Returns the text of the first field of a name. Quotes within a text are escaped, so it is not part of one.
     fn field(&self, name: &str) -> Option<String> {
         let head = &self.head[..self.head.len().min(HEAD)];
         let head = String::from_utf8_lossy(head);

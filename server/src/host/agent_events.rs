@@ -49,7 +49,7 @@ impl EventPlace<'_> {
 
     /// Returns the workspace of an event: that of its session, or the one that the session has moved to. A session moves when it
     /// starts or resumes elsewhere, or before a prompt or a call with another working directory. A call that names files in a
-    /// linked worktree belongs there. Where the working directory is no workspace, the files that a call names decide.
+    /// linked worktree belongs there. Where the working directory is not a workspace, the files that a call names decide.
     pub fn locate_event(
         &self,
         event: &AgentEvent,
@@ -134,7 +134,7 @@ impl EventPlace<'_> {
             let counts = is_start || found.is_marked() || has_history(&found);
             return Some(found).filter(|found| counts && is_other(found));
         }
-        // the directory is no workspace, so the file's repository decides
+        // the directory is not a workspace, so the file's repository decides
         let named = named.filter(|dir| !dir.starts_with(&bound.root))?;
         self.existing(named).filter(is_other)
     }

@@ -23,7 +23,7 @@ impl Binding {
         )
     }
 
-    /// Returns the binding of a thread of a session that works apart from it: a subagent in a worktree of its own.
+    /// Returns the binding of a thread of a session that works apart from it: a subagent in its own worktree.
     pub fn of_thread(state: &Path, agent: &str, session: &str, thread: &str) -> Self {
         Self::of(state, agent, &format!("{session}\0{thread}"))
     }

@@ -1,4 +1,4 @@
-//! Sessions that are not recorded, since their directory is no workspace: a note of each in the user's state directory, for
+//! Sessions that are not recorded, since their directory is not a workspace: a note of each in the user's state directory, for
 //! the people who look for their work in a project.
 
 use std::fs;

@@ -105,7 +105,7 @@ pub fn earlier(workspace: &Workspace) -> Vec<EarlierStore> {
         store_dir: None,
         cwd: root,
     });
-    // a store that was asked for by name is no change of the settings
+    // a store that was asked for by name is not a change of the settings
     if !by_settings.is_ok_and(|found| found.store_dir == workspace.store_dir) {
         return Vec::new();
     }

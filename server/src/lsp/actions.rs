@@ -13,7 +13,7 @@ use super::document::Document;
 use super::messages::{self, Now, action};
 use super::session::{DocumentHistory, TurnsInForce};
 
-/// Maximum number of turns in a selection that get actions of their own.
+/// Maximum number of turns in a selection that get their own actions.
 const MAX_TURNS: usize = 4;
 
 /// Selection of the actions.

@@ -1,4 +1,4 @@
-//! Questions to the user. No handler waits for an answer; the caller runs in a task of its own.
+//! Questions to the user. No handler waits for an answer; the caller runs in its own task.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;

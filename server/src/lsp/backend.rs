@@ -299,7 +299,7 @@ impl Backend {
         }))
     }
 
-    /// Runs the command in a task of its own, so that dropping the request does not stop it in the middle.
+    /// Runs the command in its own task, so that dropping the request does not stop it in the middle.
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let server = self.server.clone();
         let arguments = params.arguments.unwrap_or_default();
@@ -440,7 +440,7 @@ impl Backend {
         })
     }
 
-    /// Applies the edit in a task of its own, so that dropping the request does not stop it in the middle.
+    /// Applies the edit in its own task, so that dropping the request does not stop it in the middle.
     async fn apply_edit(&self, params: ApplyEditParams) -> Result<Value> {
         let server = self.server.clone();
         // a held edit ends with its request

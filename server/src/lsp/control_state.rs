@@ -20,7 +20,7 @@ pub struct ControlState {
     pub shown: DashMap<PathBuf, Arc<Shown>>,
     /// True once the client has answered a question about a held call: somebody sits there.
     pub has_answered: AtomicBool,
-    /// Questions about held calls that stand. Each is told once its call is no longer held.
+    /// Questions about held calls that stand. Each is reported once its call is no longer held.
     pub questions: DashMap<(PathBuf, PauseId), Arc<Notify>>,
     last_typed: LastTyped,
 }

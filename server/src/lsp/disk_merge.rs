@@ -201,7 +201,7 @@ async fn merge(
     )
 }
 
-/// Asks the user how conflicts are decided. A client of our own asks itself: it gets them as a failure.
+/// Asks the user how conflicts are decided. Our own client asks itself: it gets them as a failure.
 async fn decide(
     server: &ServerState,
     path: &RelPath,

@@ -17,7 +17,7 @@ pub fn restart_with_trim_threshold() {
         command.arg0(name);
     }
     let error = command.args(args).env(VARIABLE, BYTES).exec();
-    tracing::info!("goes on with the memory as it is: {error}");
+    tracing::info!("continues with the memory as it is: {error}");
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

@@ -338,7 +338,7 @@ pub fn pinned(checkpoint: &str, pinned: bool) -> String {
     if pinned {
         format!("{checkpoint} is pinned: it is never removed.")
     } else {
-        format!("{checkpoint} is not pinned any more.")
+        format!("{checkpoint} is no longer pinned.")
     }
 }
 

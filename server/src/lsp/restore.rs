@@ -179,7 +179,7 @@ fn planned(
     open: &OpenDocuments,
 ) -> backstitch_core::Result<ShownPlan> {
     if command.verb == Verb::Rewind && command.rev.as_deref() == Some(LAST_TURN) {
-        // a turn that was taken back by hand is not the last one
+        // a turn that was undone by hand is not the last one
         engine.capture_mut().record_changes()?;
     }
     let request = command.request(engine, lease, open)?;

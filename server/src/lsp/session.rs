@@ -70,7 +70,7 @@ pub struct ServerState {
     pub control: super::control_state::ControlState,
     /// For each workspace, the errors in its settings files, and its lenses.
     checked_settings: DashMap<PathBuf, (Vec<String>, Lenses)>,
-    /// Lets decisions go on in the order in which they came, whichever check ends first.
+    /// Lets decisions continue in the order in which they came, whichever check ends first.
     in_order: tokio::sync::Mutex<()>,
     /// True if the client has sent its settings.
     settings_received: AtomicBool,

@@ -1,4 +1,4 @@
-//! Texts that the server shows in documents of their own: as virtual documents, or as read-only files in a temporary
+//! Texts that the server shows in their own documents: as virtual documents, or as read-only files in a temporary
 //! directory.
 
 use std::io::Write as _;
@@ -42,7 +42,7 @@ impl Views {
     }
 }
 
-/// Number of the next view. Each view has a URI of its own, since editors do not reload an open document.
+/// Number of the next view. Each view has its own URI, since editors do not reload an open document.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// Directory of the views that are files. Only the user can read them.

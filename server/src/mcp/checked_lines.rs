@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufRead as _, AsyncRead, BufReader, ReadBuf};
 const MAX_LINE: usize = 16 << 20;
 /// Maximum nesting, as `serde_json` has it.
 const MAX_DEPTH: usize = 127;
-/// JSON that is no request.
+/// JSON that is not a request.
 const NO_REQUEST: &[u8] = b"{}\n";
 
 #[derive(Debug)]

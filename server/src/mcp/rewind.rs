@@ -185,7 +185,7 @@ pub fn apply(
     let done = restore_words::done(&subject);
     let text = match (applied.node, &applied.operation) {
         (Some(node), Some(operation)) => format!(
-            "{done}: checkpoint {node}, {operation}. Read the files again before you go on. The user undoes it with `backstitch undo`.\n"
+            "{done}: checkpoint {node}, {operation}. Read the files again before you continue. The user undoes it with `backstitch undo`.\n"
         ),
         _ => format!("{}\n", restore_words::nothing_done(&applied.plan).text),
     };

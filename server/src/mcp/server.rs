@@ -227,7 +227,7 @@ impl McpServer {
         Ok(ToolAnswer {
             message: None,
             text: format!(
-                "{seen}. {id}: {title}. No file was changed. To go on waiting, call propose_rewind with proposal {id}.\n"
+                "{seen}. {id}: {title}. No file was changed. To keep waiting, call propose_rewind with proposal {id}.\n"
             ),
             document: json!({
                 "state": "waiting",

@@ -16,7 +16,7 @@ use super::schema;
 /// Words for the model about the server.
 pub const INSTRUCTIONS: &str = "Backstitch records the edits of coding agents as checkpoints. Read the history with log, show, diff, blame and cat. \
      Label the state before a risky change with checkpoint. To undo edits, use propose_rewind: it shows the user a plan, \
-     and files change only if the user accepts it. c12 is the state after a checkpoint, t4 the state before turn 4, @ the newest.";
+     and files change only if the user accepts it. A state is named c12 (after a checkpoint), t4 (before turn 4) or @ (the newest).";
 
 pub fn all() -> Vec<Tool> {
     vec![

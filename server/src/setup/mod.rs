@@ -47,7 +47,7 @@ pub struct SetupResult {
 /// Advice on hooks that are strict.
 const STRICT: &str = "Its hooks are strict: a tool call whose hook fails in any way is blocked. To end that: `backstitch setup --uninstall`, then `backstitch setup`.";
 
-/// Advice on a trust that could not be taken back.
+/// Advice on a trust that could not be undone.
 const TRUST: &str = "It did not answer, and may still trust the hooks that are gone.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

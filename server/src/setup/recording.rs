@@ -57,7 +57,7 @@ pub struct AgentRecording {
 /// How much a repair changes that is the user's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// The hooks run a program in a place of our own: no question is needed.
+    /// The hooks run a program in our own place: no question is needed.
     Automatic,
     /// The user may have put that program there.
     Ask,

@@ -2,7 +2,7 @@
 
 use tower_lsp::jsonrpc::{Error, Id, Response};
 
-/// Starts a handler in a task of its own, at once. Returns its answer; a panic becomes the request's error.
+/// Starts a handler in its own task, at once. Returns its answer; a panic becomes the request's error.
 pub fn isolated<E: Send + 'static>(
     method: String,
     id: Option<Id>,

@@ -1,4 +1,4 @@
-//! Breakpoints: the agent's questions are held, and calls without a question are told.
+//! Breakpoints: the agent's questions are held, and calls without a question are reported.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn a_held_question_is_refused_or_goes_on_as_it_came() {
     assert_eq!(seen, ["session/update"], "nothing is asked");
     assert!(!world.exists("made-70"));
 
-    // goes on: the client's own answer decides
+    // continues: the client's own answer decides
     client.prompt("build again");
     watcher.until("held");
     world.ok(["resume"]);

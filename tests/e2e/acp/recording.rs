@@ -383,7 +383,7 @@ fn a_loaded_conversation_is_not_recorded_again() {
     assert_eq!(story(&world), ["go on"]);
 }
 
-/// A turn is taken out between two others, by hand edits that stay, while the agent's session goes on.
+/// A turn is taken out between two others, by hand edits that stay, while the agent's session continues.
 #[test]
 fn turns_are_rewound_while_the_session_goes_on() {
     let world = World::committed(&[("a.txt", "one\ntail\n")]);
@@ -426,7 +426,7 @@ fn turns_are_rewound_while_the_session_goes_on() {
     world.ok(["verify"]);
 }
 
-/// Settings turn the record off; a store that cannot be written is one line on stderr, and the traffic goes on.
+/// Settings turn the record off; a store that cannot be written is one line on stderr, and the traffic continues.
 #[test]
 fn trouble_of_the_record_does_not_stop_the_agent() {
     let world = World::committed(&[("a.txt", "one\n")]).for_ordinary_user();

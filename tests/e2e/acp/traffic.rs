@@ -147,7 +147,7 @@ fn an_agent_that_dies_in_a_call_leaves_its_change() {
     client.open(&world);
     client.prompt("change it");
     client.until("session/update");
-    // the call is recorded before the agent goes on
+    // the call is recorded before the agent continues
     wait_for(|| open_calls(&world) == 1);
     client.write(b"go on\n");
     assert_eq!(client.wait().code, 128 + 9);

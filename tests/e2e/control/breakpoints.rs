@@ -11,7 +11,7 @@ fn world() -> World {
     World::committed(&[(FILE, "one\ntwo\nthree\n"), ("src/auth/key.rs", "key\n")])
 }
 
-/// True if the call is held. Lets it go on.
+/// True if the call is held. Lets it continue.
 fn is_held(world: &World, payload: &Value) -> bool {
     let mut watcher = Watcher::start(world);
     // a call that passes ends by itself
@@ -71,7 +71,7 @@ fn a_tool_breakpoint_holds_the_call() {
 
     let payload = before(&agent, "c1", "Edit", &edit(&world, FILE, "one", "1"));
     let (pause, answer) = decided(&world, &payload, &["resume"]);
-    // continue grants nothing: the agent's own rules go on
+    // continue grants nothing: the agent's own rules continue
     assert_eq!(answer, Value::Null);
     assert_eq!(pause["tool"], "Edit");
     assert_eq!(pause["names"], json!([FILE]));

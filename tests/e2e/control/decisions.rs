@@ -47,7 +47,7 @@ fn a_call_is_denied_with_a_reason() {
     assert_eq!(steps(&world), [""; 0]);
 }
 
-/// A call goes on with another input, as a whole and without a permission; the model is told.
+/// A call continues with another input, as a whole and without a permission; the model is informed.
 #[test]
 fn a_changed_input_runs() {
     let world = world();
@@ -140,7 +140,7 @@ fn steps_are_taken_out_while_a_call_is_held() {
     assert_eq!(world.read(FILE), "one\ntwo\nthree\nmine\n");
     assert_eq!(decision(&answer), Some("deny"));
     assert!(
-        reason(&answer).contains("took your last 2 steps out"),
+        reason(&answer).contains("reverted your last 2 steps"),
         "{answer}"
     );
 }
@@ -176,7 +176,7 @@ fn steps_that_overlap_are_named() {
     assert!(!out.is_empty(), "{log:#}");
     for told in [reason(&answer), &back.stdout] {
         assert!(
-            told.contains(&format!("took your last {count} out")),
+            told.contains(&format!("reverted your last {count}")),
             "{told}\n{log:#}"
         );
         for id in &out {
@@ -223,8 +223,7 @@ fn steps_are_put_back_for_another_decision() {
     });
     assert_eq!(back.code, 2, "{back}");
     assert!(
-        back.stderr
-            .contains("the steps that were taken out are put back"),
+        back.stderr.contains("the reverted steps are restored"),
         "{back}"
     );
     assert_eq!(world.read(FILE), "1\ntwo\nthree\n");
@@ -341,7 +340,7 @@ fn every_command_takes_a_session() {
     assert_eq!(a.answer(), Value::Null);
 }
 
-/// A call that goes on is never called lost: its lock is free only once the agent has the answer.
+/// A call that continues is never called lost: its lock is free only once the agent has the answer.
 #[test]
 fn a_call_that_goes_on_is_not_lost() {
     let world = world();
@@ -487,7 +486,7 @@ fn a_command_of_several_lines_says_so() {
     hook.answer();
 }
 
-/// An input that the agent's tool would not take is refused on the command line and over LSP; one as it was is no change.
+/// An input that the agent's tool would not take is refused on the command line and over LSP; one as it was is not a change.
 #[test]
 fn an_input_is_checked_everywhere() {
     let world = world();

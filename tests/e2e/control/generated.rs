@@ -1,4 +1,4 @@
-//! Held calls with something that happens at a random moment: deaths, decisions by several faces at once, damage, edits.
+//! Held calls with something that happens at a random moment: deaths, decisions by several clients at once, damage, edits.
 //! None runs unasked but those that are said to, each of these is reported, and none waits for ever.
 
 use std::sync::mpsc::channel;
@@ -70,7 +70,7 @@ fn until(world: &World, state: &str) -> Value {
     }
 }
 
-/// True if the call goes on: the agent was told nothing.
+/// True if the call continues: the agent was told nothing.
 fn goes_on(answer: &Value) -> bool {
     decision(answer).is_none()
 }

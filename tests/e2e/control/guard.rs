@@ -170,7 +170,7 @@ fn every_deciding_command_of_a_server_is_refused() {
     undecided(&world, hook);
 }
 
-/// Each attempt is told: by `status`, `doctor` and `pauses`, and in the user's own editor while it happens.
+/// Each attempt is reported: by `status`, `doctor` and `pauses`, and in the user's own editor while it happens.
 #[test]
 fn attempts_are_told_to_the_user() {
     let world = world();
@@ -329,7 +329,7 @@ fn a_call_that_cannot_be_read_is_denied_where_something_is_armed() {
         assert_eq!(super::decision(&denied.json()), Some("deny"), "{denied}");
         assert!(denied.stdout.contains("cannot be read"), "{denied}");
     }
-    // another event is no call
+    // another event is not a call
     let stop = agent
         .payload("Stop", json!({"stop_hook_active": false}))
         .to_string();

@@ -150,7 +150,7 @@ fn a_path_from_the_home_directory_is_seen() {
     }
 }
 
-/// A pattern that is the name of a file means this file, whatever signs it has. One that matches nothing is told.
+/// A pattern that is the name of a file means this file, whatever signs it has. One that matches nothing is reported.
 #[test]
 fn a_name_with_brackets_is_a_file() {
     let world = World::committed(FILES);

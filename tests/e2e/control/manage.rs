@@ -138,7 +138,7 @@ fn a_call_counts_once() {
     assert_eq!(pause["breakpoint"], "b1");
 }
 
-/// An edit that was let go on for one breakpoint is not held again after it ran for another that names the same file.
+/// An edit that was resumed for one breakpoint is not held again after it ran for another that names the same file.
 #[test]
 fn a_call_that_was_looked_at_is_not_held_again() {
     let world = world();
@@ -475,7 +475,7 @@ fn an_empty_expression_is_refused() {
     let error = world.ok(["breakpoint", "add", "error"]);
     assert!(error.stdout.starts_with("Added b1: error\n"), "{error}");
     assert!(
-        error.stdout.contains("a call that has run goes on"),
+        error.stdout.contains("a call that has run continues"),
         "{error}"
     );
 }

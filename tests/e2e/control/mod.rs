@@ -139,7 +139,7 @@ impl HeldHook {
         }
     }
 
-    /// Stops the hook, which is below the stand-in for its agent, so that it does nothing more.
+    /// Stops the hook, which is below the stand-in for its agent, so that it does nothing else.
     pub fn stop(&self) {
         let agent = self.child.id();
         let children = format!("/proc/{agent}/task/{agent}/children");
@@ -229,7 +229,7 @@ pub fn edit(world: &World, path: &str, old: &str, new: &str) -> Value {
     })
 }
 
-/// The payload before a call, with an id of its own.
+/// The payload before a call, with its own id.
 pub fn before(agent: &Agent<'_>, id: &str, tool: &str, input: &Value) -> Value {
     let fields = json!({"tool_name": tool, "tool_input": input, "tool_use_id": id});
     agent.payload("PreToolUse", fields)

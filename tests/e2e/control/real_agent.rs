@@ -223,7 +223,7 @@ fn until_text(world: &World, path: &str, text: &str) {
     }
 }
 
-/// S2-001, S2-003, S2-005: breakpoints of these kinds hold the edit before the file changes. It then goes on, as it is.
+/// S2-001, S2-003, S2-005: breakpoints of these kinds hold the edit before the file changes. It then continues, as it is.
 #[test]
 fn every_kind_holds_before_the_file_changes() {
     let kinds: [&[&str]; 7] = [
@@ -270,7 +270,7 @@ fn every_kind_holds_before_the_file_changes() {
     }
 }
 
-/// A person changes the right side of the held edit in Neovim: the real agent writes that text, and its model is told.
+/// A person changes the right side of the held edit in Neovim: the real agent writes that text, and its model is informed.
 #[test]
 fn an_edit_that_is_changed_in_neovim_is_on_disk() {
     let test = "an_edit_that_is_changed_in_neovim_is_on_disk";
@@ -312,7 +312,7 @@ fn an_edit_that_is_changed_in_neovim_is_on_disk() {
 }
 
 /// S5-041: at a held call of the real agent, jq sees it, a command runs in its directory, and the command that `:set` makes of
-/// it is the one that runs and that the model is told of. Its transcript is found by a word of an output.
+/// it is the one that runs and that the model learns of. Its transcript is found by a word of an output.
 #[test]
 fn a_repl_at_a_held_call_changes_its_command() {
     let test = "a_repl_at_a_held_call_changes_its_command";
@@ -368,7 +368,7 @@ fn a_command_is_held_and_skipped() {
     assert!(is_idle(&session.world));
 }
 
-/// A changed input is what the tool does, the history has, and the model is told. Nothing is allowed by us.
+/// A changed input is what the tool does, the history has, and the model is informed. Nothing is allowed by us.
 #[test]
 fn a_changed_input_runs_and_is_told() {
     let Some(session) = Session::new("a_changed_input_runs_and_is_told", &one_edit(), None) else {
@@ -515,7 +515,7 @@ fn steps_go_over_and_back() {
         watcher.until("answered");
     });
     assert_eq!(session.world.read("a.txt"), MAIN);
-    ended.model_is_told_next(at, "The user took your last 2 steps out");
+    ended.model_is_told_next(at, "The user reverted your last 2 steps");
     ended.nothing_was_allowed();
 }
 
@@ -576,14 +576,14 @@ fn steps_go_into_a_subagent_and_out() {
             inside = watcher.until("held");
         }
         assert!(!main(&inside), "{inside}");
-        // while a call of the main thread was held, the subagent may have gone on
+        // while a call of the main thread was held, the subagent may have continued
         if inside["tool"] == "Read" {
             assert_eq!(world.read("a.txt"), MAIN);
         }
         world.ok(["step", "out"]);
         let outside = watcher.until("held");
         assert!(outside["tool"] == "Bash" && main(&outside), "{outside}");
-        // no call of the subagent is held: it goes on beside the held one of the main thread
+        // no call of the subagent is held: it continues beside the held one of the main thread
         let changed = MAIN.replace("two", "2");
         until_text(world, "a.txt", &changed);
         world.ok(["resume"]);

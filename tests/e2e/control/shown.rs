@@ -236,7 +236,7 @@ fn a_debugger_steps_with_its_change() {
     debugger.types("e");
     debugger.until("+eins");
     debugger.types("n");
-    debugger.until("goes on with the changed input. The next stop: the next call of this thread");
+    debugger.until("continues with the changed input. The next stop: the next call of this thread");
     let answer = hook.answer();
     assert_eq!(
         answer["hookSpecificOutput"]["updatedInput"]["new_string"],
@@ -331,7 +331,7 @@ fn a_script_of_a_debugger_ends_at_its_first_failure() {
     }
 }
 
-/// An input that is none of its tool any more says so, and not that the tool is unknown.
+/// An input that is none of its tool any longer says so, and not that the tool is unknown.
 #[test]
 fn a_field_of_another_type_is_named() {
     let world = World::committed(&[(FILE, TEXT)]);
@@ -384,7 +384,7 @@ fn a_resume_checks_what_was_set() {
         assert!(message.contains(why), "{refused:#}");
         typed(&world, ":reset");
     }
-    // a field that the tool takes, and the call does not have, is no problem
+    // a field that the tool takes, and the call does not have, is not a problem
     typed(&world, ":set .replace_all true");
     assert_eq!(inspected(&world)["problem"], Value::Null);
     typed(&world, ":set .old_string \"nowhere\"");
@@ -430,7 +430,7 @@ fn a_change_that_no_agent_takes_is_refused_where_it_is_made() {
         let pause = watcher.until("held");
         let id = pause["id"].as_str().expect("an id");
         assert!(!pause["can"].to_string().contains("change"), "{pause:#}");
-        let why = format!("{agent} cannot be told to change at this call ({id})");
+        let why = format!("{agent} cannot be made to change at this call ({id})");
         let own = inspected(&world)["input"].clone();
         let mut other = own.clone();
         let field = if agent == "qwen" {
@@ -528,7 +528,7 @@ fn the_error_of_a_failed_call_is_seen() {
         set["output"]
             .as_str()
             .expect("text")
-            .contains("cannot be told to change"),
+            .contains("cannot be made to change"),
         "{set:#}"
     );
     world.ok(["resume"]);
@@ -918,7 +918,7 @@ fn changes(rng: &mut Rng, world: &World, client: &mut Client<'_>, id: &str, fiel
     client.response(asked).get("error").is_none()
 }
 
-/// Lets the call go on as it was shown, with a random decision in a random front end.
+/// Lets the call continue as it was shown, with a random decision in a random front end.
 fn goes_on(
     rng: &mut Rng,
     world: &World,
@@ -966,7 +966,7 @@ fn goes_on(
     }
 }
 
-/// One held call: random agent, tool, edits, faces and decision.
+/// One held call: random agent, tool, edits, clients and decision.
 fn play(rng: &mut Rng, world: &World, client: &mut Client<'_>, number: usize) {
     let spoken = rng.pick(&SPOKEN);
     let payload = recorded(world, spoken, number);
@@ -1074,7 +1074,7 @@ fn an_editor_takes_steps_back_under_its_own_unsaved_text() {
         let answer = hook.answer();
         assert_eq!(decision(&answer), Some("deny"));
         assert!(
-            reason(&answer).contains("took your last 1 step out"),
+            reason(&answer).contains("reverted your last 1 step"),
             "{answer}"
         );
         client.until(|client| client.text(FILE) == "one\ntwo\nthree, unsaved\n");

@@ -80,7 +80,7 @@ fn editor_edit(settings: &str, outcome: Option<&str>) {
     world.ok(["breakpoint", "add", "path", "a.txt"]);
     let mut client = Client::with(&world, Editor::Vscode, &json!({ "reloadsFromDisk": true }));
     client.open("a.txt");
-    // a question that is closed is asked again, and is no answer
+    // a question that is closed is asked again, and is not an answer
     (0..9).for_each(|_| client.will_choose(""));
     let turn = json!({ "agent": "helper", "session": "s1", "prompt": "change it" });
     client.ok("backstitch/turnBegin", turn);

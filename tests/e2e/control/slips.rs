@@ -289,7 +289,7 @@ fn a_call_without_an_id_is_decided_for_itself() {
     assert_eq!(held(&world), 2);
 }
 
-/// A change that nobody could predict is not denied any more: the model is told.
+/// A change that nobody could predict is no longer denied: the model is informed.
 #[test]
 fn a_denial_that_comes_too_late_is_told() {
     let world = world();
@@ -529,7 +529,7 @@ fn a_parked_call_that_runs_all_the_same_is_told() {
         let input = json!({"file_path": path, "content": "two\n"});
         let answer = HeldHook::start(&world, &before(&agent, "c1", "Write", &input), 600).answer();
         assert_eq!(decision(&answer), Some("deny"));
-        assert!(there(&["pauses", "--all"]).contains("told to try again"));
+        assert!(there(&["pauses", "--all"]).contains("retry requested"));
         std::fs::write(&path, "two\n").expect("written");
         let done = after(&agent, "c1", "Write", &input, &json!({"ok": true}));
         world.hook(&done).expect_code(0);

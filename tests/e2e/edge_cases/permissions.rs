@@ -35,7 +35,7 @@ fn a_read_only_file_is_restored_with_its_mode() {
     world.ok(["verify"]);
 }
 
-/// A file of a restore is in a read-only directory: the whole restore is taken back and the file is named. Without
+/// A file of a restore is in a read-only directory: the whole restore is undone and the file is named. Without
 /// that file the others are restored, and with permission all are.
 #[test]
 fn a_read_only_directory_stops_the_whole_restore() {

@@ -1,4 +1,4 @@
-//! A clone that brings a store of its own: nothing of it is believed, and nothing is written where git would run it.
+//! A clone that brings its own store: nothing of it is believed, and nothing is written where git would run it.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};

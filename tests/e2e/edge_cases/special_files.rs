@@ -92,7 +92,7 @@ fn a_special_file_in_the_place_of_a_file_keeps_its_last_state() {
     }
 }
 
-/// A special file in the place of a file to be restored: the whole restore is taken back, and it is named. Without it
+/// A special file in the place of a file to be restored: the whole restore is undone, and it is named. Without it
 /// the others are restored.
 #[test]
 fn a_special_file_in_the_place_of_a_restore_target_stops_the_restore() {

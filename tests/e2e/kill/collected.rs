@@ -105,7 +105,7 @@ fn run(kind: Kind, kills: u64) {
         let there = std::fs::read_to_string(into.join(path)).expect("the file");
         assert!(there == *text, "{path} is not as at {tag}");
     }
-    // nothing is held any more: the store gets below its limit
+    // nothing is held any longer: the store gets below its limit
     for (tag, _) in kept.keys() {
         world.ok(["tag", "--delete", tag]);
     }

@@ -251,7 +251,7 @@ impl<'w> Story<'w> {
     /// Updates the expected undo and redo after a restore.
     fn settled(&mut self, what: &str, before: Tree) {
         if before == self.files() {
-            // a restore without changes is no operation
+            // a restore without changes is not an operation
             return;
         }
         (self.undo, self.redo) = match what {

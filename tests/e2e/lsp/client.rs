@@ -712,7 +712,7 @@ impl<'w> Client<'w> {
         assert_eq!(self.exit(), Some(0));
     }
 
-    /// True if the server was killed. Open requests are not answered any more.
+    /// True if the server was killed. Open requests are no longer answered.
     pub fn was_killed(&mut self) -> bool {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {

@@ -85,7 +85,7 @@ fn a_new_checkpoint_is_announced_as_the_log_has_it() {
     client.leave();
 }
 
-/// A change that no agent reports soon becomes a checkpoint of its own; writes of a rewind do not.
+/// A change that no agent reports soon becomes a separate checkpoint; writes of a rewind do not.
 #[test]
 fn unreported_changes_are_recorded() {
     let world = begun();

@@ -43,7 +43,7 @@ fn an_edit_of_the_call_starts_its_time_anew() {
         state = client.ok("backstitch/pause", json!({ "pause": "p1" }))["pause"]["state"].clone();
     }
     assert_eq!(state, "held");
-    // nobody edits any more
+    // nobody edits any longer
     client.until(|client| told(client, "backstitch/didResume"));
     assert!(reason(&hook.answer()).contains("nobody answered"));
     assert!(began.elapsed() >= std::time::Duration::from_secs(5));
@@ -115,7 +115,7 @@ fn a_held_call_has_a_lens_and_actions() {
     client.leave();
 }
 
-/// A hit is told with its breakpoint, the kind of that and the reason, whether it holds the call or notes it.
+/// A hit is reported with its breakpoint, the kind of that and the reason, whether it holds the call or notes it.
 #[test]
 fn hits_are_told() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -166,7 +166,7 @@ fn hits_are_told() {
     client.leave();
 }
 
-/// A call that its agent ran although its hook was killed is told, after it was told as lost.
+/// A call that its agent ran although its hook was killed is reported, after it was told as lost.
 #[test]
 fn a_call_that_slipped_is_told() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -207,7 +207,7 @@ fn a_call_that_slipped_is_told() {
     client.leave();
 }
 
-/// A call whose hook died before it noted anything is told as well.
+/// A call whose hook died before it noted anything is reported as well.
 #[test]
 fn a_call_that_no_hook_saw_is_told() {
     let world = World::committed(&[("a.txt", TEXT)]);

@@ -360,7 +360,7 @@ fn an_action_says_if_later_turns_go() {
     client.leave();
 }
 
-/// A client that reloads a file after the refresh of its lenses is told once more, when it has the new text.
+/// A client that reloads a file after the refresh of its lenses is informed once more, when it has the new text.
 #[test]
 fn lenses_are_refreshed_after_a_reload() {
     let world = two_files(FIVE_LINES);
@@ -382,7 +382,7 @@ fn lenses_are_refreshed_after_a_reload() {
     client.leave();
 }
 
-/// A prompt is foreign text: in a hover it shows as it was typed, and in a title of VS Code it is no icon.
+/// A prompt is foreign text: in a hover it shows as it was typed, and in a title of VS Code it is not an icon.
 #[test]
 fn a_prompt_is_shown_as_it_was_typed() {
     let world = two_files(FIVE_LINES);

@@ -137,7 +137,7 @@ fn every_documented_name_has_its_types() {
         .iter()
         .map(|n| declared(n.method, &[n.params]));
     let mut methods: BTreeSet<String> = requests.chain(told).collect();
-    // a name inside the server, which is no message
+    // a name inside the server, which is not a message
     methods.insert("backstitch/unreadable".to_owned());
     assert_eq!(methods, documented("backstitch/"));
     let commands = COMMANDS

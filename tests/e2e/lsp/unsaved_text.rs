@@ -375,7 +375,7 @@ fn an_editor_agents_first_turn_includes_typed_text() {
     client.leave();
 }
 
-/// An agent writes the same text that is typed above it: nothing is unsaved any more.
+/// An agent writes the same text that is typed above it: nothing is unsaved any longer.
 #[test]
 fn text_that_an_agent_writes_identically_is_not_unsaved() {
     let world = two_files(SEVEN_LINES);
@@ -414,7 +414,7 @@ fn unsaved_text_survives_an_agents_deletion_and_move() {
     let uri = client.uri("a.txt");
     let merge = json!({ "command": "backstitch.merge", "arguments": [{ "uri": uri }] });
     let failed = client.fails("workspace/executeCommand", merge);
-    assert_eq!(failed["message"], "a.txt is not on disk any more");
+    assert_eq!(failed["message"], "a.txt is no longer on disk");
     let kept = world.ok(["cat", "@", "a.txt", "--unsaved"]);
     assert_eq!(kept.stdout, "mine\n");
     agent.bash("mv b.txt c.txt");

@@ -113,7 +113,7 @@ impl<'w> Person<'w> {
         self.last.remove(path);
     }
 
-    /// Types a word on a line of its own, key by key.
+    /// Types a word on its own line, key by key.
     fn types(&mut self, path: &str, word: &str, rng: &mut Rng) -> usize {
         let text = self.client.text(path);
         let mut starts: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();

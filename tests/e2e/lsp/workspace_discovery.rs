@@ -96,7 +96,7 @@ fn a_folder_added_later_attaches_open_documents() {
     std::fs::remove_dir_all(dir).expect("removed");
 }
 
-/// The agent starts after the document was opened, in a directory above it that was no workspace before.
+/// The agent starts after the document was opened, in a directory above it that was not a workspace before.
 #[test]
 fn an_open_document_joins_a_history_that_begins_later() {
     let world = World::new();
@@ -171,7 +171,7 @@ fn binary_and_huge_documents_are_skipped() {
 }
 
 /// No history begins at the root of the file system because an editor has it open. The server says so, and a document
-/// in it belongs to a workspace of its own.
+/// in it belongs to its own workspace.
 #[test]
 fn the_root_of_the_file_system_is_no_workspace() {
     let world = World::new();

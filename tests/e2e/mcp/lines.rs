@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{PlainClient, recorded};
 use crate::support::World;
 
-/// Lines that are no messages, before and after the handshake, cost nothing but themselves.
+/// Lines that are not messages, before and after the handshake, cost nothing but themselves.
 #[test]
 fn garbage_is_passed_over() {
     let world = recorded();

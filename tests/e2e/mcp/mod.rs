@@ -99,7 +99,7 @@ impl LibraryClient {
         }
     }
 
-    /// An answer that is no error.
+    /// An answer that is not an error.
     #[track_caller]
     fn ok(&self, name: &str, arguments: &Value) -> Said {
         let said = self.call(name, arguments);

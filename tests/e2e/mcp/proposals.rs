@@ -176,7 +176,7 @@ fn waiting_goes_on_with_the_next_call() {
     nothing_waits(&world);
 }
 
-/// The files changed since the plan: the rewind is refused, as `rewind --plan` is; the user and the model are told.
+/// The files changed since the plan: the rewind is refused, as `rewind --plan` is; the user and the model are informed.
 #[test]
 fn a_stale_proposal_is_refused() {
     let world = recorded();
@@ -193,7 +193,7 @@ fn a_stale_proposal_is_refused() {
     nothing_waits(&world);
 }
 
-/// Conflicts are told before anybody is asked.
+/// Conflicts are reported before anybody is asked.
 #[test]
 fn conflicts_are_told_at_once() {
     let world = recorded();
@@ -234,7 +234,7 @@ fn a_cancelled_call_withdraws_its_proposal() {
     let late = world.run(["resume", "p1"]);
     assert_ne!(late.code, 0, "{late}");
     assert_eq!(world.read("a.txt"), NOW);
-    // the server goes on
+    // the server continues
     assert!(client.call("log", &json!({}))["checkpoints"].is_array());
 }
 
@@ -283,7 +283,7 @@ fn a_killed_server_leaves_nothing_held() {
     );
 }
 
-/// After the time of `pause.timeout` a proposal is denied, and the model is told that nobody answered.
+/// After the time of `pause.timeout` a proposal is denied, and the model learns that nobody answered.
 #[test]
 fn nobody_answers_in_time() {
     let world = recorded();

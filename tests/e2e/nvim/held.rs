@@ -23,7 +23,7 @@ fn is_shown(nvim: &Neovim, pause: &str, path: &str) {
 }
 
 /// S2-013: a call that a breakpoint at a line holds is announced without taking the focus, shown, changed on the right side,
-/// and goes on with the change. The file stays as it is meanwhile.
+/// and continues with the change. The file stays as it is meanwhile.
 #[test]
 fn a_held_call_is_shown_changed_and_continued() {
     let world = world();
@@ -225,7 +225,7 @@ fn every_key_of_a_held_call() {
     let answer = first.answer();
     assert_eq!(decision(&answer), Some("deny"));
     assert!(
-        reason(&answer).contains("took your last 1 step out"),
+        reason(&answer).contains("reverted your last 1 step"),
         "{answer:#}"
     );
     assert_eq!(world.read("a.txt"), TEXT);
@@ -243,7 +243,7 @@ fn every_key_of_a_held_call() {
         (&json!(false), &json!("enough"))
     );
 
-    // a step lets the call go on, and holds the next one: of its thread, of any, of the main thread
+    // a step lets the call continue, and holds the next one: of its thread, of any, of the main thread
     agent.prompt("go on");
     let subagent = agent.subagent();
     let nested = |id: &str| before(&subagent, id, "Edit", &edit(&world, "a.txt", "three", "3"));

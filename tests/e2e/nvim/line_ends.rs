@@ -13,7 +13,7 @@ fn edited(text: &str, old: &str, new: &str) -> World {
     world
 }
 
-/// U-21: CRLF and a byte order mark are no difference, and stay when a change is taken back.
+/// U-21: CRLF and a byte order mark are not a difference, and stay when a change is undone.
 #[test]
 fn crlf_and_a_byte_order_mark_are_no_difference() {
     let world = edited("\u{feff}one\r\ntwo\r\nthree\r\n", "two", "TWO");
@@ -44,7 +44,7 @@ fn crlf_and_a_byte_order_mark_are_no_difference() {
     );
 }
 
-/// U-21: mixed line ends stay when a change is taken back.
+/// U-21: mixed line ends stay when a change is undone.
 #[test]
 fn mixed_line_ends_stay_as_they_are() {
     let world = edited("one\r\ntwo\nthree\r\n", "one", "ONE");
@@ -62,7 +62,7 @@ fn mixed_line_ends_stay_as_they_are() {
     assert_eq!(world.read("a.txt"), "one\r\ntwo\nthree\r\nmine\n");
 }
 
-/// U-21: a final newline that the agent added is taken back.
+/// U-21: a final newline that the agent added is undone.
 #[test]
 fn a_missing_final_newline_is_restored() {
     let world = edited("one\ntwo", "two", "two\n");

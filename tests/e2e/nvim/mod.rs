@@ -336,7 +336,7 @@ fn lenses_and_code_actions_do_what_commands_do() {
     nvim.screen.shows("1 change since t1");
 }
 
-/// S3-043: other plugins are told of checkpoints and rewinds, and agents inside Neovim are known as the writers.
+/// S3-043: other plugins learn of checkpoints and rewinds, and agents inside Neovim are known as the writers.
 #[test]
 fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
     let world = two_turns_in_neovim();

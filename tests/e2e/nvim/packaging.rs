@@ -52,7 +52,7 @@ fn checkhealth_reports_the_installation() {
     nvim.ex("checkhealth backstitch");
     nvim.screen.shows("nothing wrong");
     let text = nvim.lines().join("\n");
-    // without an agent's hooks nothing is recorded any more
+    // without an agent's hooks nothing is recorded any longer
     assert_eq!(text.matches("WARNING").count(), 1, "{text}");
     assert!(text.contains("backstitch setup claude-code"), "{text}");
     world.ok(["setup", "claude-code"]);

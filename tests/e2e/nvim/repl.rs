@@ -78,7 +78,7 @@ fn a_second_window_follows_and_values_are_text() {
     };
     first.is_attached();
     let program = Program::start(&world, HOSTILE);
-    first.says("a python program stands still: <b>%{execute('let g:owned = 1')}");
+    first.says("a python program is paused: <b>%{execute('let g:owned = 1')}");
     first.ex("Backstitch repl");
     first.waits(TAKES_INPUT);
     first.screen.keys("6 * 7\r");
@@ -163,7 +163,7 @@ fn a_paused_program() {
     };
     nvim.is_attached();
     let program = Program::start(&world, AGENT);
-    nvim.says("a python program stands still: acting program.py");
+    nvim.says("a python program is paused: acting program.py");
     let marks = "vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('program.py'), vim.api.nvim_create_namespace('backstitch.held'), 0, -1, {})";
     nvim.waits(&format!("#{marks} == 1 and {marks}[1][2] == 7"));
 
@@ -269,7 +269,7 @@ fn the_docs_show_a_repl() {
     };
     nvim.is_attached();
     let _program = Program::start(&world, SHOP);
-    nvim.says("a python program stands still: after planning program.py");
+    nvim.says("a python program is paused: after planning program.py");
     nvim.ex("Backstitch repl");
     nvim.waits(TAKES_INPUT);
     nvim.screen.keys("len(steps), goal\r");
@@ -287,7 +287,7 @@ fn the_docs_show_a_repl() {
     nvim.screen.is_like("shown", "[s for s in steps");
     let path = plugin().join("repl.svg");
     if let Some(screen) = nvim.screen.renewed() {
-        let label = "Neovim: a REPL at the line where a Python program stands still";
+        let label = "Neovim: a REPL at the line where a Python program is paused";
         fs::write(&path, svg(screen, label)).expect("written");
     }
     assert!(path.exists());
@@ -324,7 +324,7 @@ fn a_deep_stack_and_many_sessions() {
     };
     nvim.is_attached();
     let _program = Program::start(&world, DEEP);
-    nvim.says("a python program stands still: deep program.py");
+    nvim.says("a python program is paused: deep program.py");
     let own = json!({ "panels": true, "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     let ids: Vec<_> = (0..1000)

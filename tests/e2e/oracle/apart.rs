@@ -1,4 +1,4 @@
-//! The everyday case: the user and two agents work in one file, each in regions of their own, at least three lines
+//! The everyday case: the user and two agents work in one file, each in their own regions, at least three lines
 //! apart. These edits never conflict.
 
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! A second directory on the same history, with an agent of its own: nothing crosses over.
+//! A second directory on the same history, with its own agent: nothing crosses over.
 
 use std::fs;
 use std::path::{Path, PathBuf};

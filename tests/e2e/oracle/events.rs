@@ -382,7 +382,7 @@ impl World {
         self.run(&Op::Look)?;
         let here = self.disk();
         let there = self.expected[&node].clone();
-        // a known file that the rules hide is not known any more once it was away
+        // a known file that the rules hide is no longer known once it was away
         if here.keys().any(|path| hides(here.get(RULES_FILE), path)) {
             return Ok(());
         }

@@ -96,7 +96,7 @@ pub enum Op {
         who: Who,
         edits: Vec<Edit>,
     },
-    /// A call that is held while the user edits, and then goes on, runs with another edit, or is denied.
+    /// A call that is held while the user edits, and then continues, runs with another edit, or is denied.
     Held {
         who: Who,
         edit: Edit,

@@ -167,7 +167,7 @@ fn a_file_and_a_directory_change_places() {
     ])]);
 }
 
-/// U-20: a restore that is taken back restores its own changes, not files that another writer had removed.
+/// U-20: a restore that is undone restores its own changes, not files that another writer had removed.
 #[test]
 fn what_the_user_removed_meanwhile_stays_removed() {
     holds(&[
@@ -706,7 +706,7 @@ fn a_rename_is_found_where_two_files_had_one_inode() {
     ]);
 }
 
-/// L8: what an agent writes in a forked directory where rules hide it is no step there.
+/// L8: what an agent writes in a forked directory where rules hide it is not a step there.
 #[test]
 fn work_elsewhere_that_rules_hide_is_no_step() {
     let insert = Edit::Insert {

@@ -112,7 +112,7 @@ fn a_title_is_one_line() {
     assert!(plan.contains("Rewind new\u{fffd}line to before"), "{plan}");
 }
 
-/// A pattern of a clone's settings that is none is told in one line without marks of direction.
+/// A pattern of a clone's settings that is none is reported in one line without marks of direction.
 #[test]
 fn a_wrong_pattern_is_told_without_its_marks() {
     let world = World::committed(&[("a.txt", "one\n")]);

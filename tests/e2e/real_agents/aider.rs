@@ -83,7 +83,7 @@ fn check(world: &World) {
     world.ok(["rewind", "t2", "--yes"]);
     let mine = ONE.replace("one", "two").replace("fn main", "fn mine");
     assert_eq!(world.read("src/main.rs"), mine);
-    // the third run is a session of its own, whose work stays
+    // the third run is a separate session, whose work stays
     assert_eq!(world.read("src/old.rs"), "pub fn new() {}\n");
     assert!(!world.exists("src/added.rs"));
     assert_eq!(world.read("notes.txt"), "first note\nmine\n");

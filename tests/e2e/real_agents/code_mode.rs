@@ -1,5 +1,5 @@
 //! The real Codex with a model that calls its tools from a script: an edit in it is a step, and a call is held for less time than
-//! the script may run before the model is told that it still does.
+//! the script may run before the model learns that it still does.
 
 use std::thread;
 use std::time::Instant;

@@ -161,7 +161,7 @@ fn gemini_is_interrupted_at_random_moments() {
     interrupt_at_random_moments("gemini");
 }
 
-/// Escape on a terminal: Claude Code stands still and reports nothing. The rewind at once undoes the turn, the agent does not
+/// Escape on a terminal: Claude Code is paused and reports nothing. The rewind at once undoes the turn, the agent does not
 /// count as working, and an edit of the user some time later stays theirs.
 #[test]
 fn escape_in_claude_code_ends_the_turns_work() {

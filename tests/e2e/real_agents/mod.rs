@@ -311,7 +311,7 @@ fn count(world: &World, of: &str) -> i64 {
         .expect("a count")
 }
 
-/// A subagent's edit is a step of the turn that began it, certainly; its task is no prompt, and its session none of its own.
+/// A subagent's edit is a step of the turn that began it, certainly; its task is not a prompt, and its session none of its own.
 fn a_subagent_belongs_to_its_turn(agent: &Real) {
     let test = "a_subagent_belongs_to_its_turn";
     let Some(session) = Session::new(test, agent) else {
@@ -466,7 +466,7 @@ fn work(agent: &Real) -> Value {
 }
 
 /// Breakpoints at a path, a tool and a command each hold the call of a real agent before a file changes; an edit is changed where
-/// the agent takes that; a hold that nobody answers ends as it is configured, and the model is told.
+/// the agent takes that; a hold that nobody answers ends as it is configured, and the model is informed.
 fn breakpoints_hold_each_kind(agent: &Real) {
     let Some(session) = Session::new("breakpoints_hold_each_kind", agent) else {
         return;

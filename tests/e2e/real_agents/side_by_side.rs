@@ -29,7 +29,7 @@ fn two_sessions_of_codex() {
         return;
     };
     let world = &first.world;
-    // the other session is of the same user, with a record of its own
+    // the other session is of the same user, with its own record
     let home: PathBuf = world.home.join("other");
     fs::create_dir_all(home.join(".codex")).expect("made");
     for file in ["config.toml", "hooks.json"] {

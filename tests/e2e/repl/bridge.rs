@@ -349,7 +349,7 @@ fn a_request_without_an_answer_is_sent_again() {
     assert_eq!(open(&world), Vec::<String>::new());
 }
 
-/// S5-065, S5-123: a pause that its program withdraws is over: its sessions close, an evaluation under way is told at once, and
+/// S5-065, S5-123: a pause that its program withdraws is over: its sessions close, an evaluation under way is informed at once, and
 /// its late result is refused.
 #[test]
 fn a_pause_is_withdrawn() {
@@ -374,7 +374,7 @@ fn a_pause_is_withdrawn() {
     assert_eq!(all["pauses"][0]["state"], "ended", "{all:#}");
     let shown = world.ok(["pauses", "--all"]).stdout;
     assert!(shown.contains("given up by the program"), "{shown}");
-    // again, and what is no pause of this program
+    // again, and what is not a pause of this program
     let again = talk.ok("pause/withdraw", &json!({ "pause": pause }));
     assert_eq!(again, json!({ "withdrawn": false }));
     let mut other = Talk::start(&world);

@@ -16,7 +16,7 @@ use crate::support::{World, finish};
 /// Inputs of one session.
 const INPUTS: usize = 10;
 
-/// The program. It stands still in the same frame either at a pause, or with `code.InteractiveInterpreter`.
+/// The program. It is paused in the same frame either at a pause, or with `code.InteractiveInterpreter`.
 ///
 /// On purpose different there, as the Python client's own tests say: an expression gives its repr, an input is a unit of any
 /// number of statements, one that is incomplete is an error, `SystemExit` ends nothing, and names of the frame that no input has

@@ -22,7 +22,7 @@ fn asked(world: &World, input: &str) -> Value {
     world.json(["repl", "p1", "-e", input])["entry"].clone()
 }
 
-/// S5-001, S5-002, S5-010…012, S5-072: any number of inputs are evaluated at a held call, which goes on being held.
+/// S5-001, S5-002, S5-010…012, S5-072: any number of inputs are evaluated at a held call, which stays held.
 #[test]
 fn jq_on_the_call() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -82,7 +82,7 @@ fn shell_commands() {
     hook.answer();
 }
 
-/// S5-032: the input is changed, shown, and the call goes on with it; the session closes with the pause.
+/// S5-032: the input is changed, shown, and the call continues with it; the session closes with the pause.
 #[test]
 fn the_input_is_changed() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -141,7 +141,7 @@ fn the_input_is_changed() {
     );
 }
 
-/// S5-109…113, S5-118: an evaluation without end is stopped, with everything that it has started. The hold goes on, and so
+/// S5-109…113, S5-118: an evaluation without end is stopped, with everything that it has started. The hold continues, and so
 /// does the session.
 #[test]
 fn an_evaluation_without_end() {
@@ -234,7 +234,7 @@ fn an_agent_is_refused() {
 }
 
 /// U-04: the output of a command is masked and is there once: secrets of the agent's environment, and all that looks like one.
-/// They are in no store and no face.
+/// They are in no store and no client.
 #[test]
 fn secrets_in_outputs_are_masked() {
     let world = World::committed(&[("a.txt", TEXT)]);

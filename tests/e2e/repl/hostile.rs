@@ -129,7 +129,7 @@ fn the_product_has_no_unpickler() {
     ] {
         let directory = in_repository(directory);
         for file in files(&directory, ".rs") {
-            // tests beside the sources run programs, and are no part of the product
+            // tests beside the sources run programs, and are not part of the product
             let mut parts = file.strip_prefix(&directory).expect("below it").iter();
             if parts.any(|part| part == "tests" || part == "tests.rs") {
                 continue;
@@ -562,7 +562,7 @@ bs.pause("label \ud800")
 print("end", flush=True)
 "#;
 
-/// Arguments, labels and printed texts that are no Unicode hold nothing up: the program pauses, answers and goes on.
+/// Arguments, labels and printed texts that are not Unicode hold nothing up: the program pauses, answers and continues.
 #[test]
 fn texts_that_are_no_unicode() {
     let world = world();

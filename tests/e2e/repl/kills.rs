@@ -234,7 +234,7 @@ impl Face {
     }
 }
 
-/// Kills the language server, or the editor before it, at a random moment. The program is held on, and another face goes on
+/// Kills the language server, or the editor before it, at a random moment. The program is held on, and another client continues
 /// where the talk ended.
 fn play_face(rng: &mut Rng, gone: Gone) {
     let world = world();
@@ -277,7 +277,7 @@ fn play_face(rng: &mut Rng, gone: Gone) {
         answers
     };
     face.goes();
-    // whatever it had asked for is behind: a person goes on in a terminal
+    // whatever it had asked for is behind: a person continues in a terminal
     assert_eq!(open(&world), std::slice::from_ref(&pause), "{gone:?}");
     let input = "slow(0) + 50";
     let entry = world.json(["repl", &pause, "-e", input])["entry"].clone();
@@ -331,7 +331,7 @@ fn play(rng: &mut Rng, victim: Victim, node: Option<&Path>) {
         talk(&world, &mut program, &terminal)
     });
     if victim != Victim::Program {
-        // it does not go on by itself: somebody lets it
+        // it does not continue by itself: somebody lets it
         assert!(!program.has_ended(), "{victim:?}");
         let until = Instant::now() + EVENT_TIMEOUT;
         while open(&world).len() != 1 {
@@ -390,7 +390,7 @@ fn check(world: &World, answers: &[(String, String)]) {
     assert_eq!(verified["ok"], true, "{verified:#}");
 }
 
-/// Whatever dies in a talk, the rest goes on, and ends.
+/// Whatever dies in a talk, the rest continues, and ends.
 #[test]
 fn one_side_of_a_talk_is_killed() {
     let mut rng = Rng::new(Rng::seed("BACKSTITCH_KILL_SEED", 20_261_125));
@@ -432,7 +432,7 @@ fn the_editor_of_a_talk_is_killed() {
 }
 
 /// A Neovim that is killed in the midst of an evaluation leaves the program held; the answer is in the transcript, and a
-/// terminal goes on.
+/// terminal continues.
 #[test]
 fn neovim_is_killed_while_it_evaluates() {
     let world = rig::world(&[("a.txt", "a\n")]);

@@ -86,7 +86,7 @@ fn measured(world: &World, input: &str) -> (Value, Duration, u64, Option<u64>) {
 }
 
 /// S5-110…113: an expression that would eat memory, time or the stack at a held call ends with the limit that it has reached. The
-/// call stays held, the session usable, and the hook goes on.
+/// call stays held, the session usable, and the hook continues.
 #[test]
 fn jq_that_eats_memory_or_time() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -167,7 +167,7 @@ work(7)
 "#;
 
 /// S5-118, S5-120…123: a session is closed while its input loops in a paused program. The request for it is answered at once,
-/// nothing of it is kept, the program stands still, is asked by another session, and goes on when it is resumed.
+/// nothing of it is kept, the program is paused, is asked by another session, and continues when it is resumed.
 #[test]
 fn a_session_is_closed_in_the_midst_of_an_evaluation() {
     let world = world();
@@ -202,7 +202,7 @@ fn a_session_is_closed_in_the_midst_of_an_evaluation() {
     assert_eq!(pauses["pauses"][0]["state"], "held", "{pauses:#}");
     let refused = client.fails("backstitch/repl/eval", evaluates(&session, "n"));
     assert_eq!(refused["data"]["kind"], "session_closed");
-    // the loop goes on by itself, and holds nobody up
+    // the loop continues by itself, and holds nobody up
     let other = starts(&mut client);
     let asked = client.ok("backstitch/repl/eval", evaluates(&other, "n + 2"));
     assert_eq!(asked["entry"]["output"], "9");

@@ -142,8 +142,8 @@ bs.off();
     assert_eq!(world.json(["pauses"])["pauses"], Value::Array(Vec::new()));
 }
 
-/// Arguments are changed by name or by number. With `lost: "continue"` the program goes on, and warns once, when no bridge
-/// can be had any more.
+/// Arguments are changed by name or by number. With `lost: "continue"` the program continues, and warns once, when no bridge
+/// can be had any longer.
 #[test]
 fn a_node_program_goes_on_without_a_bridge() {
     let Some(node) = node() else {
@@ -182,7 +182,7 @@ console.log(bs.call(keep, 6));
     world.ok(["resume", "--input", "input.json"]);
     watcher.until("answered");
     watcher.until("held");
-    // no bridge can be started any more, and the one that is there dies
+    // no bridge can be started any longer, and the one that is there dies
     std::fs::remove_file(&program).expect("removed");
     let root = world.root.to_string_lossy().into_owned();
     let all = std::fs::read_dir("/proc").expect("processes").flatten();
@@ -208,7 +208,7 @@ console.log(bs.call(keep, 6));
     );
     assert_eq!(out, "42\n8 5\n6\n", "{errors}");
     assert_eq!(
-        errors.matches("the program goes on unwatched").count(),
+        errors.matches("the program continues unwatched").count(),
         1,
         "{errors}"
     );

@@ -24,7 +24,7 @@ bs.pause("here")
 print("went on", secret)
 "#;
 
-/// A user who may read the workspace, and has a binary and a home of its own.
+/// A user who may read the workspace, and has a binary and its own home.
 struct OtherUser<'w> {
     world: &'w World,
     binary: PathBuf,
@@ -61,7 +61,7 @@ impl<'w> OtherUser<'w> {
         finish(self.command(&self.binary).args(args), stdin.as_bytes())
     }
 
-    /// The same with directories of its own, as after a login.
+    /// The same with its own directories, as after a login.
     fn run_at_home(&self, args: &[&str], stdin: &str) -> Output {
         let mut command = self.command(&self.binary);
         command
@@ -171,7 +171,7 @@ fn another_user_cannot_reach_a_pause() {
     watcher.until("held");
     let other = OtherUser::new(&world);
     let attack = attack(&world);
-    // the other user's commands work, and would find a pause of their own
+    // the other user's commands work, and would find their own pause
     assert_eq!(other.run_at_home(&["--version"], "").code, 0);
 
     let store = world.store();
@@ -200,7 +200,7 @@ fn another_user_cannot_reach_a_pause() {
         }
         assert_untouched(&world);
     }
-    // with a home of its own it sees its own pauses only
+    // with its own home it sees its own pauses only
     for command in &COMMANDS[..7] {
         assert_refused(&other.run_at_home(command, ""));
     }

@@ -67,7 +67,7 @@ fn only(directory: &Path, ending: &str) -> PathBuf {
     }
 }
 
-/// Runs a program to its pause, evaluates an input there, and lets it go on. Returns its output.
+/// Runs a program to its pause, evaluates an input there, and lets it continue. Returns its output.
 fn pauses(
     world: &World,
     interpreter: impl AsRef<OsStr>,

@@ -215,7 +215,7 @@ fn evaluation_at_a_frame() {
         ),
         (Some("err\n"), Some("both"))
     );
-    // another session has names of its own, and sees the same objects
+    // another session has its own names, and sees the same objects
     let other = ask(&world, "p1", &["fact", "self.state"]);
     assert_eq!(other[0]["isError"], true);
     assert_eq!(other[1]["output"], "{'step': 9}");
@@ -302,7 +302,7 @@ for n in range(100):
     assert_eq!(rest, "True True True module\n");
 }
 
-/// S5-020, S5-040: the session of a `pause()` has the function that stands still, the reason with its label, the
+/// S5-020, S5-040: the session of a `pause()` has the function that is paused, the reason with its label, the
 /// breakpoint of a watched call, and its end. All are found by a search.
 #[test]
 fn a_session_is_named_by_its_function() {
@@ -530,7 +530,7 @@ for n in range(6):
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// S5-013, S5-089: several threads stand still at once, each with its own pause, and others go on; coroutines, too.
+/// S5-013, S5-089: several threads are paused at once, each with its own pause, and others continue; coroutines, too.
 #[test]
 fn threads_and_coroutines() {
     let source = r#"
@@ -576,7 +576,7 @@ asyncio.run(main())
     assert_eq!(program.line(), name(&first));
     let third = watcher.until("held");
     assert_eq!(output(&world, &id(&third), "len(ticks) >= 0"), "True");
-    // the event loop goes on meanwhile
+    // the event loop continues meanwhile
     while output(&world, &id(&third), "len(ticks) > 30") != "True" {}
     world.ok(["resume"]);
     assert_eq!(program.line(), "42 True");
@@ -584,7 +584,7 @@ asyncio.run(main())
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// S5-080, S5-081, S5-109…115, S5-119, S5-128, U-30: whatever an evaluation does, it ends with an entry, and the program goes on
+/// S5-080, S5-081, S5-109…115, S5-119, S5-128, U-30: whatever an evaluation does, it ends with an entry, and the program continues
 /// as if nobody had asked.
 #[test]
 fn evaluations_that_misbehave() {
@@ -726,7 +726,7 @@ fn a_bridge_that_dies_is_replaced() {
     assert_ne!(failed.code, 0);
 }
 
-/// S5-066, S5-120, S5-122: the program goes on at once when its pause is decided in the midst of an evaluation; the result that is
+/// S5-066, S5-120, S5-122: the program continues at once when its pause is decided in the midst of an evaluation; the result that is
 /// refused afterwards changes nothing in it.
 #[test]
 fn a_refused_result_is_ignored() {
@@ -774,7 +774,7 @@ print("end")
     assert_eq!(list["sessions"][0]["entries"], 0, "{list:#}");
 }
 
-/// S5-097, S5-099: the names of a session are dropped when it closes, while its pause goes on; another session keeps its own.
+/// S5-097, S5-099: the names of a session are dropped when it closes, while its pause continues; another session keeps its own.
 #[test]
 fn names_of_a_session_end_with_it() {
     let source = r#"
@@ -1051,7 +1051,7 @@ bs.pause('here')
     assert_eq!(program.end(), (0, String::new(), String::new()));
 }
 
-/// Forked and started processes have pauses of their own.
+/// Forked and started processes have their own pauses.
 #[test]
 fn forks_and_child_processes() {
     let source = r#"
@@ -1198,7 +1198,7 @@ fn the_largest_value_is_a_setting() {
 }
 
 /// S5-112, S5-113, S5-118: code that ends the program, splits it, holds the interpreter or gives a gigabyte has an entry, and
-/// the pause goes on unless the program is gone.
+/// the pause continues unless the program is gone.
 #[test]
 fn evaluations_that_are_dangerous() {
     let source = r#"
@@ -1301,7 +1301,7 @@ fn many_evaluations_at_once() {
     assert_eq!(program.end().0, 0);
 }
 
-/// Ctrl-C at a pause ends it: the program goes on with its exception, and nobody is asked about a pause that is over.
+/// Ctrl-C at a pause ends it: the program continues with its exception, and nobody is asked about a pause that is over.
 #[test]
 fn a_signal_ends_a_pause() {
     let source = r#"
@@ -1370,7 +1370,7 @@ bs.pause("\x1b]0;pwned\x07\x1b[31mred\nnew\u202eline")
     assert_eq!(program.end().0, 0);
 }
 
-/// S5-013: a watched coroutine function stays one, and its event loop goes on while it is paused; methods, too.
+/// S5-013: a watched coroutine function stays one, and its event loop continues while it is paused; methods, too.
 #[test]
 fn watched_coroutines() {
     let source = r"
@@ -1414,7 +1414,7 @@ asyncio.run(main())
     assert_eq!((code, errors.as_str()), (0, ""));
 }
 
-/// A program that goes on since no bridge can be had any more leaves no pause that stays held.
+/// A program that continues since no bridge can be had any longer leaves no pause that stays held.
 #[test]
 fn a_pause_without_a_bridge_is_given_up() {
     let world = world();
@@ -1475,7 +1475,7 @@ bs.pause('here')
     assert_eq!(program.end().0, 0);
 }
 
-/// A name of a function is no path: `*` stands for any letters, `/` included.
+/// A name of a function is not a path: `*` stands for any letters, `/` included.
 #[test]
 fn a_pattern_of_functions_is_no_path() {
     let source = r"
@@ -1547,7 +1547,7 @@ fn a_bridge_dies_during_a_decision() {
         code == 1 && errors.contains("ZeroDivisionError"),
         "{code} {errors}"
     );
-    // a bridge holds it again, so that it is no orphan
+    // a bridge holds it again, so that it is not an orphan
     for _ in 0..3 {
         assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
     }
@@ -1561,7 +1561,7 @@ fn a_bridge_dies_during_a_decision() {
     watcher.until("held");
 }
 
-/// A signal that the program catches while the expression of a decision runs ends its pause; the person is told that the
+/// A signal that the program catches while the expression of a decision runs ends its pause; the person learns that the
 /// decision came to nothing. So it is for a program that is killed.
 #[test]
 fn a_signal_during_a_decision() {
@@ -1608,7 +1608,7 @@ fn odd_decisions_are_refused() {
     for (input, why) in [
         ("{\"args\": [\"5\"]}", "has no parameter `args`"),
         ("{\"²\": \"1\"}", "has no parameter `²`"),
-        ("{\"n\": \"\"}", "an empty text is no expression"),
+        ("{\"n\": \"\"}", "an empty text is not an expression"),
         ("{\"n\": \"import os\"}", "is a statement"),
     ] {
         world.write("args.json", input);

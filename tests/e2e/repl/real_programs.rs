@@ -213,7 +213,7 @@ fn sorted(text: &str) -> Vec<&str> {
     lines
 }
 
-/// S5-001, S5-002, S5-013, S5-096, S5-100: three requests to Flask stand still at once while 40 others are answered; each
+/// S5-001, S5-002, S5-013, S5-096, S5-100: three requests to Flask are paused at once while 40 others are answered; each
 /// is asked in its own request, and changed, skipped or refused.
 #[test]
 fn flask_under_load() {
@@ -386,7 +386,7 @@ fn panels(world: &World) -> Client<'_> {
     client
 }
 
-/// S5-012, S5-089, S5-149: four connections of an asyncio service stand still at once while others are answered, also by its
+/// S5-012, S5-089, S5-149: four connections of an asyncio service are paused at once while others are answered, also by its
 /// executor, which has one thread; the calls are a tree, and the service ends while one of them is paused.
 #[test]
 fn asyncio_service() {
@@ -711,7 +711,7 @@ fn agent_loop() {
     assert_eq!(printed, expected);
 }
 
-/// S5-001, S5-012, S5-075: a request to a server of Node stands still, is asked with the names of its handler, and changed; the
+/// S5-001, S5-012, S5-075: a request to a server of Node is paused, is asked with the names of its handler, and changed; the
 /// requests that came meanwhile are answered after it.
 #[test]
 fn node_http_server() {
@@ -792,7 +792,7 @@ fn node_http_server() {
     assert_eq!(printed, expected);
 }
 
-/// S5-001, S5-090, S5-145: a TypeScript program that Node runs as it is stands still at a node of its loop; names of the place
+/// S5-001, S5-090, S5-145: a TypeScript program that Node runs as it is is paused at a node of its loop; names of the place
 /// are asked and changed, a call is skipped with an object of its own, and its frames are the lines of the source.
 #[test]
 fn typescript_program() {

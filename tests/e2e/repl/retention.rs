@@ -178,7 +178,7 @@ fn old_transcripts_and_their_values_go() {
     for value in of_open.iter().chain(&of_young) {
         world.ok(["repl", "object", value, "--save", "value"]);
     }
-    // the session of the open pause goes on
+    // the session of the open pause continues
     let asked = json!({ "session": open, "input": "plan(6) * 7" });
     let entry = client.ok("backstitch/repl/eval", asked)["entry"].clone();
     assert_eq!(

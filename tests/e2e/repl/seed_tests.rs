@@ -309,8 +309,8 @@ fn a_program_that_never_answers() {
     talk.end();
 }
 
-/// S5-118: a program that is killed in the midst of an evaluation: whoever waits is told at once, what was answered stays in the
-/// transcript, and closing the session is no error.
+/// S5-118: a program that is killed in the midst of an evaluation: whoever waits is informed at once, what was answered stays in the
+/// transcript, and closing the session is not an error.
 #[test]
 fn a_program_is_killed_in_an_evaluation() {
     let source = r#"
@@ -608,7 +608,7 @@ fn is_there(root: &Path, test: &str) -> bool {
     };
     let file = root.join("tests/e2e").join(module.replace("::", "/"));
     let text = fs::read_to_string(file.with_extension("rs")).unwrap_or_default();
-    // as a test, not as a function of its own
+    // as a test, not as a separate function
     let mut before = "";
     for line in text.lines() {
         if line == format!("fn {name}() {{") {

@@ -11,7 +11,7 @@ use crate::support::World;
 
 const TIME: Duration = Duration::from_secs(30);
 
-/// A held call in a database of its own. The hold is kept: a pause whose holder is gone is over.
+/// A held call in its own database. The hold is kept: a pause whose holder is gone is over.
 fn held(world: &World, name: &str) -> (Control, Hold) {
     let control = open(world);
     let call = a_call(world, name);
@@ -140,7 +140,7 @@ fn a_session_and_its_end() {
         control.repls().ask(&first.id, "1", TIME),
         Err(Error::SessionClosed { .. })
     ));
-    // the other one goes on, until the pause is over
+    // the other one continues, until the pause is over
     exchange(&control, &second.id, hold.id, "4", "four");
     control
         .pauses()
@@ -217,7 +217,7 @@ fn evaluations_queue() {
     }
 }
 
-/// S5-065, S5-115, S5-121…123: what comes after the end is dropped, and whoever waits is told at once.
+/// S5-065, S5-115, S5-121…123: what comes after the end is dropped, and whoever waits is informed at once.
 #[test]
 fn late_results_are_dropped() {
     let world = World::committed(&[("a.txt", "a\n")]);

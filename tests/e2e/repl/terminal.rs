@@ -16,7 +16,7 @@ act(7)
 "#;
 
 /// S5-138, S5-140: inputs of one and of several lines, earlier inputs by keys, errors; control characters do not reach the
-/// terminal. Ctrl-D leaves, and the program stands still on; a decision elsewhere is told with the next input.
+/// terminal. Ctrl-D leaves, and the program stays paused; a decision elsewhere is reported with the next input.
 #[test]
 fn a_talk_on_a_terminal() {
     let world = world();

@@ -52,7 +52,7 @@ fn the_journal_of_a_restore() {
             is_named(&output, &format!("{column} of file"));
             assert!(output.stderr.contains("backstitch verify"), "{output}");
             assert_same(&world.tree(), &before);
-            // it is taken back by now, and named where one looks for it
+            // it is undone by now, and named where one looks for it
             is_named(&world.run(["verify"]), "in journal_file of op1");
             world.ok(["rewind", "t1"]);
         }
@@ -154,7 +154,7 @@ fn values_that_no_column_has() {
     is_named(&world.run(["verify"]), "row 1 of table call");
 }
 
-/// A number or a word that is no value of an enum: an error that names the table.
+/// A number or a word that is not a value of an enum: an error that names the table.
 #[test]
 fn what_is_none_of_an_enum() {
     for (sql, row, command) in [

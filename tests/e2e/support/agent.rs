@@ -167,7 +167,7 @@ impl<'w> Agent<'w> {
         self.event("UserPromptSubmit", json!({"prompt": text}))
     }
 
-    /// A background task has ended and the model is notified: it looks like a prompt, but is no turn.
+    /// A background task has ended and the model is notified: it looks like a prompt, but is not a turn.
     #[track_caller]
     pub fn task_notification(&mut self, task: &str) -> Output {
         let text = format!(

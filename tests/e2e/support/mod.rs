@@ -427,7 +427,7 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
         .unwrap_or_else(|e| panic!("{shown}: {e}"));
     let mut pipe = child.stdin.take().expect("a pipe");
     let output = thread::scope(|scope| {
-        // concurrently with the reading, or both sides may wait; a process that closes its input early is no error
+        // concurrently with the reading, or both sides may wait; a process that closes its input early is not an error
         scope.spawn(move || drop(pipe.write_all(stdin)));
         child.wait_with_output().expect("an output")
     });

@@ -36,13 +36,13 @@ pub fn resize(terminal: &File, rows: u16, columns: u16) {
     tcsetwinsize(terminal, size).expect("a size");
 }
 
-/// Reads from our end until nobody holds the other one any more.
+/// Reads from our end until nobody holds the other one any longer.
 pub fn output(ours: &File) -> Receiver<Vec<u8>> {
     let mut ours = ours.try_clone().expect("a terminal");
     let (shown, screen) = channel();
     thread::spawn(move || {
         let mut chunk = [0; 4096];
-        // a terminal that nobody holds any more is at its end, or returns an error
+        // a terminal that nobody holds any longer is at its end, or returns an error
         while let Ok(n @ 1..) = ours.read(&mut chunk) {
             if shown.send(chunk[..n].to_vec()).is_err() {
                 break;

@@ -22,7 +22,7 @@ export class Tree {
 
   /** A row by its label, whole or by a pattern. */
   row(label: string | RegExp): Locator {
-    // an ending such as `.txt` is an element of its own
+    // an ending such as `.txt` is a separate element
     const name = this.page.locator('.monaco-icon-label-container, .monaco-highlighted-label');
     const text = typeof label === 'string' ? new RegExp(`^\\s*${RegExp.escape(label)}(?!\\S)`) : label;
     return this.rows.filter({ has: name.filter({ hasText: text }) });

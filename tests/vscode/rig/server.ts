@@ -43,7 +43,7 @@ export class Server {
       ],
       {
         cwd: place.base,
-        // a group of its own, so that all that it starts can be ended with it
+        // its own group, so that all that it starts can be ended with it
         detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
         env: {

@@ -1,4 +1,4 @@
-// VS Code on a world, with settings of its own. The window may have been that of a test before (`windows.ts`); the page's
+// VS Code on a world, with its own settings. The window may have been that of a test before (`windows.ts`); the page's
 // contents are in `pages/`.
 import fs from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// A workspace with a home and an environment of its own, and the command line in it: `e2e/support` for VS Code's tests.
+// A workspace with a home and its own environment, and the command line in it: `e2e/support` for VS Code's tests.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -51,7 +51,7 @@ export class Place {
     };
   }
 
-  /** Empties the home and the folders of the environment; code-server goes on with its own. */
+  /** Empties the home and the folders of the environment; code-server continues with its own. */
   clear(): void {
     for (const name of ['home', 'state', 'config', 'data', 'cache', 'runtime']) {
       for (const entry of fs.readdirSync(this.dir(name))) {

@@ -236,7 +236,7 @@ function table(
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => features.timeline.ask(),
     "backstitch.timeline.clearFilter": () => features.timeline.filterBy({}),
-    // the same command for rows, under titles of their own
+    // the same command for rows, under their own titles
     "backstitch.timeline.onlySession": (argument) => onlyLike(features.timeline, argument),
     "backstitch.timeline.onlyFile": (argument) => onlyLike(features.timeline, argument),
     "backstitch.revertTurn": (argument) => vscode.commands.executeCommand("backstitch.revert", argument),

@@ -1,4 +1,4 @@
-// Review of changes since a checkpoint: the user undoes or keeps each one. Kept changes are not marked any more: the file is
+// Review of changes since a checkpoint: the user undoes or keeps each one. Kept changes are no longer marked: the file is
 // compared with its text at the checkpoint plus the kept changes. The server stores them, for all editors.
 
 import * as vscode from "vscode";
@@ -285,7 +285,7 @@ export class Review implements vscode.Disposable {
     });
   }
 
-  /** Keeps changes: they are not marked any more. A failure for one file does not affect the others. */
+  /** Keeps changes: they are no longer marked. A failure for one file does not affect the others. */
   async keep(pointed: readonly Pointed[]): Promise<void> {
     const run = async () => {
       const failed: string[] = [];

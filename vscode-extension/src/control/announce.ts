@@ -73,7 +73,7 @@ function textOf(pause: Pause): string {
   const say = vscode.l10n.t;
   switch (kindOf(pause)) {
     case "program":
-      return say("A {0} program stands still: {1} ({2})", pause.agent, pause.summary, pause.why);
+      return say("A {0} program is paused: {1} ({2})", pause.agent, pause.summary, pause.why);
     case "proposal":
       return say("{0} proposes a {1} ({2})", pause.agent, pause.summary, pause.why);
     case "call":
@@ -109,7 +109,7 @@ function actionsOf(kind: HeldKind): { title: string; command: string }[] {
 /** Its hook could wait no longer. */
 function tellParked({ agent, summary }: Pause): void {
   const text = vscode.l10n.t(
-    "The time of a held call ran out: {0} was not run. {1} is told to try again, and is held again then",
+    "The time of a held call ran out: {0} was not run. {1} is asked to retry, and is held again then",
     summary,
     agent,
   );

@@ -444,7 +444,7 @@ export function outcomeOf({ outcome }: Pause): string {
     case "stopped":
       return say("its turn was stopped");
     case "back":
-      return say("it was denied, and steps were taken back");
+      return say("it was denied, and steps were reverted");
     case "asked":
       return say("its agent asks you itself");
     case "timedOut":

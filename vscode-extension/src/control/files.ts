@@ -145,7 +145,7 @@ export class HeldFiles implements vscode.FileSystemProvider, vscode.Disposable {
     };
   }
 
-  /** True where a change could not run: the agent cannot take one, or the side is no text of the call. */
+  /** True where a change could not run: the agent cannot take one, or the side is not a text of the call. */
   private isReadonly(call: Call, place: HeldPlace): boolean {
     if (place.kind === "now" || call.pause.state !== "held" || !takesChanges(call.pause)) return true;
     return place.kind === "then" && this.file(call, place)?.then === null;

@@ -66,7 +66,7 @@ export class AgentsView implements vscode.TreeDataProvider<Pause>, vscode.Dispos
     const color = letter === null ? new vscode.ThemeColor("list.warningForeground") : sessionColor(letter);
     item.iconPath = new vscode.ThemeIcon(iconOf(pause), color);
     item.contextValue = traits(pause);
-    const state = isHeld ? say("held") : say("told to try again");
+    const state = isHeld ? say("held") : say("retry requested");
     const stack = [pause.turn, pause.prompt, pause.subagent].filter(Boolean).join(" · ");
     item.tooltip = [
       `${pause.id}: ${pause.summary}`,

@@ -2,7 +2,7 @@
 
 type Cell = { cell_type?: unknown; source?: unknown };
 
-/** Returns the cells of a notebook; undefined if the text is no notebook. Outputs are left out. */
+/** Returns the cells of a notebook; undefined if the text is not a notebook. Outputs are left out. */
 export function cells(json: string): string | undefined {
   let notebook: unknown;
   try {

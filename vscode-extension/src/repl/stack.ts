@@ -1,5 +1,5 @@
 // The view Call Stack: frames of a paused program with their lines on demand, its REPL sessions, its call, and the line that
-// stands still, marked in its editor. The stack of a pause that is over can be shown, too.
+// is paused, marked in its editor. The stack of a pause that is over can be shown, too.
 
 import * as vscode from "vscode";
 
@@ -160,7 +160,7 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
       ...(uri === undefined ? {} : { uri }),
     });
     const { frames, links, name } = await this.ask(id, place);
-    if (frames.length === 0) throw new Error(vscode.l10n.t("{0} is no pause of a program", id));
+    if (frames.length === 0) throw new Error(vscode.l10n.t("{0} is not a pause of a program", id));
     const title = vscode.l10n.t("{0} {1} (over)", id, name);
     await this.keep({ id, place, title, isOver: true }, frames, links);
   }
@@ -197,7 +197,7 @@ export class StackView implements vscode.TreeDataProvider<Row>, vscode.Disposabl
     this.changed.fire();
   }
 
-  /** Marks the line that stands still, and that of the caller that the user looks at. */
+  /** Marks the line that is paused, and that of the caller that the user looks at. */
   private mark(): void {
     for (const editor of vscode.window.visibleTextEditors) {
       const lines = (frame: SourceFrame | undefined) =>

@@ -1,4 +1,4 @@
-// The editor's own undo of a file that a restore wrote: it brings the text from before back, unsaved. The user is told once.
+// The editor's own undo of a file that a restore wrote: it brings the text from before back, unsaved. The user is informed once.
 
 import * as vscode from "vscode";
 

@@ -29,7 +29,7 @@ export interface CommandLink {
   argument: object;
 }
 
-/** Links after a text of our own. Nothing but their commands can be run from it. */
+/** Links after our own text. Nothing but their commands can be run from it. */
 export function links(own: string, all: readonly CommandLink[]): vscode.MarkdownString {
   const shown = all.map(({ title, command, argument }) => {
     const encoded = encodeURIComponent(JSON.stringify([argument]));

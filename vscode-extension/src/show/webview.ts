@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 
 import * as vscode from "vscode";
 
-/** Fills a web view. The page's script finds the nonce for styles of its own at the body. */
+/** Fills a web view. The page's script finds the nonce for its own styles at the body. */
 export function fill(webview: vscode.Webview, extension: vscode.Uri, name: string): void {
   const dist = vscode.Uri.joinPath(extension, "dist");
   const media = vscode.Uri.joinPath(extension, "media");

@@ -31,7 +31,7 @@ function rows(now: Filter, sessions: readonly AgentSession[], file: string | und
   return [
     {
       label: `$(search) ${say("Words…")}`,
-      description: say("of a prompt, a label or a tool's input"),
+      description: say("in a prompt, a label or a tool's input"),
       choose: () => typed(now),
     },
     ...(file === undefined

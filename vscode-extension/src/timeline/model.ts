@@ -99,7 +99,7 @@ function mergeSaves(all: FoldedEntry[]): FoldedEntry[] {
   return merged;
 }
 
-/** True for edits of the user without anything that needs a row of its own. */
+/** True for edits of the user without anything that needs its own row. */
 function isPlainSave({ kind, label, tags, pinned, coverage, unsaved }: Checkpoint): boolean {
   const isBare = tags.length + coverage.items.length + unsaved.length === 0;
   return kind === "external" && (label ?? "") === "" && !pinned && isBare;

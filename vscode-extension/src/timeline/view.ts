@@ -50,7 +50,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private pending: NodeJS.Timeout | undefined;
   /** Requests of the shown rows with their answers. */
   private readonly drawn = new Map<string, string>();
-  /** The agents that have a row of their own, as text. */
+  /** The agents that have their own row, as text. */
   private broken = "[]";
   private hasHistory = false;
   /** Keeps visible ages up to date. */

@@ -103,7 +103,7 @@ local function read_branch(view, branch, before)
   if not before or not known then
     view.timeline.pages[branch] = { checkpoints = page.checkpoints, more = page.more }
   elseif view.timeline.pages[branch] == known and known.checkpoints[#known.checkpoints].id == before then
-    -- after a reload or a duplicate request this page is no continuation
+    -- after a reload or a duplicate request this page is not a continuation
     vim.list_extend(known.checkpoints, page.checkpoints)
     known.more = page.more
   end

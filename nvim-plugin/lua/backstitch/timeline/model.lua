@@ -58,7 +58,7 @@ local function turn_of(step)
   })
 end
 
---- True for the user's edits with nothing that would need a row of its own.
+--- True for the user's edits with nothing that would need its own row.
 ---@param entry backstitch.Entry
 local function is_plain_save(entry)
   local checkpoint = entry.checkpoint

@@ -2,7 +2,7 @@
 export class Raised extends Error {}
 /** The bridge cannot be reached. */
 export class BridgeLost extends Error {}
-/** Begins to watch. `binary`: the program backstitch. `lost`: the outcome if its bridge cannot be started any more. */
+/** Begins to watch. `binary`: the program backstitch. `lost`: the outcome if its bridge can no longer be started. */
 export function on(options?: { binary?: string; lost?: "raise" | "continue" }): void;
 /** Ends it: every wrapper is a plain call from here on. */
 export function off(): void;

@@ -171,7 +171,7 @@ class Program {
       return act();
     } catch (error) {
       if (!(error instanceof BridgeLost) || this.lost === "raise") throw error;
-      if (!this.hasWarned) process.emitWarning(`backstitch: ${error.message}; the program goes on unwatched`);
+      if (!this.hasWarned) process.emitWarning(`backstitch: ${error.message}; the program continues unwatched`);
       this.hasWarned = true;
       return otherwise;
     }
@@ -261,7 +261,7 @@ class Program {
 
   /**
    * Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions. One whose expressions
-   * fail is refused, and the pause goes on.
+   * fail is refused, and the pause continues.
    */
   decided(pause, names, prepare) {
     for (;;) {
@@ -294,7 +294,7 @@ class Program {
     }, undefined);
   }
 
-  /** As `hold`. Without a bridge the program goes on, if it is to. */
+  /** As `hold`. Without a bridge the program continues, if it is to. */
   held(pause, evaluate, names) {
     return this.guarded(() => this.hold(pause, evaluate, names), { kind: "continue" });
   }
@@ -351,7 +351,7 @@ class Program {
     }
   }
 
-  /** With the names of the place if it gave `eval`, else with globals of its own for each session. */
+  /** With the names of the place if it gave `eval`, else with its own globals for each session. */
   run(session, expression, evaluate, names) {
     let context = this.sessions.get(session);
     if (context === undefined) {
@@ -365,7 +365,7 @@ class Program {
   /** The value of an expression at a call. It is made beside the program's own code, so that `{}` and `[]` are what they are there. */
   value(source, names) {
     if (typeof source !== "string") return source;
-    if (source.trim() === "") throw new Refused("an empty text is no expression");
+    if (source.trim() === "") throw new Refused("an empty text is not an expression");
     if (isStatement(wrapped(source)) && isProgram(source)) throw new Refused(`\`${source.trim()}\` is a statement, and has no value`);
     this.isBusy = true;
     try {

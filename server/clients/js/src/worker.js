@@ -1,4 +1,4 @@
-// The thread beside the program: it owns the bridge, and waits for messages while the program stands still.
+// The thread beside the program: it owns the bridge, and waits for messages while the program is paused.
 "use strict";
 
 const { spawn } = require("node:child_process");
@@ -76,7 +76,7 @@ function send({ id, method, params }) {
   child.stdin.write(`${line}\n`);
 }
 
-/** Halves of surrogate pairs are no Unicode. They are escapes here. */
+/** Halves of surrogate pairs are not Unicode. They are escapes here. */
 function strict(text) {
   return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/gi, (found) => (found === "\\\\" ? found : "\ufffd"));
 }
@@ -107,7 +107,7 @@ port.on("message", (message) => {
     port.close();
     return;
   }
-  // nobody answers any more, which the program has been told
+  // nobody answers any longer, which the program has been informed
   if (isOver) return;
   if (child === undefined) setTimeout(() => port.emit("message", message), 20);
   else send(message);

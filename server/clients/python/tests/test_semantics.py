@@ -162,7 +162,7 @@ class Semantics(unittest.TestCase):
 
     @staticmethod
     def reference(interpreter, source):
-        """What the standard interpreter says: value, output, last line of the error."""
+        """The answer of the standard interpreter: value, output, last line of the error."""
         try:
             compile(source.strip(" \t\n"), "<repl>", "eval")
         except (SyntaxError, ValueError):

@@ -105,7 +105,7 @@ pub trait CallLookup {
     fn is_searched(&mut self, _search: &SearchedFiles, _pattern: &str) -> Result<bool> {
         Ok(false)
     }
-    /// True if the call was held before it ran, and was let go on.
+    /// True if the call was held before it ran, and was resumed.
     fn was_let_go(&mut self) -> Result<bool>;
     /// The result of a jq condition. Err: the reason why it has none.
     fn condition(&mut self, jq: &str) -> Result<bool, String>;

@@ -98,7 +98,7 @@ impl Match {
 
 impl SetBreakpoint {
     /// True if the breakpoint, which is set before calls, has triggered at this call before it ran. Also if it would have,
-    /// and another one held the call: it was looked at once, and let go on. `is_named`: the call names the file.
+    /// and another one held the call: it was looked at once, and resumed. `is_named`: the call names the file.
     pub(super) fn was_before(
         self,
         is_named: impl FnOnce() -> bool,

@@ -93,7 +93,7 @@ pub fn glob(text: &str) -> Result<GlobMatcher> {
 
 /// True if a tool has this name, or one that matches this pattern.
 pub(super) fn is_tool(name: &str, tool: &str) -> bool {
-    // names are no paths: `*` stands for any letters, `/` included
+    // names are not paths: `*` stands for any letters, `/` included
     let pattern = || GlobBuilder::new(name).backslash_escape(true).build();
     name == tool
         || (name.contains(WILDCARDS)

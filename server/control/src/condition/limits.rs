@@ -1,4 +1,4 @@
-//! Limits of one evaluation: time, steps, memory and nesting. An evaluation has a thread of its own; where it exceeds a
+//! Limits of one evaluation: time, steps, memory and nesting. An evaluation has its own thread; where it exceeds a
 //! limit, the thread unwinds without a message, and `try` in jq cannot catch that.
 
 use std::cell::Cell;
@@ -64,7 +64,7 @@ thread_local! {
     };
 }
 
-/// Runs `work` on a thread of its own under all limits. Err: the reason why there is no result.
+/// Runs `work` on its own thread under all limits. Err: the reason why there is no result.
 pub fn limited<T: Send + 'static>(
     time: Duration,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
@@ -81,7 +81,7 @@ pub fn limited<T: Send + 'static>(
                 .downcast_ref::<Exceeded>()
                 .map_or("an internal error".to_owned(), |limit| limit.reason(time)))
         });
-        // nobody listens any more if this comes too late
+        // nobody listens any longer if this comes too late
         let _ = sender.send(result);
     };
     let thread = std::thread::Builder::new()

@@ -1,4 +1,4 @@
-//! Table `ack`: the faces that have shown a pause to a person.
+//! Table `ack`: the clients that have shown a pause to a person.
 
 use rusqlite::{Connection, params};
 
@@ -12,7 +12,7 @@ pub(crate) fn insert(conn: &Connection, pause: PauseId, face: &str) -> Result<()
     Ok(())
 }
 
-/// True if any face has shown the pause.
+/// True if any client has shown the pause.
 pub(crate) fn any(conn: &Connection, pause: PauseId) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT 1 FROM ack WHERE pause = ?1")?

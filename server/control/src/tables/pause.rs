@@ -431,7 +431,7 @@ pub(crate) fn of_program(
     .in_row(conn, || "a row of table pause".to_owned())
 }
 
-/// True if this call was held before it ran, and was let go on.
+/// True if this call was held before it ran, and was resumed.
 pub(crate) fn was_let_go(
     conn: &Connection,
     (agent, session): (&str, &str),
@@ -482,7 +482,7 @@ pub(crate) fn unanswered(
     Ok(ids.into_iter().map(PauseId).collect())
 }
 
-/// Stores a decision on an open pause. Returns false if it is not open any more.
+/// Stores a decision on an open pause. Returns false if it is no longer open.
 pub(crate) fn decide(
     conn: &Connection,
     id: PauseId,
@@ -511,7 +511,7 @@ pub(crate) fn undecide(conn: &Connection, id: PauseId) -> Result<bool> {
     Ok(changes > 0)
 }
 
-/// Ends a pause that is in one of the open states. Returns false if it is not any more.
+/// Ends a pause that is in one of the open states. Returns false if it is no longer.
 pub(crate) fn end(
     conn: &Connection,
     id: PauseId,

@@ -61,7 +61,7 @@ struct Position {
 /// Text of a history that was not read before.
 struct AppendedText {
     entries: Vec<HistoryEntry>,
-    /// The session that goes on at the beginning of the text.
+    /// The session that continues at the beginning of the text.
     session: Option<String>,
     position: Position,
 }

@@ -39,7 +39,7 @@ pub(crate) struct Writers {
 pub(crate) enum Observation {
     /// At the end of this call.
     AtEndOf(Writer),
-    /// When the session of this call went on or ended, or its agent was gone, and the call had not reported its end.
+    /// When the session of this call continued or ended, or its agent was gone, and the call had not reported its end.
     Interrupted(Writer),
     /// At the end of a call whose start nobody reported.
     Unreported(SessionId),

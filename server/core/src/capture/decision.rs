@@ -530,7 +530,7 @@ mod tests {
         let context = ScanContext::between();
         let decision = within(too_large(None), &context, unreported);
         assert!(matches!(decision, Decision::Adopt(_)), "{decision:?}");
-        // its history goes on
+        // its history continues
         let transition = recorded(within(too_large(Some(5)), &context, unreported));
         assert_eq!(transition.attribution, Attribution::USER);
         // another stat: the file was changed, too

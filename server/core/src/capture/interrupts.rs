@@ -46,7 +46,7 @@ pub(crate) enum SilentEnd {
     At(i64),
     /// The agent died some time after the call began, at this time.
     After(i64),
-    /// Its session went on, or ended.
+    /// Its session continued, or ended.
     Now,
     /// Its user was asked for it some time after it began, and refused it, or let it run and interrupted it at this time: the
     /// agent notes both alike.
@@ -107,7 +107,7 @@ pub(crate) fn at_work(conn: &Connection, root: RootId) -> Result<Vec<AtWork>> {
     });
     let mut at_work = Vec::new();
     for working in working.filter(|working| working.until > now) {
-        // an interrupt is told by no event
+        // an interrupt is reported by no event
         if !Evidence::of(conn, working.session)?.is_over(working.since) {
             at_work.push(working);
         }
@@ -160,7 +160,7 @@ impl Evidence {
     }
 }
 
-/// Reads the end of a file. None: it is no plain file, or cannot be read.
+/// Reads the end of a file. None: it is not a plain file, or cannot be read.
 fn tail(path: &str) -> Option<String> {
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
@@ -173,7 +173,7 @@ fn tail(path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the command that ended last, and the time until which its processes may have gone on: its agent died after that, in
+/// Returns the command that ended last, and the time until which its processes may have continued: its agent died after that, in
 /// the middle of a turn.
 pub(super) fn aftermath(conn: &Connection, root: RootId) -> Result<Option<(Writer, i64)>> {
     let Some(last) = call::last_ended(conn, root, SESSION_END)? else {
@@ -188,7 +188,7 @@ pub(super) fn aftermath(conn: &Connection, root: RootId) -> Result<Option<(Write
     Ok(Some((last.writer, last.time.saturating_add(AFTERMATH))))
 }
 
-/// Returns the open calls of threads of a session that goes on or ends, with their ends as far as they are known.
+/// Returns the open calls of threads of a session that continues or ends, with their ends as far as they are known.
 pub(super) fn left_open(
     txn: &WriteTxn<'_>,
     session: SessionId,
@@ -217,7 +217,7 @@ pub(super) fn left_open(
 }
 
 /// Returns the calls that a session has left open at its next prompt: those of its main thread, and those of subagents that were
-/// interrupted with it. Other subagents go on.
+/// interrupted with it. Other subagents continue.
 pub(super) fn left_at_prompt(txn: &WriteTxn<'_>, session: SessionId) -> Result<Vec<SilentCall>> {
     let mut left = left_open(txn, session, calls::Threads::One(None))?;
     let of_main: Vec<CallId> = left.iter().map(|call| call.row.id).collect();
@@ -248,7 +248,7 @@ pub(super) fn close(txn: &WriteTxn<'_>, silent: &[SilentCall], seq: i64) -> Resu
     Ok(context)
 }
 
-/// Closes calls that were interrupted, as an event of their own. None: there are none.
+/// Closes calls that were interrupted, as a separate event. None: there are none.
 pub(super) fn close_interrupted(
     txn: &WriteTxn<'_>,
     silent: &[SilentCall],

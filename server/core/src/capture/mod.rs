@@ -187,7 +187,7 @@ impl Capture<&mut Engine> {
         }
     }
 
-    /// True if the first start of a session is told when its work has begun: the hook of a start runs beside the prompt that a
+    /// True if the first start of a session is reported when its work has begun: the hook of a start runs beside the prompt that a
     /// proxy tells.
     fn is_late_start(&self, e: &AgentEvent, source: &str) -> Result<bool> {
         let conn = &self.engine.store.conn;

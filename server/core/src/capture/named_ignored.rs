@@ -121,7 +121,7 @@ fn files_below(
     let mut dirs = vec![dir.clone()];
     while let Some(dir) = dirs.pop() {
         let full = root.path.join(dir.to_path());
-        // a worktree is a workspace of its own
+        // a worktree is a separate workspace
         let listed = (!is_linked_worktree(&full)).then(|| DirListing::read(&full));
         let Some(Ok(listed)) = listed else {
             continue;

@@ -1,4 +1,4 @@
-//! Linked worktrees of git that a command names. Each is a workspace of its own: a command that works in one is a call there, too.
+//! Linked worktrees of git that a command names. Each is a separate workspace: a command that works in one is a call there, too.
 //! One that may remove it takes all that is in it along: its files are recorded here before the command runs.
 
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ impl Capture<&mut Engine> {
             .collect()
     }
 
-    /// Forgets the files of the worktrees that a command has left in place: they belong to workspaces of their own.
+    /// Forgets the files of the worktrees that a command has left in place: they belong to their own workspaces.
     pub(super) fn forget_worktrees(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<()> {
         let named = self.removable_worktrees(e, call);
         if named.is_empty() {

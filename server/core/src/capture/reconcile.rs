@@ -28,7 +28,7 @@ pub(super) struct Reconciliation<'a> {
     /// False if the root has no row, so that none is looked up.
     has_rows: bool,
     any_reserved: bool,
-    /// The command whose processes may have gone on, and until when, once it was asked for.
+    /// The command whose processes may have continued, and until when, once it was asked for.
     aftermath: OnceCell<Option<(Writer, i64)>>,
 }
 

@@ -34,7 +34,7 @@ impl WriteTxn<'_> {
         if steps.is_empty() && !always {
             return Ok(None);
         }
-        // changes of the call that ends are its step; others come before it, in a node of their own
+        // changes of the call that ends are its step; others come before it, in their own node
         let mut last = None;
         let owners: BTreeSet<Option<CallId>> =
             steps.iter().map(|s| s.attribution.origin.call).collect();
@@ -156,7 +156,7 @@ impl WriteTxn<'_> {
         Ok(change)
     }
 
-    /// Records the gaps that hooks left behind as a node of their own.
+    /// Records the gaps that hooks left behind as a separate node.
     pub(crate) fn record_gaps(&self) -> Result<Option<store::gaps::TakenGaps>> {
         let Some(gaps) = store::gaps::take(self.conn, self.dir)? else {
             return Ok(None);

@@ -487,7 +487,7 @@ fn is_file_or_removed(item: &CoverageItem) -> bool {
     item.detail == IgnoredChange::Removed.name() || !item.path.ends_with(b"/")
 }
 
-/// True if a coverage names a gap that deserves a checkpoint of its own.
+/// True if a coverage names a gap that deserves a separate checkpoint.
 fn has_reportable_gaps(coverage: &Coverage) -> bool {
     coverage.pending
         || !coverage.directories.is_empty()

@@ -1,7 +1,7 @@
 //! Programs whose arguments have a meaning here: shells, those that run another command, change the directory, search a tree,
 //! or only read. Tables, and how options are told from arguments. Pure.
 
-/// Programs that run the command which follows, with options of their own before it.
+/// Programs that run the command which follows, with their own options before it.
 const RUNNERS: &[&str] = &[
     "sudo",
     "doas",

@@ -146,7 +146,7 @@ settings! {
         .doc("days, from 1", MORE).in_editors();
     MaxBytes: SettingInfo::new(
             "store.maxBytes",
-            SettingForm::size(5 << 30, 1 << 20, u64::MAX, "\"2GB\" or \"500 MiB\"").zero("0 is no limit"),
+            SettingForm::size(5 << 30, 1 << 20, u64::MAX, "\"2GB\" or \"500 MiB\"").zero("0 means no limit"),
         )
         .looser(Looser::SmallerLimit, MORE_KEPT)
         .doc(
@@ -155,7 +155,7 @@ settings! {
         ).in_editors();
     MaxCheckpoints: SettingInfo::new(
             "checkpoints.max",
-            SettingForm::number("checkpoints", 0, 0, u64::MAX).zero("0 is no limit"),
+            SettingForm::number("checkpoints", 0, 0, u64::MAX).zero("0 means no limit"),
         )
         .looser(Looser::SmallerLimit, MORE_KEPT)
         .doc("a number of checkpoints; 0 means no limit", MORE).in_editors();

@@ -32,7 +32,7 @@ pub enum Looser {
     Any,
     Smaller,
     Larger,
-    /// As `Smaller`, where 0 is no limit.
+    /// As `Smaller`, where 0 means no limit.
     SmallerLimit,
     True,
     /// This name.

@@ -294,7 +294,7 @@ fn nobody_but_the_user_loosens_a_setting() {
                 };
                 assert!(is_others, "{origin:?} {key:?} {heeded}");
             }
-            // a value that the user has set already is no loosening
+            // a value that the user has set already is not a loosening
             let same = with(sample.own, &line(sample.own));
             assert_eq!(same.problems(), [""; 0], "{origin:?} {key:?}");
             // the user alone may say all of it

@@ -65,7 +65,7 @@ pub(crate) fn head(root: &Path) -> GitHead {
 /// The ref that HEAD names where refs are not files.
 const NO_REF: &str = "refs/heads/.invalid";
 
-/// Returns HEAD of a repository that keeps its refs in tables. A linked work tree has tables of its own.
+/// Returns HEAD of a repository that keeps its refs in tables. A linked work tree has its own tables.
 fn head_of_reftables(dir: &Path, common: &Path) -> GitHead {
     let own = dir.join("reftable");
     let value = |name: &str| {

@@ -158,7 +158,7 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
     let row = node::get(conn, id)?.ok_or_else(|| Error::NoRevision(id.to_string()))?;
     let mut node = row.node;
     if node.coverage.pending && row.scanned.is_some_and(|s| s > node.time) {
-        // the scan that went on is over; what it found late stands in later nodes
+        // the scan that continued is over; what it found late stands in later nodes
         node.coverage.pending = false;
         let why = "the scan ran out of time: what had changed by then was found later, if at all";
         node.coverage.note(b".", Reason::Failed, why);

@@ -175,7 +175,7 @@ impl<'a> Rows<'a> {
         Ok(read)
     }
 
-    /// True if the node has edits and none of them is in force any more. Checked at the head, or at
+    /// True if the node has edits and none of them is in force any longer. Checked at the head, or at
     /// the head of its own branch if the node is not an ancestor of the head. Edits that never were on that
     /// line do not count: a branch that begins at a turn is without its work, and nothing was undone.
     fn taken_out(&mut self, node: &Node, changes: &[Change]) -> Result<bool> {

@@ -21,7 +21,7 @@ pub struct Entry {
     /// The shell command of a step.
     pub command: Option<ShellCommand>,
     pub changes: Vec<EntryChange>,
-    /// True if it has edits and none of them is in force any more. Checked at the head, or at the
+    /// True if it has edits and none of them is in force any longer. Checked at the head, or at the
     /// head of its own branch if the node is not an ancestor of the head.
     pub taken_out: bool,
     /// The operation of a rewind.

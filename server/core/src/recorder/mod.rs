@@ -28,7 +28,7 @@ use crate::worktree::dir_cache::WALK;
 use crate::worktree::dirty::Dirty;
 use pace::Pace;
 
-/// Maximum delay of a scan while changes go on.
+/// Maximum delay of a scan while changes continue.
 const MAX_DELAY: Duration = Duration::from_secs(3);
 /// Delay before differences that could not be recorded are scanned again.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
@@ -472,7 +472,7 @@ fn scan_changes(
                     continue;
                 }
                 engine.tidy();
-                // an agent's steps are no continuous writes
+                // an agent's steps are not continuous writes
                 if recording.records && !chat_history && engine.history().head().ok() != head {
                     pace.recorded(scan_began);
                 }

@@ -374,7 +374,7 @@ impl Restore<&mut Engine> {
         Ok(op)
     }
 
-    /// Writes a pending save to disk, as an operation of its own.
+    /// Writes a pending save to disk, as a separate operation.
     pub(super) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<OpId> {
         let (here, line) = (
             self.engine.here,

@@ -232,7 +232,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                     return Err(Error::refused(
                         format!("{op} changed no file: it was a {}", done.kind.name()),
                         Hint::terminal(
-                            "`backstitch branch delete` and `backstitch tag --delete` take names back",
+                            "`backstitch branch delete` and `backstitch tag --delete` remove names",
                         ),
                     ));
                 }
@@ -489,7 +489,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
                 };
             };
             match change.role {
-                // a resolved conflict or chosen hunks: the outcome was recorded as an edit of its own
+                // a resolved conflict or chosen hunks: the outcome was recorded as a separate edit
                 Role::Edit => shift(change.id, true),
                 Role::Restore => {
                     for (member, moved) in moved::of_restore(conn, change.id)? {

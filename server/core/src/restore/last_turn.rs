@@ -1,4 +1,4 @@
-//! Finds the turn that a rewind without a place takes back: the newest one that it changes something of.
+//! Finds the turn that a rewind without a place undoes: the newest one that it changes something of.
 
 use std::ops::Deref;
 
@@ -14,7 +14,7 @@ use crate::history::{self, Ancestry};
 use crate::model::{Change, NodeId, RelPath, SessionId, TurnId};
 use crate::store::tables::{node, turn};
 
-/// The newest turn that can be taken back.
+/// The newest turn that can be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastTurn {
     /// The state before it.
@@ -68,7 +68,7 @@ impl Wanted<'_> {
 
 impl<E: Deref<Target = Engine>> Restore<E> {
     /// Finds the newest turn of this branch that a rewind with these limits changes something of, from the recorded
-    /// state. A turn that the user took back by hand is skipped. The goal of the request is not read.
+    /// state. A turn that the user undid by hand is skipped. The goal of the request is not read.
     pub fn last_turn(&self, request: &Request) -> Result<LastTurn> {
         let _moment = self.engine.store.reading()?;
         let conn = &self.engine.store.conn;

@@ -174,7 +174,7 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     }
 }
 
-/// The part of its target that a request concerns. Chosen lines are told by the files that they are in.
+/// The part of its target that a request concerns. Chosen lines are identified by the files that they are in.
 fn limits(r: &Request, plan: &Plan) -> RestoreLimits {
     let lines = !r.hunks.is_empty();
     let mut paths = r.paths.clone();
@@ -362,7 +362,7 @@ impl PlanBuilder<'_> {
         for (dir, count) in counts {
             let files = if count == 1 { "file" } else { "files" };
             let of = if owners.contains(dir) {
-                "a linked worktree, a workspace of its own,"
+                "a linked worktree, a separate workspace,"
             } else {
                 "version control"
             };
@@ -677,7 +677,7 @@ impl PlanBuilder<'_> {
                 });
             }
             for item in &node.coverage.items {
-                // a large file that did not change is no gap
+                // a large file that did not change is not a gap
                 if item.detail.is_empty() && item.reason != Reason::Failed {
                     continue;
                 }

@@ -361,7 +361,7 @@ impl<'a> Collector<'a> {
         Ok(facts)
     }
 
-    /// Runs one step in a transaction of its own. Captures and restores may run between two steps.
+    /// Runs one step in its own transaction. Captures and restores may run between two steps.
     fn step<T>(&mut self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let engine = match &mut self.place {
             CollectIn::Copy(copy, _) => {

@@ -1,7 +1,7 @@
 //! Moves of the reviewed state through the changes of a file. Pure.
 //!
 //! The difference between the reviewed text and the current text is the agents' work that nobody has reviewed. A change of
-//! the user is taken over into the reviewed text, so that it is no part of that difference.
+//! the user is taken over into the reviewed text, so that it is not part of that difference.
 
 use std::ops::Range;
 

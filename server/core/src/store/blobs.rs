@@ -280,7 +280,7 @@ pub(crate) fn packs(dir: &Path) -> PathBuf {
 /// Age below which another process may still be writing a pack.
 const ORPHAN_AGE: std::time::Duration = std::time::Duration::from_hours(1);
 
-/// Returns the names of packs that nobody is writing any more.
+/// Returns the names of packs that nobody is writing any longer.
 pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
     std::fs::read_dir(packs(dir))
         .into_iter()

@@ -106,7 +106,7 @@ impl Store {
         Self::open_with(dir, BUSY_TIMEOUT)
     }
 
-    /// As `open`, with a limit of its own for the wait for other writers.
+    /// As `open`, with its own limit for the wait for other writers.
     pub(crate) fn open_with(dir: &Path, busy_timeout: Duration) -> Result<Self> {
         make_private_dir(dir)?;
         let path = dir.join("store.db");

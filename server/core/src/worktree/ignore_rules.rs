@@ -359,7 +359,7 @@ fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
 fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
     for line in lines {
-        // a negation of nothing is no rule to git, and one of everything to the library
+        // a negation of nothing is not a rule to git, and one of everything to the library
         if matches!(line.trim_end_matches(' '), "!" | "/" | "!/") {
             continue;
         }

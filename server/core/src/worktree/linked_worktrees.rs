@@ -1,4 +1,4 @@
-//! Linked worktrees of git inside a root. Each is a workspace of its own: no scan enters it, and no restore changes it.
+//! Linked worktrees of git inside a root. Each is a separate workspace: no scan enters it, and no restore changes it.
 
 use std::path::PathBuf;
 

@@ -91,7 +91,7 @@ pub(crate) struct Baseline<'a> {
     pub known: &'a FileStates,
     pub pending: &'a Pending,
     pub excludes: &'a Excludes,
-    /// Directories in the root with a history of their own: not scanned.
+    /// Directories in the root with their own history: not scanned.
     pub others: &'a [RelPath],
     /// The only paths to scan, if nothing else has changed; `known` then has only their rows.
     pub only: Option<&'a ChangedPaths>,
@@ -207,7 +207,7 @@ fn bare_dirs(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
     empty
 }
 
-/// True if a listed directory inside the root is a linked worktree: a workspace of its own.
+/// True if a listed directory inside the root is a linked worktree: its own workspace.
 fn is_worktree(full: &Path, path: &[u8], listed: &DirListing) -> bool {
     let is_git_file =
         |(name, kind): &(Vec<u8>, FileType)| name == b".git" && *kind != FileType::Directory;

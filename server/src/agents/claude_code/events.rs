@@ -63,7 +63,7 @@ const COMMON: Common = Common {
 
 pub fn parse(bytes: &[u8]) -> Result<AgentEvent, ParseError> {
     fields::event(NAME, bytes, COMMON, kind).or_else(|error| {
-        // VS Code runs the hooks of Claude Code, too, for an agent of its own
+        // VS Code runs the hooks of Claude Code, too, for its own agent
         copilot::of_vscode(bytes).map_err(|_| error)
     })
 }
@@ -163,7 +163,7 @@ fn tool_report(call: &ToolCall, fields: &Fields) -> ToolReport {
         Effect::Reads | Effect::Any { .. } => None,
     };
     let Some(path) = path else {
-        // a command that goes on in the background has no status yet
+        // a command that continues in the background has no status yet
         let ended = call.tool == "Bash" && call.effect == (Effect::Any { background: false });
         return ToolReport {
             exit: ended.then_some(0),

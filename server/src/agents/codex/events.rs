@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::hooks::NAME;
 use super::tools::{PATCH, is_reader};
 
-/// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model is told that its script still
+/// Beginning of the ids of calls that a script of the model makes. After 30 seconds the model learns that its script still
 /// runs, and the call is lost if it ends the turn then.
 pub(super) const IN_SCRIPT: &str = "exec-";
 
@@ -48,7 +48,7 @@ pub(super) fn kind(name: &str, fields: &Fields<'_>) -> EventKind {
                 failed: exit.is_some_and(|exit| exit != 0),
             }
         }
-        // a subagent's turn has an id of its own, and is part of the turn that began it
+        // a subagent's turn has its own id, and is part of the turn that began it
         "SubagentStart" => EventKind::Prompt {
             text: String::new(),
             synthetic: true,

@@ -19,7 +19,7 @@ pub(super) const IN_VSCODE: Common = Common {
     turn: None,
 };
 
-/// A subagent's events have a session of their own, which belongs to that of its parent: it is a thread there, and neither its
+/// A subagent's events have their own session, which belongs to that of its parent: it is a thread there, and neither its
 /// task nor its end is one of a turn.
 pub(super) fn of_subagent(event: &mut AgentEvent, payload: &[u8]) {
     let text = String::from_utf8_lossy(payload);

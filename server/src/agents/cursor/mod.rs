@@ -42,7 +42,7 @@ impl Agent for Cursor {
     }
 
     fn waits(&self, event: &AgentEvent) -> bool {
-        // it has gone on when a hook after a call answers
+        // it has continued already when a hook after a call answers
         event.name == "preToolUse"
     }
 

@@ -1,5 +1,5 @@
 //! Devin Desktop, once Windsurf: the hooks of Cascade, as its documents describe them. It was not run: it has no program without
-//! an account. A call has no id; an event of its own tells of each kind of tool.
+//! an account. A call has no id; its own event tells of each kind of tool.
 
 mod answers;
 mod events;

@@ -1,5 +1,5 @@
 //! opencode: a plugin of ours, which is one file, tells its events and carries out the answers. A turn is named by the message
-//! of its user; a subagent is a session of its own, told as a thread of the session that began it.
+//! of its user; a subagent is a separate session, told as a thread of the session that began it.
 
 mod answers;
 mod events;
@@ -30,7 +30,7 @@ impl Agent for OpenCode {
     }
 
     fn waits(&self, event: &AgentEvent) -> bool {
-        // it tells of a call that failed, and goes on
+        // it tells of a call that failed, and continues
         event.name != "tool.execute.error"
     }
 

@@ -38,7 +38,7 @@ function hook(payload, { held, log }) {
       resolve(signal ? { deny: "backstitch: its hook was killed while it held this call" } : read(stdout))
     }
     child.on("close", (_, signal) => end(signal))
-    // a process of its own that is left may keep the pipes open
+    // its own process that is left may keep the pipes open
     child.on("exit", (_, signal) => setTimeout(end, GRACE, signal).unref?.())
     child.stdin.end(JSON.stringify(payload))
   })
@@ -114,7 +114,7 @@ export const Backstitch = async ({ client, directory }) => {
   const ask = async (event, session, fields) =>
     hook(await payload(event, session, fields), { held: holding(session), log })
 
-  /** The session ends its work: nobody waits for its held calls any more. */
+  /** The session ends its work: nobody waits for its held calls any longer. */
   const release = (session) => {
     for (const child of held.get(session) ?? []) child.kill()
     held.delete(session)
@@ -124,7 +124,7 @@ export const Backstitch = async ({ client, directory }) => {
     if (note !== undefined) notes.set(session, [...(notes.get(session) ?? []), note])
   }
 
-  /** Runs what is ours, and logs its failure: opencode goes on. */
+  /** Runs what is ours, and logs its failure: opencode continues. */
   const safely = async (act) => {
     try {
       return await act()

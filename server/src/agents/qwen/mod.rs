@@ -1,4 +1,4 @@
-//! Qwen Code: its events, its answers, and its settings. A prompt is told again after each result of a tool; only the first
+//! Qwen Code: its events, its answers, and its settings. A prompt is reported again after each result of a tool; only the first
 //! time it has `submitted_prompt`.
 
 mod answers;

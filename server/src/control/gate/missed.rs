@@ -30,7 +30,7 @@ impl GateCheck<'_> {
         let _ = self.record_if_stopped(&stops, &control, &call, true);
     }
 
-    /// Records a call that has run, and that was not let go on before.
+    /// Records a call that has run, and that was not resumed before.
     pub(super) fn detect_missed(
         &self,
         has_pauses: bool,

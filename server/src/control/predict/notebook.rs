@@ -34,7 +34,7 @@ pub fn predict(input: &Value, path: PathBuf, read: ReadFile) -> PredictedFile {
         return refused(path, before, "Claude Code does not write through a symlink");
     }
     if path.extension().is_none_or(|end| end != "ipynb") {
-        return refused(path, before, "the file is no notebook");
+        return refused(path, before, "the file is not a notebook");
     }
     let bytes = match &found.now {
         FileNow::File(bytes) => bytes,
@@ -106,7 +106,7 @@ impl<'a> Edit<'a> {
             None | Some("replace") => Mode::Replace,
             Some("insert") => Mode::Insert,
             Some("delete") => Mode::Delete,
-            Some(mode) => return Err(format!("“{mode}” is no mode of an edit")),
+            Some(mode) => return Err(format!("“{mode}” is not a mode of an edit")),
         };
         debug_assert!(
             InputField::Path.name(input).is_some(),

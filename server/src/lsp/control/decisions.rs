@@ -251,7 +251,7 @@ fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
     }
 }
 
-/// Lets a held call go on with the input that was shown, or with another one.
+/// Lets a held call continue with the input that was shown, or with another one.
 async fn go_on(
     server: &ServerState,
     handle: &WorkspaceHandle,
@@ -284,7 +284,7 @@ fn obstacle(obstacle: GoOnObstacle) -> Box<Failure> {
     }
 }
 
-/// Carries out the answer to a question about a held call: it goes on as it was shown.
+/// Carries out the answer to a question about a held call: it continues as it was shown.
 pub(super) async fn answer(
     server: &ServerState,
     handle: &WorkspaceHandle,

@@ -103,7 +103,7 @@ struct Announced {
 }
 
 impl Announced {
-    /// True if a hook stands still, and may die.
+    /// True if a hook is paused, and may die.
     fn waits(&self) -> bool {
         self.open
             .values()

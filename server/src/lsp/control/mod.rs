@@ -16,7 +16,7 @@ pub use marks::{actions, lenses};
 
 use super::session::ServerState;
 
-/// Name of this face in rows: the editor's.
+/// Name of this client in rows: the editor's.
 fn face(server: &ServerState) -> String {
     server.features().name.clone()
 }

@@ -1,4 +1,4 @@
-//! REPLs, stacks and calls over LSP. An evaluation waits on a thread and a connection of its own, so that it holds up
+//! REPLs, stacks and calls over LSP. An evaluation waits on a thread and its own connection, so that it holds up
 //! nothing else.
 
 use std::sync::Arc;

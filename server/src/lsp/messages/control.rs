@@ -49,7 +49,7 @@ pub fn held(pause: &Pause, shown: &PredictResult) -> String {
     let mut text = if proposal.is_some() {
         format!("{agent} proposes a {summary}")
     } else if call.subject == Subject::Program {
-        format!("A {agent} program stands still: {summary}")
+        format!("A {agent} program is paused: {summary}")
     } else if call.moment == CallMoment::After {
         format!("{agent} has run {summary}")
     } else {
@@ -85,7 +85,7 @@ pub fn held(pause: &Pause, shown: &PredictResult) -> String {
         .ok();
     }
     for file in shown.predicted.iter().filter(|file| file.fails) {
-        let why = file.why.as_deref().unwrap_or("it says no more");
+        let why = file.why.as_deref().unwrap_or("it gives no reason");
         write!(text, ". It will fail: {}", render::clean(why)).ok();
     }
     let by = call

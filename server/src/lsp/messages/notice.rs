@@ -11,7 +11,7 @@ use crate::render;
 /// Name of a client that does not send its name.
 pub const SOME_EDITOR: &str = "an editor";
 /// Label of a checkpoint with unsaved text of an editor that ended.
-pub const LEFT_TEXT: &str = "what was not saved";
+pub const LEFT_TEXT: &str = "unsaved text";
 
 /// A document that Backstitch ignores.
 pub fn too_large(path: &str) -> String {

@@ -131,7 +131,7 @@ pub mod merge {
     }
 
     pub fn no_file(path: &str) -> String {
-        format!("{path} is not on disk any more")
+        format!("{path} is no longer on disk")
     }
 
     pub const NO_FILE_HINT: &str = "Save the document to write it again";

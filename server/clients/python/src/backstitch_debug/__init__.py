@@ -29,7 +29,7 @@ _program: Optional[Program] = None
 def on(binary: Optional[str] = None, lost: str = "raise") -> None:
     """Begins to watch. `binary`: the program backstitch; by default that of `BACKSTITCH_BIN`, or of the search path.
 
-    `lost`: the outcome if its bridge cannot be started any more: `raise`, or `continue` with a warning.
+    `lost`: the outcome if its bridge can no longer be started: `raise`, or `continue` with a warning.
     """
     global _program
     if lost not in ("raise", "continue"):
@@ -63,7 +63,7 @@ def call(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
 
 
 def acall(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Awaitable[Any]:
-    """As `call`, for coroutines: other tasks go on while this one is paused."""
+    """As `call`, for coroutines: other tasks continue while this one is paused."""
     program = _program
     if program is None or program.is_busy():
         return _plain(function, args, kwargs)
@@ -81,7 +81,7 @@ def watch(target: T, name: Optional[str] = None) -> T:
 
 
 def pause(label: str = "pause") -> None:
-    """Stands still until somebody lets the program go on."""
+    """Pauses until somebody lets the program continue."""
     program = _program
     if program is not None and not program.is_busy():
         program.pause(str(label), sys._getframe(1))

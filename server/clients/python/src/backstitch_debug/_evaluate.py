@@ -115,7 +115,7 @@ def _trace(error: BaseException) -> str:
 
 
 class Evaluation(threading.Thread):
-    """An input on a thread of its own, in the context of the paused one: `flask.request` is that of the paused request."""
+    """An input on its own thread, in the context of the paused one: `flask.request` is that of the paused request."""
 
     def __init__(
         self,

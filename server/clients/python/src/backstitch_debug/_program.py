@@ -117,7 +117,7 @@ class Program:
             raise BridgeLost(f"{self.binary} bridge cannot be started: {failure}") from failure
 
     def ask(self, method: str, params: Any) -> Any:
-        """Asks the bridge, and another one if it dies meanwhile. None: it is lost, and the program goes on."""
+        """Asks the bridge, and another one if it dies meanwhile. None: it is lost, and the program continues."""
         for _ in range(TRIES):
             try:
                 return self.bridge().ask(method, params)
@@ -133,7 +133,7 @@ class Program:
     def _give_up(self, why: str) -> None:
         if self.lost == "raise":
             raise BridgeLost(why)
-        warnings.warn(f"backstitch: {why}; the program goes on unwatched", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"backstitch: {why}; the program continues unwatched", RuntimeWarning, stacklevel=3)
 
     def _notified(self, method: str, params: Any) -> None:
         if method == "repl/closed" and isinstance(params, dict):
@@ -239,7 +239,7 @@ class Program:
     # ---- waiting ---------------------------------------------------------------------------------------------------
 
     def wait(self, pause: str, at: "_Place", cancellation: Optional[Cancellation] = None) -> Dict[str, Any]:
-        """Stands still until there is an action, and evaluates what is asked meanwhile."""
+        """Pauses until there is an action, and evaluates what is asked meanwhile."""
         news: "queue.Queue[Any]" = queue.Queue()
         if cancellation is not None:
             cancellation.wakes(news)
@@ -277,7 +277,7 @@ class Program:
         prepare: Optional[Callable[[Dict[str, Any], Callable[[Any], Any]], Any]] = None,
     ) -> Any:
         """Waits for an action that can be carried out. Returns it, and what `prepare` has made of its expressions, of which it
-        gets the values by the function it is given. One whose expressions fail is refused, and the pause goes on."""
+        gets the values by the function it is given. One whose expressions fail is refused, and the pause continues."""
         at = _Place(frame, extra)
         self.thread.is_busy = True
         try:
@@ -306,7 +306,7 @@ class Program:
         except (BridgeLost, BridgeError):
             raise
         except BaseException:
-            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any more
+            # a handler of a signal raises, such as Ctrl-C: nobody waits for the decision any longer
             self._withdraw(pause)
             raise
         finally:
@@ -314,11 +314,11 @@ class Program:
             self.thread.is_busy = False
 
     def _value(self, source: Any, pause: str, at: "_Place") -> Any:
-        """The value of an expression at a place, as a REPL there has it. What is no text is itself."""
+        """The value of an expression at a place, as a REPL there has it. A value that is not a text is returned as it is."""
         if not isinstance(source, str):
             return source
         if not source.strip():
-            raise Refused("an empty text is no expression")
+            raise Refused("an empty text is not an expression")
         running = at.start(source, Namespace(), self.mark_busy, 0)
         if running is None:
             raise Refused("the pause is over")
@@ -366,7 +366,7 @@ class Program:
                 raise reply.error
             if method == "pause/poll":
                 if reply.error is not None:
-                    # the pause is gone, and nobody can end it any more
+                    # the pause is gone, and nobody can end it any longer
                     return {"kind": "continue"}
                 action = reply.result.get("action")
                 if action is not None:
@@ -400,9 +400,9 @@ class Program:
         elif running.is_over.is_set():
             answer.update(stdout=running.buffer.text(), error="the evaluation ended without an answer")
         else:
-            answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it goes on by itself")
+            answer.update(stdout=running.buffer.text(), error=f"TimeoutError: no end within {seconds:g} s; it continues by itself")
             running.abandon()
-            # what it assigns later is nobody's; a session that was closed meanwhile stays gone
+            # later assignments are dropped; a session that was closed meanwhile stays gone
             if asked["session"] in self.sessions:
                 self.sessions[asked["session"]] = _copy(names)
         try:
@@ -459,7 +459,7 @@ class _Place:
 
 
 async def _beside(cancellation: Cancellation, act: Callable[..., Any], *args: Any) -> Any:
-    """Calls it on a thread of its own, in the context of the task. The executor of the loop is the program's: paused calls
+    """Calls it on its own thread, in the context of the task. The executor of the loop is the program's: paused calls
     would fill it, and the loop waits for it at its end."""
     loop = asyncio.get_running_loop()
     ended = loop.create_future()
@@ -467,7 +467,7 @@ async def _beside(cancellation: Cancellation, act: Callable[..., Any], *args: An
     task = asyncio.current_task()
 
     def settle(result: Any, error: Optional[BaseException]) -> None:
-        # a task that was cancelled does not wait any more
+        # a task that was cancelled does not wait any longer
         if not ended.done():
             ended.set_result((result, error))
 
@@ -531,7 +531,7 @@ class _Watched:
         self.call: Optional[int] = None
         self.stack: Optional[List[Any]] = None
         self.result: Any = None
-        #: Of the task that made the call, if one did.
+        #: Belongs to the task that made the call, if there is one.
         self.cancellation: Optional[Cancellation] = None
 
     def _quietly(self, act: Callable[[], Any]) -> Any:
@@ -626,7 +626,7 @@ class _Watched:
             return None
 
     def _takes(self, name: str) -> bool:
-        """True if the call can have an argument of this name. Of a function without a signature nobody knows."""
+        """True if the call can have an argument of this name. Also true if the function has no signature."""
         parameters = self._signature()
         if parameters is None:
             return True

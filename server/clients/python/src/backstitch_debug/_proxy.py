@@ -41,7 +41,7 @@ def _function(function: Any, name: Optional[str], current: Callable[[], Any]) ->
 
 
 def _coroutine_function(function: Any, name: Optional[str], current: Callable[[], Any]) -> Any:
-    """As `function`, through `acall`: other tasks go on while this one is paused."""
+    """As `function`, through `acall`: other tasks continue while this one is paused."""
 
     async def plain(*args: Any, **kwargs: Any) -> Any:
         return await function(*args, **kwargs)

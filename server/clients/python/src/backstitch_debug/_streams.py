@@ -13,7 +13,7 @@ from typing import Any, Dict, Optional
 
 
 class _Stream:
-    """A stream as code sees it. No `io` class: those close when they go. What is not for writing is the program's stream's."""
+    """A stream as code sees it. Not an `io` class: those close when they are deleted. All but writing is the program's stream's."""
 
     router: Router
 
@@ -75,7 +75,7 @@ class Router(_Stream):
 
 
 class Own(_Stream):
-    """The stream that an evaluation has at first. What the evaluation keeps of it is the program's stream afterwards."""
+    """The stream that an evaluation has at first. A reference that the evaluation keeps becomes the program's stream afterwards."""
 
     def __init__(self, router: Router) -> None:
         self.router = router
@@ -94,7 +94,7 @@ class Own(_Stream):
 
 
 class Buffer:
-    """Text of one evaluation, up to a limit. An abandoned one keeps nothing more."""
+    """Text of one evaluation, up to a limit. An abandoned one keeps nothing else."""
 
     LIMIT = 1 << 20
 
@@ -126,7 +126,7 @@ class Buffer:
         return text
 
 
-#: Of evaluations that run, also of those that were given up, by their threads.
+#: Buffers of running evaluations by their threads, also of those that were given up.
 _buffers: Dict[int, Buffer] = {}
 #: Their streams, which they may replace.
 _streams: Dict[int, Dict[str, Any]] = {}
@@ -157,7 +157,7 @@ def release() -> None:
 
 
 def abandon(buffer: Buffer) -> None:
-    """Drops what the evaluation prints from here on. The program goes on beside it, with its own streams."""
+    """Drops what the evaluation prints from here on. The program continues beside it, with its own streams."""
     buffer.is_abandoned = True
 
 

@@ -22,7 +22,7 @@ def shown(value: Any, limit: int = MAX_REPR) -> str:
     try:
         text = repr(value)
         if not isinstance(text, str):
-            raise TypeError("repr is no text")
+            raise TypeError("repr is not a text")
     except BaseException as error:  # noqa: B902 - an object may raise anything
         name = _type_name(value)
         return f"<unprintable {name}: {type(error).__name__}>"
@@ -34,7 +34,7 @@ def shown(value: Any, limit: int = MAX_REPR) -> str:
 def _type_name(value: Any) -> str:
     kind = type(value)
     try:
-        # of a proxy, the class of its object
+        # for a proxy this is the class of its object
         kind = value.__class__ if isinstance(value.__class__, type) else kind
     except BaseException:  # noqa: B902
         pass

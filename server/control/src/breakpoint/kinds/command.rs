@@ -41,7 +41,7 @@ impl CommandKind {
 
 impl BreakpointKind for CommandKind {
     const INFO: KindInfo = KindInfo {
-        details: "before a shell command with this program, these first arguments and these options, in any order and spelling; a single word is found anywhere in the text. Between slashes: before a shell command whose text matches the expression. A text with signs of an expression, such as `rm +-rf`, is one without the slashes, too",
+        details: "before a shell command with this program, these first arguments and these options, in any order and spelling. A single word is found anywhere in the text. Between slashes: before a shell command whose text matches the expression. A text with signs of an expression, such as `rm +-rf`, is one without the slashes, too",
         example: "'rm -rf'",
         fields: &[KindField::text(
             "text",

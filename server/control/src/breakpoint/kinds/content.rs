@@ -57,7 +57,7 @@ impl ContentKind {
 
 impl BreakpointKind for ContentKind {
     const INFO: KindInfo = KindInfo {
-        details: "before an edit that adds a line like this, also where the file is too large to compare (1 MiB) or binary; before a call of another tool, such as one of an MCP server, that names a file and has such a text to write",
+        details: "before an edit that adds a line like this, also where the file is too large to compare (1 MiB) or binary. Before a call of another tool, such as one of an MCP server, that names a file and has such a text to write",
         example: "TODO",
         fields: &[
             KindField::text("regex", "REGEX", "Regular expression").example("console\\.log"),

@@ -92,7 +92,7 @@ impl PathKind {
 
 impl BreakpointKind for PathKind {
     const INFO: KindInfo = KindInfo {
-        details: "before a call that names such a file, reading ones too (not with `--edits`); before a shell command with a word that names it or a directory above it, and before a search of a tree that it is in; after a call that changed it all the same. A directory stands for everything below it. The name of a file that exists is that file: `app/[id]/page.tsx`",
+        details: "before a call that names such a file, reading ones too (not with `--edits`). Before a shell command with a word that names it or a directory above it, and before a search of a tree that contains it. After a call that changed it all the same. A directory stands for everything below it. The name of a file that exists is that file: `app/[id]/page.tsx`",
         example: "'src/auth/**'",
         fields: &[
             KindField::text(

@@ -31,14 +31,14 @@ pub(super) enum Act {
         session: Option<String>,
         text: String,
     },
-    /// The session does not work any more.
+    /// The session does not work any longer.
     Answered(Option<String>),
     Step(Step),
     /// The commit of a step that was recorded before.
     Label(Commit),
 }
 
-/// Returns the acts of new entries. `session` is the one that goes on; `is_uncommitted`: the newest step has no commit yet.
+/// Returns the acts of new entries. `session` is the one that continues; `is_uncommitted`: the newest step has no commit yet.
 pub(super) fn acts(
     entries: &[HistoryEntry],
     session: Option<String>,
@@ -123,7 +123,7 @@ impl Grouping {
     }
 }
 
-/// True if a prompt goes to the model: it is no command, or one that asks the model.
+/// True if a prompt goes to the model: it is not a command, or one that asks the model.
 fn is_turn(prompt: &str) -> bool {
     if prompt.starts_with('!') {
         return false;

@@ -344,7 +344,7 @@ fn begin_turn(txn: &WriteTxn<'_>, session: Option<&str>, prompt: &str) -> Result
     node::set_turn(txn.conn, node, turn)
 }
 
-/// Notes that a session does not work any more. Edits that it reports later still belong to its newest turn.
+/// Notes that a session does not work any longer. Edits that it reports later still belong to its newest turn.
 fn end_work(txn: &WriteTxn<'_>, session: Option<&str>) -> Result<()> {
     let e = event("Stop", session);
     // a session without a prompt is none

@@ -207,7 +207,7 @@ fn closing_without_saving_writes_it_after_all() {
         (newest.kind.name(), newest.target),
         ("save", op.to_string())
     );
-    // writing is not an operation of its own: undo reverses the rewind
+    // writing is not a separate operation: undo reverses the rewind
     s.undo();
     assert_eq!(
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),

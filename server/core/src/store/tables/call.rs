@@ -25,7 +25,7 @@ stored_as!(CallEffect as i64, "effect of a call", { Reads = 0, Names = 1, Any = 
 pub(crate) enum ToolOutcome {
     Done,
     Failed,
-    /// Closed without a report of its own.
+    /// Closed without its own report.
     Presumed,
 }
 stored_as!(ToolOutcome as i64, "outcome of a call", { Done = 0, Failed = 1, Presumed = 2 });
@@ -50,7 +50,7 @@ pub(crate) struct CallRow {
 }
 
 impl CallRow {
-    /// True if closed without a report of its own.
+    /// True if closed without its own report.
     pub(crate) fn is_presumed(&self) -> bool {
         self.outcome == Some(ToolOutcome::Presumed)
     }

@@ -129,7 +129,7 @@ pub(crate) fn get(conn: &Connection, id: NodeId) -> Result<Option<NodeRow>> {
         row.node.coverage = store::json(conn, || format!("the coverage of {id}"), &text)?;
     }
     if let Some(text) = squashed {
-        let what = || format!("what {id} stands for");
+        let what = || format!("the squashed nodes of {id}");
         row.node.squashed = Some(store::json(conn, what, &text)?);
     }
     Ok(Some(row))

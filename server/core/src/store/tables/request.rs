@@ -109,7 +109,7 @@ pub(crate) fn run(conn: &Connection, id: i64) -> Result<bool> {
     Ok(changed > 0)
 }
 
-/// Answers a request. Returns false if nobody waits for the answer any more.
+/// Answers a request. Returns false if nobody waits for the answer any longer.
 pub(crate) fn answer(conn: &Connection, id: i64, answer: &impl Serialize) -> Result<bool> {
     let answer = to_json(answer)?;
     let changed = conn.execute(

@@ -19,7 +19,7 @@ pub(crate) struct ReviewedRow {
     pub change: ChangeId,
     /// The state that the user accepted.
     pub state: FileVersion,
-    /// The row that counts again when this one is taken back.
+    /// The row that counts again when this one is undone.
     pub earlier: Option<i64>,
     /// The lines that the user kept; None: the whole file.
     pub lines: Option<KeptLines>,

@@ -193,7 +193,7 @@ proptest! {
             if *has_last && !lines.is_empty() {
                 before.push_str(end);
             }
-            // an empty line without an ending is no line
+            // an empty line without an ending is not a line
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let lines = match lines.split_last() {
                 Some((&"", rest)) if !has_last => rest,

@@ -139,7 +139,7 @@ fn files_are_added_deleted_moved_and_changed_in_one_patch() {
             ("/w/b".to_owned(), None, some("x\n"), some("y\n")),
         ]
     );
-    // a move over a file is told as two files
+    // a move over a file is reported as two files
     let files = disk.files(
         "apply_patch",
         &patch("*** Update File: a\n*** Move to: there\n@@\n q"),

@@ -11,7 +11,7 @@ use crate::model::{Coverage, RootId, SessionId};
 use crate::store::tables::damage::{InRow, unknown_value};
 use crate::store::{json, now, to_json};
 
-/// A scan that ran out of time and goes on elsewhere, with the author of the changes that it finds late.
+/// A scan that ran out of time and continues elsewhere, with the author of the changes that it finds late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnfinishedScan {
     /// The last scan is complete.
