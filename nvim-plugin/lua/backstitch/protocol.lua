@@ -224,7 +224,7 @@
 ---@field uri string The document.
 ---@field agent string|nil
 ---@field checkpoint string The checkpoint of the change. It keeps the unsaved text.
----@field conflicts integer Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more.
+---@field conflicts integer Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is no longer there.
 ---@field unsaved boolean True if the document has unsaved text.
 ---@field renamedTo? string The file's new URI, if the agent renamed it.
 ---@field deleted? boolean True if the agent deleted the file.
@@ -666,8 +666,8 @@
 ---@field until backstitch.Time|nil The agent's own limit.
 ---@field state string `held`, `decided`, `answered`, `parked`, `used`, `expired`, `handed`, `ended`, `lost` or `slipped`.
 ---@field outcome string|nil `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or `slipped`. Null: not over.
----@field decidedBy string|nil The face that decided, or the rule.
----@field can string[] Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over.
+---@field decidedBy string|nil The client that decided, or the rule.
+---@field can string[] Decisions that the agent can receive now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over.
 
 ---`backstitch/pauseChanged`: the input of a held call was changed, or a call that its agent tries again was decided.
 ---@class backstitch.PauseChanged
@@ -679,7 +679,7 @@
 ---@class backstitch.PauseDetails
 ---@field seq integer
 ---@field pause backstitch.Pause
----@field input any Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own.
+---@field input any Input of the tool that runs, if the call is resumed: as a user changed it, else the agent's own.
 ---@field inputText string The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it.
 ---@field ownInput any The agent's own input, if it was changed.
 ---@field problem string|nil The reason why the changed input is not sent without `force`. Null: it is.
@@ -1119,7 +1119,7 @@
 ---@field line integer From 1.
 ---@field context string[] Lines of the source.
 ---@field first integer From 1: the first line of `context`.
----@field held boolean True for the frame that stands still.
+---@field held boolean True for the frame that is paused.
 
 ---The checkpoints that were squashed into one.
 ---@class backstitch.Squashed

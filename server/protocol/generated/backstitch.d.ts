@@ -332,7 +332,7 @@ export interface ChangedOnDisk {
   agent: string | null;
   /** The checkpoint of the change. It keeps the unsaved text. */
   checkpoint: string;
-  /** Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is not there any more. */
+  /** Conflicts of a merge into the unsaved text. 0 if there are none, or if the file is no longer there. */
   conflicts: number;
   /** True if the document has unsaved text. */
   unsaved: boolean;
@@ -965,9 +965,9 @@ export interface Pause {
   state: string;
   /** `continued`, `changed`, `denied`, `skipped`, `stopped`, `back`, `asked`, `timedOut`, `parked`, `ended`, `lost` or `slipped`. Null: not over. */
   outcome: string | null;
-  /** The face that decided, or the rule. */
+  /** The client that decided, or the rule. */
   decidedBy: string | null;
-  /** Decisions that the agent can be told now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over. */
+  /** Decisions that the agent can receive now: `continue`, `deny`, `skip`, `replace`, `change`, `stop`, `inject`, `ask`, `back`. A proposed rewind has `rewind` and `deny`. Steps need `continue`. Empty: it is decided, or over. */
   can: string[];
 }
 
@@ -982,7 +982,7 @@ export interface PauseChanged {
 export interface PauseDetails {
   seq: number;
   pause: Pause;
-  /** Input of the tool that runs, if the call is let go on: as a user changed it, else the agent's own. */
+  /** Input of the tool that runs, if the call is resumed: as a user changed it, else the agent's own. */
   input: unknown;
   /** The same as a JSON text, with the order and the numbers of the agent. Editors that cannot keep these edit it. */
   inputText: string;
@@ -1692,7 +1692,7 @@ export interface SourceFrame {
   context: string[];
   /** From 1: the first line of `context`. */
   first: number;
-  /** True for the frame that stands still. */
+  /** True for the frame that is paused. */
   held: boolean;
 }
 

@@ -1,4 +1,4 @@
-//! The declaration of an agent: facts that are no code. One constant an agent.
+//! The declaration of an agent: its facts. One constant an agent.
 
 use super::answer::AnswerPart;
 use super::edit_rules::EditTool;

@@ -36,7 +36,7 @@ pub struct NumberForm {
     pub default: u64,
     pub least: u64,
     pub most: u64,
-    /// The unit of a number: `days`. Of a size: examples.
+    /// The unit of a number: `days`. Examples of a size.
     unit: &'static str,
     /// The meaning of 0, which may be below `least`.
     zero: Option<&'static str>,

@@ -209,7 +209,7 @@ impl Config {
             .unwrap_or_default()
     }
 
-    /// A number of which 0 is no limit.
+    /// A number; 0 means no limit.
     fn limit(&self, key: Key) -> Option<u64> {
         Some(self.number(key)).filter(|number| *number > 0)
     }

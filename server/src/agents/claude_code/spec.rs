@@ -1,4 +1,4 @@
-//! Facts about Claude Code that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Claude Code: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,

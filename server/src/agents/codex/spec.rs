@@ -1,4 +1,4 @@
-//! Facts about Codex that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Codex: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::spec::AgentSpec;
 use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};

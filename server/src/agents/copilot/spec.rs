@@ -1,4 +1,4 @@
-//! Facts about Copilot CLI that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Copilot CLI: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE, WriteRules,

@@ -1,4 +1,4 @@
-//! Facts about Cursor that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Cursor: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::spec::AgentSpec;
 

@@ -1,4 +1,4 @@
-//! Facts about Devin Desktop that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Devin Desktop: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::spec::AgentSpec;
 

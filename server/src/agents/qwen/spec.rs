@@ -1,4 +1,4 @@
-//! Facts about Qwen Code that are no code: names, versions, settings, and the rules of its edit tools.
+//! Facts about Qwen Code: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::edit_rules::{DeletesLine, EditFields, EditRules, EditTool, Ends};
 use crate::agents::spec::AgentSpec;
