@@ -116,11 +116,7 @@ pub fn path(bytes: &[u8]) -> String {
 
 /// Returns a name as one argument of a command line.
 pub fn argument(name: &str) -> String {
-    if name.contains(' ') {
-        format!("\"{name}\"")
-    } else {
-        name.to_owned()
-    }
+    backstitch_core::shell_word(&clean(name))
 }
 
 /// Returns the text, or its start and `…`, in at most `width` columns.

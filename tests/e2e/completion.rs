@@ -78,6 +78,41 @@ fn names_of_the_history_are_completed() {
 }
 
 /// Nothing is recorded, and a shell that completes shows no error.
+/// An agent can make tags and branches, and a clone brings files. bash inserts a candidate into the line that it runs, so
+/// each sign of a shell is quoted.
+#[test]
+fn names_of_others_are_quoted_for_the_shells_that_insert_them() {
+    let world = story();
+    world.ok(["tag", "works>$(touch${IFS}pwned)", "t2"]);
+    world.ok(["tag", "works;id|x", "t2"]);
+    let answer = |shell: &str, index: &str| {
+        let mut asked = world.backstitch();
+        asked
+            .env("BACKSTITCH_COMPLETE", shell)
+            .env("_CLAP_COMPLETE_INDEX", index)
+            .args(["--", "backstitch", "cat", "works"]);
+        finish(&mut asked, b"").expect_code(0).stdout
+    };
+    let bash = answer("bash", "2");
+    let bash: Vec<&str> = bash.lines().collect();
+    assert_eq!(
+        bash,
+        [
+            "works",
+            r"works\;id\|x",
+            r"works\>\$\(touch\$\{IFS\}pwned\)"
+        ]
+    );
+    let powershell = answer("powershell", "2");
+    assert!(powershell.contains("'works;id|x'"), "{powershell}");
+    assert!(
+        powershell.contains("'works>$(touch${IFS}pwned)'"),
+        "{powershell}"
+    );
+    // fish and zsh quote by themselves
+    assert!(values(&world, &["cat", "works>"])[0].contains("$("));
+}
+
 #[test]
 fn completion_is_quiet_without_a_history() {
     let world = World::new();

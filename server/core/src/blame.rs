@@ -20,6 +20,7 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
+use crate::shell_word::shell_word;
 use crate::store::tables::{changed_files, root};
 use crate::system::read_small;
 use crate::worktree::disk::DiskEntry;
@@ -401,7 +402,7 @@ fn too_long(path: &RelPath) -> Error {
         format!("{} is too large to be compared by lines", path.display()),
         Hint::terminal(format!(
             "`backstitch log --path {}` shows who changed it",
-            path.display()
+            shell_word(&path.display())
         )),
     )
 }
@@ -414,7 +415,7 @@ fn refuse_binary(path: &RelPath, bytes: &[u8]) -> Result<()> {
         format!("{} is binary: it has no lines", path.display()),
         Hint::terminal(format!(
             "`backstitch log --path {}` shows who changed it",
-            path.display()
+            shell_word(&path.display())
         )),
     ))
 }
@@ -442,7 +443,7 @@ fn directory(path: &RelPath) -> Error {
     Error::Usage(format!(
         "{} is a directory: name one file, or see `backstitch log --path {}`",
         path.display(),
-        path.display()
+        shell_word(&path.display())
     ))
 }
 

@@ -33,6 +33,7 @@ pub mod restore;
 pub mod retention;
 mod review;
 mod roots;
+pub mod shell_word;
 pub mod sqlite;
 mod stats;
 mod status;
@@ -69,6 +70,7 @@ pub use review::{
     KeptBase, KeptSince, ReviewAuthor, ReviewDocument, ReviewFile, ReviewHunk, ReviewSelection,
     ShownState,
 };
+pub use shell_word::{is_plain as is_plain_in_shells, shell_word};
 pub use stats::{LineTotals, Sizes, Stats};
 pub use status::Status;
 pub use system::{copy_attributes_of, program_on_path, read_settings, read_settings_lossy};

@@ -140,14 +140,7 @@ pub fn first_word(command: &str) -> Option<String> {
 
 /// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else if cfg!(windows) {
-        format!("\"{word}\"")
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    backstitch_core::shell_word(word)
 }
 
 /// The program that hooks are to run: this one, or the copy of it where this one does not outlive an update.

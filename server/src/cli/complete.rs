@@ -2,13 +2,14 @@
 //! and completes nothing if that fails.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use backstitch_core::model::Kind;
-use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace, is_plain_in_shells};
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use clap_complete::env::{CompleteEnv, Shells};
+use clap_complete::env::{Bash, CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
 use super::error::{CliError, CliResult};
 use crate::render;
@@ -26,7 +27,9 @@ pub fn answer(command: fn() -> Command) -> bool {
         return false;
     }
     let cwd = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(command).var(VARIABLE);
+    let asked = CompleteEnv::with_factory(command)
+        .shells(SHELLS)
+        .var(VARIABLE);
     // a shell shows no error while the user types
     asked
         .try_complete(std::env::args_os(), cwd.as_deref())
@@ -36,8 +39,7 @@ pub fn answer(command: fn() -> Command) -> bool {
 /// Returns the script that a shell has to load.
 pub fn script(shell: clap_complete::Shell) -> CliResult<Vec<u8>> {
     let name = shell.to_string();
-    let known = Shells::builtins();
-    let shell = known
+    let shell = SHELLS
         .completer(&name)
         .ok_or_else(|| CliError::usage(format!("there are no completions for {name}")))?;
     let program = std::env::args_os().next().unwrap_or_default();
@@ -49,6 +51,105 @@ pub fn script(shell: clap_complete::Shell) -> CliResult<Vec<u8>> {
     let mut script = Vec::new();
     shell.write_registration(VARIABLE, "backstitch", "backstitch", &program, &mut script)?;
     Ok(script)
+}
+
+/// The shells that have completions. bash and PowerShell insert a candidate as it is into the line that they run later.
+/// Names of branches, tags and files, which others make, are quoted for them. The others quote by themselves.
+const SHELLS: Shells<'static> = Shells(&[
+    &Quoting {
+        shell: &Bash,
+        quote: in_bash,
+    },
+    &Elvish,
+    &Fish,
+    &Quoting {
+        shell: &Powershell,
+        quote: in_powershell,
+    },
+    &Zsh,
+]);
+
+/// A shell whose candidates are quoted here.
+struct Quoting {
+    shell: &'static (dyn EnvCompleter + Sync),
+    /// Returns the candidate as it goes into a line. None: it cannot be written there.
+    quote: fn(&str) -> Option<String>,
+}
+
+impl EnvCompleter for Quoting {
+    fn name(&self) -> &'static str {
+        self.shell.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        self.shell.is(name)
+    }
+
+    fn write_registration(
+        &self,
+        var: &str,
+        name: &str,
+        bin: &str,
+        completer: &str,
+        buf: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.shell
+            .write_registration(var, name, bin, completer, buf)
+    }
+
+    fn write_complete(
+        &self,
+        cmd: &mut Command,
+        args: Vec<OsString>,
+        current_dir: Option<&Path>,
+        buf: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut written = Vec::new();
+        self.shell
+            .write_complete(cmd, args, current_dir, &mut written)?;
+        let written = String::from_utf8_lossy(&written);
+        let separator = std::env::var("_CLAP_IFS").unwrap_or_else(|_| "\n".to_owned());
+        let quoted = written.split(separator.as_str()).filter_map(|line| {
+            // PowerShell has the help after a tab
+            let (value, help) = line.split_once('\t').unwrap_or((line, ""));
+            let value = (self.quote)(value)?;
+            Some(if help.is_empty() {
+                value
+            } else {
+                format!("{value}\t{help}")
+            })
+        });
+        let quoted: Vec<String> = quoted.collect();
+        buf.write_all(quoted.join(&separator).as_bytes())
+    }
+}
+
+fn in_bash(value: &str) -> Option<String> {
+    let mut quoted = String::new();
+    for c in value.chars() {
+        if c.is_control() {
+            return None;
+        }
+        // a home directory that is typed stays one
+        if !is_plain_in_shells(c) && c != '~' {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    Some(quoted)
+}
+
+fn in_powershell(value: &str) -> Option<String> {
+    if value.chars().any(char::is_control) {
+        return None;
+    }
+    // `@` and `,` have a meaning there
+    let is_plain = |c: char| is_plain_in_shells(c) && !"@%,".contains(c);
+    Some(if value.chars().all(is_plain) {
+        value.to_owned()
+    } else {
+        format!("'{}'", value.replace('\'', "''"))
+    })
 }
 
 pub fn revisions() -> ArgValueCompleter {
@@ -144,13 +245,6 @@ fn open() -> Option<Engine> {
 }
 
 fn candidate(value: &str, help: &str) -> CompletionCandidate {
-    // bash inserts a value as it is
-    let in_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
-    let value = if in_bash {
-        value.replace(' ', "\\ ")
-    } else {
-        value.to_owned()
-    };
     let help = render::cut(&render::clean(help), HELP_WIDTH);
     CompletionCandidate::new(value).help((!help.is_empty()).then(|| help.into()))
 }

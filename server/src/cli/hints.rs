@@ -8,13 +8,15 @@ pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) | Hint::Terminal(step) => step,
         Hint::Whereabouts { path } => {
+            let path = render::argument(path);
             return format!(
                 "`backstitch log --path {path}` lists the checkpoints that have it; use one of them"
             );
         }
         Hint::SameLabel { label, node } => {
+            let label = render::argument(label);
             return format!(
-                "name one by its number, such as {node}; `backstitch log --text \"{label}\"` lists them"
+                "name one by its number, such as {node}; `backstitch log --text {label}` lists them"
             );
         }
         Hint::Undo { op } => return format!("`backstitch undo {op}` undoes it"),

@@ -594,7 +594,7 @@ fn fixed_files(
         "a switch replaces all files or none: make the file replaceable, then switch again"
             .to_owned()
     } else if let Some(other) = others.next() {
-        let path = render::path(other.path.bytes());
+        let path = render::argument(&render::path(other.path.bytes()));
         format!(
             "--on-conflict current restores all other files and leaves this as it is; --path {path} restores that alone"
         )

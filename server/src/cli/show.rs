@@ -237,7 +237,7 @@ pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<
         ))
         .hint(format!(
             "`backstitch log --path {}` shows when it changed",
-            path.display()
+            render::argument(&path.display())
         ))),
         FileAt::NotKept(why) => {
             let why = render::not_kept(why).replace('_', " ");

@@ -19,6 +19,7 @@ use crate::model::{
     ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
     RelPath,
 };
+use crate::shell_word::shell_word;
 use crate::store::tables::{file, root};
 use crate::worktree::file_state;
 use crate::worktree::linked_worktrees::LinkedWorktrees;
@@ -748,7 +749,8 @@ impl PlanBuilder<'_> {
         let is_empty = self.plan.is_empty() && self.plan.conflicts.is_empty();
         if then != now && is_empty && takes_edits && self.plan.kind == OpKind::Rewind {
             self.plan.nothing = Some(format!(
-                "git is on branch {now}, and the work was done on {then}; run `git switch {then}` first to rewind it"
+                "git is on branch {now}, and the work was done on {then}; run `git switch {}` first to rewind it",
+                shell_word(then)
             ));
         }
     }
