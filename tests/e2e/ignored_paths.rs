@@ -59,7 +59,7 @@ fn a_rewind_that_cannot_bring_ignored_paths_back_says_so() {
     let world = world();
     let mut agent = world.agent();
     agent.prompt("remove it");
-    agent.bash("rm -r d*");
+    agent.bash("rm -r $(ls | grep da)");
     agent.stop();
     let done = world.run(["rewind", "t1"]);
     assert_eq!(done.code, 1, "{done}");
@@ -195,4 +195,28 @@ fn the_ignored_files_of_a_named_directory_come_back() {
     agent.bash("rm -r data/out");
     agent.stop();
     assert_eq!(world.since_start(), ["t1: clean up"]);
+}
+
+/// A shell expands a wildcard, so what it matches is named by the command.
+#[test]
+fn ignored_files_that_a_wildcard_matches_come_back() {
+    for command in [
+        "rm -rf data/*",
+        "rm data/*.db",
+        "cd data && rm -rf *",
+        "rm -f *.o .e*",
+        "for f in data/b*; do rm $f; done",
+    ] {
+        let world = world();
+        world.write("data/deep/c.db", "more\n");
+        let mut agent = world.agent();
+        agent.prompt("clean up");
+        agent.bash(command);
+        agent.stop();
+        world.ok(["rewind", "t1"]);
+        assert_eq!(world.read("data/base.db"), "rows\n", "{command}");
+        assert_eq!(world.read("data/deep/c.db"), "more\n", "{command}");
+        assert_eq!(world.read(".env"), "KEY=1\n", "{command}");
+        assert_eq!(world.read("b.o"), "object\n", "{command}");
+    }
 }

@@ -2,6 +2,8 @@
 //! scan finds them, since the ignore rules hide them; once they have a row, each scan checks them.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,6 +63,24 @@ impl Capture<&mut Engine> {
                         entries.push((file, entry));
                     }
                 }
+            }
+        }
+        let mut matched: Vec<RelPath> = Vec::new();
+        for pattern in patterns(call, &root.path, e.cwd.as_deref()) {
+            for path in expanded(root, &pattern, &mut left) {
+                if root.is_dir(path.bytes()) {
+                    matched.extend(files_below(root, &path, &mut hidden, &mut left));
+                } else if root.is_regular_file(&path) {
+                    matched.push(path);
+                }
+            }
+        }
+        for file in matched {
+            // more are the output of some program
+            if entries.len() < MAX_BELOW
+                && let Some(entry) = self.new_entry(&file, &mut hidden)?
+            {
+                entries.push((file, entry));
             }
         }
         Ok(entries)
@@ -142,6 +162,69 @@ fn files_below(
         }
     }
     found
+}
+
+/// Returns the words with wildcards of commands in an input that may change the files which they match.
+fn patterns(call: &ToolCall, root: &Path, cwd: Option<&Path>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for (_, named) in named_in(call, root, cwd) {
+        let changed = named.patterns.into_iter();
+        let changed = changed.filter(|pattern| !named.only_read.contains(pattern));
+        found.extend(changed.take(MAX_NAMES.saturating_sub(found.len())));
+    }
+    found
+}
+
+/// Returns the paths that a word with wildcards matches now, as a shell expands it. `**` stands for everything below its
+/// directory. `left`: the number of entries that may still be looked at.
+fn expanded(root: &Root, pattern: &str, left: &mut usize) -> Vec<RelPath> {
+    let mut paths: Vec<Vec<u8>> = vec![Vec::new()];
+    for part in pattern
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+    {
+        if part == "**" {
+            break;
+        }
+        let glob = part.contains(['*', '?', '[', '{']).then(|| {
+            let glob = globset::GlobBuilder::new(part)
+                .literal_separator(true)
+                .build();
+            glob.map(|glob| glob.compile_matcher())
+        });
+        let glob = match glob.transpose() {
+            Ok(glob) => glob,
+            Err(_) => return Vec::new(),
+        };
+        let mut next = Vec::new();
+        for path in paths {
+            let join = |name: &[u8]| match &*path {
+                [] => name.to_vec(),
+                path => [path, b"/", name].concat(),
+            };
+            let Some(glob) = &glob else {
+                next.push(join(part.as_bytes()));
+                continue;
+            };
+            let dir = root.path.join(OsStr::from_bytes(&path));
+            let Ok(listed) = DirListing::read(&dir) else {
+                continue;
+            };
+            for (name, _) in &listed.entries {
+                if *left == 0 {
+                    return Vec::new();
+                }
+                *left -= 1;
+                if glob.is_match(OsStr::from_bytes(name)) {
+                    next.push(join(name));
+                }
+            }
+        }
+        paths = next;
+    }
+    let paths = paths.iter().filter_map(|path| RelPath::new(&**path));
+    // one that names all of the workspace is left to the directories that it names
+    paths.filter(|path| !path.bytes().is_empty()).collect()
 }
 
 /// A path that a call names.
