@@ -394,3 +394,30 @@ fn an_editors_store_dir_applies_only_to_its_server() {
     );
     client.leave();
 }
+
+/// A language server that an agent starts changes nothing for hooks. It does not end recording, and does not remove the
+/// settings of the user's editor.
+#[test]
+fn an_agents_editor_sets_nothing_for_hooks() {
+    let world = two_sessions();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.settings = json!({ "capture": { "exclude": ["private.txt"] } });
+    configure(&mut client, &Value::Null);
+    client.open("a.txt");
+    let kept =
+        |world: &World| world.json(["status"])["settings"]["capture.exclude"]["value"].clone();
+    while kept(&world) != json!(["private.txt"]) {
+        client.lenses("a.txt");
+    }
+    client.leave();
+    let world = world.with("CLAUDECODE", "1");
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.settings = json!({ "checkpoints": { "automatic": false } });
+    configure(&mut client, &Value::Null);
+    client.open("a.txt");
+    until_message(&mut client, "started from inside an agent");
+    client.leave();
+    assert_eq!(kept(&world), json!(["private.txt"]));
+    let automatic = world.json(["status"])["settings"]["checkpoints.automatic"]["value"].clone();
+    assert_eq!(automatic, true);
+}

@@ -208,6 +208,9 @@ pub mod setting {
         )
     }
 
+    /// The settings of an editor that an agent has started.
+    pub const OF_AGENT: &str = "This editor was started from inside an agent, so its settings apply to it alone and not to hooks. Start it yourself, or set them in your own config.toml.";
+
     /// The client's settings could not be written to a file for other processes.
     pub fn not_published(error: impl Display) -> String {
         format!(

@@ -7,6 +7,7 @@ use backstitch_protocol::{Effect, FailureKind};
 
 use super::ServerState;
 use crate::control::guard::{self, Face, RefusedDecision};
+use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::failure::{Failure, Reply};
 use crate::lsp::messages::refusal;
 
@@ -35,6 +36,13 @@ impl ServerState {
             found.all(|found| matches!(found, Ok(None)))
         });
         asked.await.unwrap_or_default()
+    }
+
+    /// True if an agent at work in this workspace has started this server, or the agent cannot be ruled out.
+    pub(super) fn is_inside_agent(&self, handle: &WorkspaceHandle) -> bool {
+        let editor = self.features().name.clone();
+        let found = guard::check(Some(handle.workspace()), Face::Server(&editor));
+        !matches!(found, Ok(None))
     }
 
     /// Returns the refusal of a decision. An agent at work in any of the workspaces is one.

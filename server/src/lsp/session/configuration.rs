@@ -66,6 +66,16 @@ impl ServerState {
             return;
         }
         let said = self.settings().effective();
+        if self.is_inside_agent(handle) {
+            // an agent that starts an editor neither ends recording with it nor removes what the user's editor says
+            if !said.is_empty() {
+                self.say(
+                    MessageType::Warning,
+                    messages::notice::setting::OF_AGENT.to_owned(),
+                );
+            }
+            return;
+        }
         let kept = keep_editor(handle.workspace(), &self.features().name, &said);
         if let Err(error) = kept {
             self.say(
