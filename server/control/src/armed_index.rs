@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::armed::{self, Armed};
 use backstitch_core::sqlite::private_file;
-use backstitch_core::{Context, Result};
+use backstitch_core::{Context, Error, Result};
 use backstitch_core::{Workspace, state_dir};
 
 const NAME: &str = "armed";
@@ -79,6 +79,19 @@ pub(super) fn note(workspace: &Workspace, is_armed: bool) -> Result<()> {
         .at("write", &new)?;
     std::io::Write::write_all(&mut open, text.as_bytes()).at("write", &new)?;
     std::fs::rename(&new, &file).at("replace", &file)
+}
+
+/// Returns what is armed in a workspace, as its file says. None: nothing is. Err: the file cannot be read, or it is gone
+/// although the index has the workspace. The rows decide then.
+pub fn armed_at(workspace: &Workspace) -> Option<Result<Armed>> {
+    match Armed::read(&workspace.store_dir).transpose() {
+        // a store that is gone is made again by the recording of this event, and looked at with the next one
+        None if workspace.store_dir.is_dir() && is_noted(workspace) => Some(Err(Error::Damaged {
+            path: armed::path(&workspace.store_dir),
+            reason: "it was removed".to_owned(),
+        })),
+        read => read,
+    }
 }
 
 /// Returns the other workspaces in which something is armed. Nothing is read where no workspace has a breakpoint.

@@ -41,7 +41,7 @@ use std::time::Duration;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use armed::Armed;
-pub use armed_index::armed_elsewhere;
+pub use armed_index::{armed_at, armed_elsewhere};
 pub use attempts::Attempt;
 pub use backstitch_core::command_words::{CommandPlace, NamedFiles, SearchedFiles, named_files};
 pub use backstitch_core::process::{ProcessId, agent_processes, ancestors, descendants, starter};
@@ -82,13 +82,19 @@ pub use tables::pause::PauseFilter;
 pub use typed::{ReadBreakpoint, TypedBreakpoint, TypedOptions};
 pub use wait::{BellWatch, Wakeup};
 
-use backstitch_core::Workspace;
 use backstitch_core::sqlite::Schema;
 use backstitch_core::sqlite::{self, private_file};
 use backstitch_core::{Error, Result};
+use backstitch_core::{Workspace, record_gap};
 use tables::{breakpoint as breakpoint_table, meta};
 
 pub use backstitch_core::sqlite::now;
+
+/// Gaps in the record, for people.
+const ARMED_REMOVED: &str = "the file `armed`, by which hooks find breakpoints, was removed from the store; it is written again, \
+                             and breakpoints hold calls as before";
+const BREAKPOINTS_REMOVED: &str =
+    "the breakpoints of this workspace were removed with its store: set them again";
 
 const DATABASE: &str = "control.db";
 /// "bkct"
@@ -292,10 +298,27 @@ impl Control {
         let (Ok(file), Ok(rows)) = (Armed::read(&self.dir), Armed::of(&self.conn)) else {
             return Ok(());
         };
+        let is_lost = file.is_none() && rows.has_breakpoints();
         if file.unwrap_or_default().names_all_of(&rows) {
             return Ok(());
         }
+        if is_lost {
+            record_gap(&self.workspace, ARMED_REMOVED);
+        }
         self.settle_armed()
+    }
+
+    /// As `mend_armed`, for a workspace that the index has and whose file is gone. If the rows are gone, too, they were
+    /// removed with the store.
+    pub fn mend_lost_armed(&self) -> Result<()> {
+        self.mend_armed()?;
+        if Armed::read(&self.dir)?.is_none() && armed_index::is_noted(&self.workspace) {
+            if Armed::of(&self.conn)?.is_empty() {
+                record_gap(&self.workspace, BREAKPOINTS_REMOVED);
+            }
+            armed_index::note(&self.workspace, false)?;
+        }
+        Ok(())
     }
 
     /// Tells watchers that there is news. A lost ring is harmless, because they also poll.

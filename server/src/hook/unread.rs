@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use backstitch_control::Armed;
+use backstitch_control::armed_at;
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::record_gap;
 use serde_json::{Value, json};
@@ -45,10 +45,10 @@ impl Unread {
         let Ok(workspace) = place.find(place.workspace, &cwd) else {
             return Err(self.reason);
         };
-        let is_armed = match Armed::read(&workspace.store_dir) {
-            Ok(None) => false,
-            Ok(Some(armed)) => !armed.breakpoints.is_empty(),
-            Err(_) => true,
+        let is_armed = match armed_at(&workspace) {
+            None => false,
+            Some(Ok(armed)) => !armed.breakpoints.is_empty(),
+            Some(Err(_)) => true,
         };
         let Some(event) = self.call(agent).filter(|_| is_armed) else {
             return Err(self.reason);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use backstitch_control::{Armed, Subject, starter};
+use backstitch_control::{Armed, Subject, armed_at, starter};
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_protocol::FailureKind;
 use serde_json::{Value, json};
@@ -59,10 +59,8 @@ impl Gated for EditorAgent {
 /// Holds the edit at each workspace where a breakpoint says so. Fails if it is refused.
 pub async fn pass(parts: &EditParts, active: &ActiveAgent, label: &str) -> Reply<()> {
     for (root, (handle, files)) in parts.after() {
-        let armed = match Armed::read(&handle.workspace().store_dir) {
-            Ok(None) => continue,
-            Ok(Some(armed)) => Ok(armed),
-            Err(error) => Err(error),
+        let Some(armed) = armed_at(handle.workspace()) else {
+            continue;
         };
         hold(armed, root, (handle, files), active, label).await?;
     }

@@ -14,7 +14,7 @@ mod outcome;
 mod verdict;
 
 use backstitch_control::{
-    Armed, CallMoment, Control, HeldCall, HoldOutcome, armed_elsewhere, may_match,
+    Armed, CallMoment, Control, HeldCall, HoldOutcome, armed_at, armed_elsewhere, may_match,
 };
 use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::config::Unattended;
@@ -36,8 +36,7 @@ pub type Gate = (Workspace, Result<Armed>);
 /// workspace has a breakpoint, costs two `stat`s.
 pub fn gates(own: &Workspace, agent: &dyn Gated, event: &AgentEvent) -> Vec<Gate> {
     let mut gates = reached(own, agent, event);
-    let armed = Armed::read(&own.store_dir).transpose();
-    gates.extend(armed.map(|armed| (own.clone(), armed)));
+    gates.extend(armed_at(own).map(|armed| (own.clone(), armed)));
     gates
 }
 
@@ -97,9 +96,9 @@ impl GateCheck<'_> {
     pub fn check(&self, armed: Result<Armed>) -> GateOutcome {
         let call = GateCall::read(self);
         let control = Control::open_for_hook(self.workspace);
-        // where the file is damaged the rows say it
+        // where the file is damaged or gone the rows say it
         let armed = armed.or_else(|error| match &control {
-            Ok(control) => control.armed(),
+            Ok(control) => control.mend_lost_armed().and_then(|()| control.armed()),
             Err(_) => Err(error),
         });
         let armed = armed.map(|mut armed| {
