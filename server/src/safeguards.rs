@@ -69,6 +69,15 @@ pub struct Weakness {
 }
 
 impl Weakness {
+    /// The same with texts that a file of a project cannot forge lines with: names and values come from there.
+    fn visible(self) -> Self {
+        Self {
+            said: render::clean(&self.said),
+            fix: render::clean(&self.fix),
+            ..self
+        }
+    }
+
     /// One line for people.
     pub fn line(&self) -> String {
         format!("{}; {}", self.said, self.fix)
@@ -103,7 +112,7 @@ pub fn of(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
     all.extend(changed_settings(workspace));
     all.extend(attempts(workspace));
     all.sort_by_key(|one| one.kind);
-    all
+    all.into_iter().map(Weakness::visible).collect()
 }
 
 /// Returns those of one agent: of the user's files, and of a project's.
@@ -135,7 +144,7 @@ pub fn of_agent(agent: &dyn Agent, project: Option<&Path>) -> Vec<Weakness> {
         }
     }
     all.extend(missing_hooks(agent, project));
-    all
+    all.into_iter().map(Weakness::visible).collect()
 }
 
 /// Events of an agent that no settings file has a hook of ours for, where others have one.
@@ -245,7 +254,7 @@ pub fn earlier_stores(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
     let is_told =
         |one: &EarlierStore| one.is_armed() || one.until.is_none_or(|until| until > now() - TOLD);
     all.filter(is_told)
-        .map(|one| other_store(config, &one))
+        .map(|one| other_store(config, &one).visible())
         .collect()
 }
 

@@ -154,8 +154,10 @@ impl OffValue {
     }
 }
 
+/// True for a variable that Backstitch reads. Another name than one of these letters is none.
 fn is_of_ours(name: &str) -> bool {
-    name.starts_with(OWN) || PLACES.contains(&name)
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name && name.starts_with(OWN) || PLACES.contains(&name)
 }
 
 /// The variables of ours in a file.

@@ -1,5 +1,7 @@
 //! `repl`: evaluates inputs at a pause, and lists earlier sessions with their transcripts.
 
+use std::io::IsTerminal as _;
+
 use backstitch_control::{Control, Pause, PauseId, PauseState, ReplEntry, ReplFilter, ReplSession};
 use backstitch_core::config::Config;
 use rustyline::DefaultEditor;
@@ -49,13 +51,11 @@ fn talk(context: &ControlContext, options: &ReplArgs) -> CliResult<()> {
             .close(&session.id, "its terminal left", FACE)?;
         return outcome;
     }
-    for input in &options.eval {
-        talk.ask(input)?;
-    }
+    let asked = options.eval.iter().try_for_each(|input| talk.must(input));
     control
         .repls()
         .close(&session.id, "its terminal left", FACE)?;
-    Ok(())
+    asked
 }
 
 struct Talk<'a> {
@@ -102,7 +102,10 @@ impl Talk<'_> {
             }
             editor.add_history_entry(input.as_str()).ok();
             match self.ask(&input) {
-                Ok(()) => {}
+                Ok(entry) if entry.is_error && !std::io::stdin().is_terminal() => {
+                    return Err(failed_input(&input));
+                }
+                Ok(_) => {}
                 Err(error) => {
                     let now = self.control.repls().known(&self.session.id)?;
                     if now.closed.is_some() {
@@ -114,16 +117,33 @@ impl Talk<'_> {
         }
     }
 
-    fn ask(&self, input: &str) -> CliResult<()> {
+    /// As `ask`, for an input of a script: the next command may rest on it.
+    fn must(&self, input: &str) -> CliResult<()> {
+        // a document says it by itself
+        if self.ask(input)?.is_error && !self.context.out.json {
+            return Err(failed_input(input));
+        }
+        Ok(())
+    }
+
+    fn ask(&self, input: &str) -> CliResult<ReplEntry> {
         let timeout = Config::of(&self.context.workspace).eval_timeout();
         let id = self.control.repls().ask(&self.session.id, input, timeout)?;
         let entry = self.control.repls().answer_to(id, &|| false)?;
         if self.context.out.json {
             let session = &self.session.id;
-            return out::answer(json!({ "session": session, "entry": view::entry(&entry) }));
+            out::answer(json!({ "session": session, "entry": view::entry(&entry) }))?;
+            return Ok(entry);
         }
-        self.context.out.text(&output(self.context, &entry))
+        self.context.out.text(&output(self.context, &entry))?;
+        Ok(entry)
     }
+}
+
+/// The end of a script: its input failed, and nothing after it was evaluated.
+fn failed_input(input: &str) -> CliError {
+    CliError::failed(format!("`{}` failed", render::clean(input)))
+        .hint("nothing after it was evaluated, and the call is held as before")
 }
 
 /// The output of an entry, as it is shown.

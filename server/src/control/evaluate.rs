@@ -489,6 +489,11 @@ impl EvaluationJob {
             return error("write a path and a value: :set .command \"make\"".to_owned());
         };
         let value = value.trim();
+        if value == "=" || value.starts_with("= ") {
+            return error(
+                "write the value after the path, without `=`: :set .command \"make\"".to_owned(),
+            );
+        }
         let value: Value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         let jq = format!("({path}) = {value}");
         let mut outputs = match condition::outputs(&jq, &self.input, self.time()) {

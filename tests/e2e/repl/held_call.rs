@@ -295,12 +295,20 @@ fn a_command_without_end_leaves_its_output_and_no_process() {
     assert_eq!(entry["stdout"], "begun\n", "{entry:#}");
     let output = entry["output"].as_str().expect("text");
     assert_eq!(output, "it did not end within 2 s, and was stopped");
-    let left = std::fs::read_dir("/proc").expect("processes").flatten();
-    let left = left.filter(|process| {
-        let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains(&mark)
-    });
-    assert_eq!(left.count(), 0);
+    let left = || {
+        let all = std::fs::read_dir("/proc").expect("processes").flatten();
+        let left = all.filter(|process| {
+            let words = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(&mark)
+        });
+        left.count()
+    };
+    // a process that was killed takes a moment to go
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while left() > 0 && std::time::Instant::now() < until {
+        std::thread::yield_now();
+    }
+    assert_eq!(left(), 0);
     world.configure("[repl]\nevalTimeout = 60\n");
     let eats = "!python3 -c 'print(len(bytearray(6 << 30)))'";
     let entry = asked(&world, eats);
@@ -309,4 +317,27 @@ fn a_command_without_end_leaves_its_output_and_no_process() {
     assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
     world.ok(["skip"]);
     hook.answer();
+}
+
+/// A script rests on its changes: one that fails ends it with a failure, and an assignment with `=` is none.
+#[test]
+fn an_input_that_fails_ends_a_script() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let input = json!({ "command": "rm -rf build" });
+    let (hook, _watcher) = held(&world, "Bash", &input);
+    for input in [
+        ":set .command",
+        ":sett .command \"ls\"",
+        ":set .command = \"ls\"",
+        ":unset .command",
+        ".command |",
+    ] {
+        let failed = world.run(["repl", "p1", "-e", input, "-e", "1"]);
+        assert_eq!(failed.code, 1, "{input}: {failed}");
+        assert!(failed.stderr.contains("failed"), "{input}: {failed}");
+    }
+    world.ok(["repl", "p1", "-e", ":set .command \"ls\""]);
+    world.ok(["resume"]);
+    let input = &hook.answer()["hookSpecificOutput"]["updatedInput"];
+    assert_eq!(input["command"], "ls");
 }
