@@ -247,10 +247,10 @@ fn settings_of_the_documentation() {
 fn settings_of_vscode() {
     let shown = Key::ALL.iter().filter(|key| key.info().is_in_editors);
     let names: Vec<&str> = shown.clone().map(|key| key.name()).collect();
-    let list: String = names
-        .iter()
-        .map(|name| format!("  {},\n", json!(name)))
-        .collect();
+    let mut list = String::new();
+    for name in &names {
+        writeln!(list, "  {},", json!(name)).expect("a text");
+    }
     let text = format!(
         "// {HEAD}\n\n/** Settings that the server takes from VS Code. */\nexport const KEYS = [\n{list}] as const;\n"
     );
@@ -287,7 +287,7 @@ fn settings_of_vscode() {
         assert_eq!(property["default"], default, "{name}");
         match key.info().form {
             SettingForm::OneOf { names, .. } => {
-                assert_eq!(property["enum"], json!(names), "{name}")
+                assert_eq!(property["enum"], json!(names), "{name}");
             }
             SettingForm::Number(form) => {
                 assert_eq!(property["minimum"], json!(form.least), "{name}");

@@ -192,9 +192,8 @@ fn expanded(root: &Root, pattern: &str, left: &mut usize) -> Vec<RelPath> {
                 .build();
             glob.map(|glob| glob.compile_matcher())
         });
-        let glob = match glob.transpose() {
-            Ok(glob) => glob,
-            Err(_) => return Vec::new(),
+        let Ok(glob) = glob.transpose() else {
+            return Vec::new();
         };
         let mut next = Vec::new();
         for path in paths {

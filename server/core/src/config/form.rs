@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::size;
 
-/// SettingForm of the values of a setting, with its default.
+/// Form of the values of a setting, with its default.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingForm {
     /// Patterns in .gitignore syntax.
