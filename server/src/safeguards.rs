@@ -4,13 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use backstitch_control::{Attempt, Control, now};
+use backstitch_control::{Attempt, Breakpoint, Control, RegionState, now};
 use backstitch_core::config::Config;
 use backstitch_core::{Engine, OpenOptions, Workspace, user_config};
 use serde_json::{Value, json};
 
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
 use crate::agents::{self, Agent, Hooks, installed};
+use crate::control::lookup::region_now;
 use crate::control::words;
 use crate::host::messages;
 use crate::host::turned_away::TurnedAway;
@@ -35,6 +36,8 @@ pub enum WeaknessKind {
     AgentsDecide,
     /// Settings changed while an agent's call ran.
     SettingsChanged,
+    /// The lines of a breakpoint are gone, so that it holds nothing.
+    LinesGone,
     /// An agent tried to decide.
     Attempt,
 }
@@ -54,6 +57,7 @@ impl WeaknessKind {
             Self::StoreChanged => "store_changed",
             Self::AgentsDecide => "agents_decide",
             Self::SettingsChanged => "settings_changed",
+            Self::LinesGone => "lines_gone",
             Self::Attempt => "attempt",
         }
     }
@@ -110,6 +114,7 @@ pub fn of(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
     }
     all.extend(earlier_stores(workspace, config));
     all.extend(changed_settings(workspace));
+    all.extend(lost_lines(workspace));
     all.extend(attempts(workspace));
     all.sort_by_key(|one| one.kind);
     all.into_iter().map(Weakness::visible).collect()
@@ -231,6 +236,33 @@ fn own_environment() -> Option<Weakness> {
         ),
         fix: format!("unset {SWITCH}, and start them again"),
     })
+}
+
+/// Breakpoints at lines that are gone: moved elsewhere by something that does not tell, or deleted.
+fn lost_lines(workspace: &Workspace) -> Vec<Weakness> {
+    let Ok(Some(control)) = Control::open_existing(workspace) else {
+        return Vec::new();
+    };
+    let all = control.breakpoints().all().unwrap_or_default().into_iter();
+    let is_lost = |one: &Breakpoint| {
+        let region = region_now(&workspace.root, &control, one);
+        one.enabled && matches!(region, Ok(Some(RegionState::Gone)))
+    };
+    all.filter(is_lost)
+        .map(|one| Weakness {
+            kind: WeaknessKind::LinesGone,
+            agent: None,
+            said: format!(
+                "{} holds nothing now: the lines of {} are gone",
+                one.id,
+                one.spec.summary()
+            ),
+            fix: format!(
+                "`backstitch breakpoint remove {}`, and set it again at the lines that you mean",
+                one.id
+            ),
+        })
+        .collect()
 }
 
 /// The files that only the user is to change: Backstitch's own, and those that hooks are in or are switched off by.

@@ -285,7 +285,7 @@ fn names_may_have_blanks() {
     ]);
     let made = world.ok(["branch", "t1", "a c1 fix"]).stdout;
     assert!(
-        made.contains("To switch: backstitch switch \"a c1 fix\""),
+        made.contains("To switch: backstitch switch 'a c1 fix'"),
         "{made}"
     );
     world.ok(["tag", "works on c2", "all tests green"]);
@@ -306,7 +306,7 @@ fn names_may_have_blanks() {
     let oplog = world.ok(["oplog"]).stdout;
     assert!(oplog.contains("a c1 fix"), "{oplog}");
     let refused = world.run(["undo"]).expect_code(1);
-    let again = "`backstitch branch create \"another idea\" --from c5` restores it";
+    let again = "`backstitch branch create 'another idea' --from c5` restores it";
     assert!(refused.stderr.contains(again), "{refused}");
     world.ok(["tag", "--delete", "works on c2"]);
     world.ok(["verify"]);

@@ -503,6 +503,8 @@ fn the_demo_runs() {
     ] {
         assert!(text.contains(part), "{text}");
     }
+    // an agent may run it, too: it decides nothing of the user's
+    let world = world.with("CLAUDECODE", "1");
     let answer = world.json(["demo"]);
     has(&answer, &["workspace", "store", "kept", "checks"]);
     assert_same(&world.tree(), &before);

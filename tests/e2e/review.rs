@@ -192,7 +192,11 @@ fn only_the_shown_state_is_kept() {
     assert_eq!(review(&world, ["a.txt", "--keep", "--shown", &old]), NONE);
     assert_eq!(review(&world, ["a.txt"]), NONE);
     let output = world.run(["review", "b.txt", "--keep", "--shown", "s999"]);
-    assert!(output.expect_code(1).stderr.contains("not in the history"));
+    let output = output.expect_code(1);
+    assert!(
+        output.stderr.contains("no longer in the history"),
+        "{output}"
+    );
 }
 
 /// As in `git diff`, such a file has changed.

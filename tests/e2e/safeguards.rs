@@ -381,3 +381,34 @@ fn breakpoints_hold_without_their_file() {
         "{log}"
     );
 }
+
+/// A breakpoint whose lines are gone holds nothing, and says so where people look.
+#[test]
+fn a_breakpoint_without_lines_is_told() {
+    let world = world();
+    let lines = |order: &mut dyn Iterator<Item = u32>| {
+        let lines: Vec<String> = order.map(|n| format!("line {n}")).collect();
+        lines.join("\n") + "\n"
+    };
+    world.write("b.txt", lines(&mut (1..30)));
+    let mut agent = world.agent();
+    agent.prompt("x");
+    agent.stop();
+    world.ok(["breakpoint", "add", "line", "b.txt:10"]);
+    assert!(!said(&world, &["status"]).contains("holds nothing"));
+    world.write("b.txt", lines(&mut (1..30).rev()));
+    for command in ["status", "doctor"] {
+        let said = said(&world, &[command]);
+        assert!(said.contains("b1 holds nothing now"), "{command}: {said}");
+    }
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open(FILE);
+    let is_told = |client: &Client| {
+        client
+            .said
+            .iter()
+            .any(|said| said.contains("b1 holds nothing now"))
+    };
+    client.until(|client| is_told(client));
+    client.leave();
+}

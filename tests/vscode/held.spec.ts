@@ -302,6 +302,20 @@ test.describe(() => {
     const { permissionDecision, permissionDecisionReason } = await agent.held('Edit', input);
     expect(permissionDecision).toBe('deny');
     expect(permissionDecisionReason).toContain('use the helper');
+
+    // each kind asks for its own parameters, and one that needs none may be left empty
+    await window.run('Backstitch: Add an Agent Breakpoint…');
+    await quick.pick('budget');
+    await quick.pick('calls');
+    await quick.type('5');
+    await quick.accept();
+    await expect(stops.row('budget')).toContainText('5 calls');
+    await window.run('Backstitch: Add an Agent Breakpoint…');
+    await quick.pick('error');
+    await quick.accept();
+    await expect.poll(() => world.json('breakpoint', 'list').breakpoints.length).toBe(3);
+    expect(world.json('breakpoint', 'list').breakpoints[1]).toMatchObject({ kind: 'budget', summary: '5 calls' });
+    expect(world.json('breakpoint', 'list').breakpoints[2]).toMatchObject({ kind: 'error', summary: '' });
   });
 });
 

@@ -9,6 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use crate::agents;
+
 /// Files of this project, and an image.
 pub const FILES: &[(&str, &[u8])] = &[
     ("README.md", include_bytes!("../../../README.md")),
@@ -73,8 +75,12 @@ impl Scratch {
         self.root.join("store")
     }
 
-    /// Keeps the commands' state inside the scratch directory, and ignores the user's settings.
+    /// Keeps the commands' state inside the scratch directory, and ignores the user's settings. Nothing of the user is decided
+    /// there, so that an agent may run the demo, too.
     pub fn environment(&self, command: &mut Command) {
+        for mark in agents::marks() {
+            command.env_remove(mark);
+        }
         command
             .env("XDG_STATE_HOME", self.root.join("state"))
             .env("XDG_CONFIG_HOME", self.root.join("config"))

@@ -356,6 +356,33 @@ fn a_held_call_is_shown_as_text() {
     );
 }
 
+/// Each kind of breakpoint takes its own parameters: one by one, and the last with all words that are left.
+#[test]
+fn breakpoints_of_all_kinds_are_typed() {
+    let world = world();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-kinds", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    for (typed, summary) in [
+        ("budget calls 5", "budget 5 calls"),
+        ("command rm -rf", "command rm -rf"),
+        ("line a.txt:2", "line a.txt:2"),
+        ("turn t9", "turn t9"),
+        ("error Bash", "error Bash"),
+        ("path a.txt", "path a.txt"),
+    ] {
+        nvim.ex(&format!("Backstitch breakpoint {typed}"));
+        nvim.says(&format!("agents stop at {summary}"));
+    }
+    let all = world.json(["breakpoint", "list"]);
+    assert_eq!(
+        all["breakpoints"].as_array().map(Vec::len),
+        Some(6),
+        "{all}"
+    );
+}
+
 /// The input as JSON is edited as the agent wrote it: the order of its fields, and numbers that a Lua number cannot hold.
 #[test]
 fn an_input_keeps_its_order_and_its_numbers() {

@@ -126,10 +126,22 @@ fn jq_that_eats_memory_or_time() {
         assert_eq!(world.json(["pauses"])["pauses"][0]["state"], "held");
     }
     give(&world, AMPLE);
-    let after = ["-e", "1 + 1", "-e", "[range(1e12)]", "-e", ".call.tool"];
-    let said = world.ok(["repl", "p1"].iter().chain(&after)).stdout;
+    // the failed one ends its script, and not the next one
+    let script = [
+        "repl",
+        "p1",
+        "-e",
+        "1 + 1",
+        "-e",
+        "[range(1e12)]",
+        "-e",
+        "3",
+    ];
+    let said = world.run(script).expect_code(1).stdout;
     let lines: Vec<&str> = said.lines().collect();
-    assert_eq!((lines[0], lines[2]), ("2", "\"Bash\""), "{said}");
+    assert_eq!((lines[0], lines.len()), ("2", 2), "{said}");
+    let said = world.ok(["repl", "p1", "-e", ".call.tool"]).stdout;
+    assert_eq!(said, "\"Bash\"\n");
     world.ok(["resume"]);
     assert_eq!(hook.answer(), Value::Null);
 }

@@ -102,7 +102,7 @@ fn what_is_known_of_looks() {
         ),
         (
             "UPDATE node SET squashed = '{' WHERE id = (SELECT MAX(id) FROM node)",
-            "stands for",
+            "the squashed nodes of c",
             &["show", "@"],
         ),
     ] {
