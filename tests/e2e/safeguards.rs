@@ -371,6 +371,14 @@ fn breakpoints_hold_without_their_file() {
         status.contains("`armed`, by which hooks find breakpoints, was removed"),
         "{status}"
     );
+    // one that cannot be read refuses nothing that the rows let run
+    std::fs::write(world.store().join("armed"), "{").expect("written");
+    let other = json!({
+        "hook_event_name": "PreToolUse", "session_id": "s", "cwd": world.path(""), "tool_name": "Write",
+        "tool_use_id": "w1", "tool_input": { "file_path": world.path("n.txt"), "content": "x" },
+    });
+    let answer = world.hook(&other);
+    assert!(!answer.stdout.contains("deny"), "{answer}");
     std::fs::remove_dir_all(world.store()).expect("removed");
     agent.prompt("y");
     agent.bash("true");

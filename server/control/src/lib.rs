@@ -312,7 +312,8 @@ impl Control {
     /// removed with the store.
     pub fn mend_lost_armed(&self) -> Result<()> {
         self.mend_armed()?;
-        if Armed::read(&self.dir)?.is_none() && armed_index::is_noted(&self.workspace) {
+        // the rows decide where it cannot be read
+        if matches!(Armed::read(&self.dir), Ok(None)) && armed_index::is_noted(&self.workspace) {
             if Armed::of(&self.conn)?.is_empty() {
                 record_gap(&self.workspace, BREAKPOINTS_REMOVED);
             }

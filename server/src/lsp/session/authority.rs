@@ -38,11 +38,11 @@ impl ServerState {
         asked.await.unwrap_or_default()
     }
 
-    /// True if an agent at work in this workspace has started this server, or the agent cannot be ruled out.
+    /// True if an agent at work in this workspace has started this server.
     pub(super) fn is_inside_agent(&self, handle: &WorkspaceHandle) -> bool {
         let editor = self.features().name.clone();
         let found = guard::check(Some(handle.workspace()), Face::Server(&editor));
-        !matches!(found, Ok(None))
+        matches!(found, Ok(Some(_)))
     }
 
     /// Returns the refusal of a decision. An agent at work in any of the workspaces is one.
