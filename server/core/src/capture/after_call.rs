@@ -9,7 +9,8 @@ use super::write_txn::WriteTxn;
 use crate::error::{Error, Result};
 use crate::model::{CallId, ContentId, Image, RootId};
 use crate::store;
-use crate::store::tables::{call, change, event, session};
+use crate::store::tables::event::{self, PastEvent};
+use crate::store::tables::{call, change, session};
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state::FileState;
 
@@ -59,7 +60,7 @@ fn text(txn: &WriteTxn<'_>, image: Image) -> Result<Option<Option<Vec<u8>>>> {
 }
 
 /// Returns the call after which a hook of the agent's user changed a file, if one may have: the call wrote the file last, and
-/// its turn has no later event than those at which hooks run.
+/// its turn had no later event when the file changed than those at which hooks run.
 pub(super) fn hooked(
     txn: &WriteTxn<'_>,
     row: Option<&FileState>,
@@ -79,16 +80,18 @@ pub(super) fn hooked(
     let Some((turn, ended)) = call::turn_and_end(txn.conn, by.call)? else {
         return Ok(None);
     };
-    let Some(last) = event::last_before(txn.conn, by.session, changed + CLOCKS)? else {
-        return Ok(None);
-    };
-    if last.seq < ended || turn.is_none() || last.turn != turn {
-        return Ok(None);
+    let of_turn = |last: &PastEvent| last.seq >= ended && turn.is_some() && last.turn == turn;
+    for last in event::last_before(txn.conn, by.session, (changed, CLOCKS))? {
+        if !of_turn(&last) {
+            continue;
+        }
+        let age = changed - last.time;
+        let is_any = last.seq == ended && session::has_other_hooks(txn.conn, by.session)?;
+        if age <= WRITES && is_any || age <= FORMATS && reformats(txn, row.image, now)? {
+            return Ok(Some(by));
+        }
     }
-    let age = changed - last.time;
-    let is_any = last.seq == ended && session::has_other_hooks(txn.conn, by.session)?;
-    let hooked = age <= WRITES && is_any || age <= FORMATS && reformats(txn, row.image, now)?;
-    Ok(hooked.then_some(by))
+    Ok(None)
 }
 
 pub(super) fn reformats(txn: &WriteTxn<'_>, before: Image, after: Image) -> Result<bool> {

@@ -82,25 +82,33 @@ pub(crate) struct PastEvent {
     pub turn: Option<TurnId>,
 }
 
-/// Returns a session's last event before a time, in microseconds since 1970.
+/// Returns the events of a session that may be the last one before a change of a file, newest first: the clock of files is up to
+/// `lag` microseconds behind that of events, and the change had `time`, in microseconds since 1970.
 pub(crate) fn last_before(
     conn: &Connection,
     session: SessionId,
-    time: i64,
-) -> Result<Option<PastEvent>> {
-    let read = |r: &rusqlite::Row<'_>| {
+    (time, lag): (i64, i64),
+) -> Result<Vec<PastEvent>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, time, turn FROM event WHERE session = ?1 AND time <= ?2 ORDER BY seq DESC",
+    )?;
+    let events = statement.query_map(params![session, time + lag], |r| {
         Ok(PastEvent {
             seq: r.get(0)?,
             time: r.get(1)?,
             turn: r.get(2)?,
         })
-    };
-    Ok(conn
-        .prepare_cached(
-            "SELECT seq, time, turn FROM event WHERE session = ?1 AND time <= ?2 ORDER BY seq DESC LIMIT 1",
-        )?
-        .query_row(params![session, time], read)
-        .optional()?)
+    })?;
+    let mut found = Vec::new();
+    for event in events {
+        let event = event?;
+        let is_surely_before = event.time <= time;
+        found.push(event);
+        if is_surely_before {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Deletes events before `time` that belong to no turn and no call.
