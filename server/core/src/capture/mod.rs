@@ -121,7 +121,11 @@ impl Capture<&mut Engine> {
                 if source == "compact" || self.is_late_start(e, source)? {
                     self.note(e)
                 } else {
+                    // a proxy may tell the prompt while the disk is read
                     self.thread_ended(e, Threads::All, true, deadline, |conn, session| {
+                        if has_begun(conn, session, source)? {
+                            return Ok(());
+                        }
                         session::set_working(conn, session, false)
                     })
                 }
@@ -191,12 +195,10 @@ impl Capture<&mut Engine> {
     /// proxy tells.
     fn is_late_start(&self, e: &AgentEvent, source: &str) -> Result<bool> {
         let conn = &self.engine.store.conn;
-        let is_first = ["startup", "new"].contains(&source);
-        let known = is_first.then(|| session::id_of(conn, &e.agent, &e.session));
-        Ok(match known.transpose()?.flatten() {
-            Some(id) => session::is_working(conn, id)? && turn::newest_of(conn, id)?.is_some(),
-            None => false,
-        })
+        match session::id_of(conn, &e.agent, &e.session)? {
+            Some(session) => has_begun(conn, session, source),
+            None => Ok(false),
+        }
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {
@@ -606,6 +608,13 @@ fn announced(
         &call.tool,
     )?;
     Ok(row.filter(|row| !row.closed))
+}
+
+/// True if a session is at work on a prompt although its first start is only reported now.
+fn has_begun(conn: &Connection, session: SessionId, source: &str) -> Result<bool> {
+    Ok(["startup", "new"].contains(&source)
+        && session::is_working(conn, session)?
+        && turn::newest_of(conn, session)?.is_some())
 }
 
 /// Returns the open turn of a prompt that another source has told already: an agent may have hooks and stand behind a proxy.
