@@ -688,6 +688,9 @@ impl<'a> Walker<'a> {
         if name == "PWD" {
             return self.dirs.iter().map(|dir| literal(dir)).collect();
         }
+        if name == "OLDPWD" && !self.before.is_empty() {
+            return self.before.iter().map(|dir| literal(dir)).collect();
+        }
         if name == "IFS" {
             return vec![" ".to_owned()];
         }
@@ -756,6 +759,18 @@ impl<'a> Walker<'a> {
 
     /// Expands the home directory at the start of a word.
     fn at_home(&self, form: String) -> String {
+        if let Some(rest) = form.strip_prefix("~+")
+            && (rest.is_empty() || rest.starts_with('/'))
+            && let Some(dir) = self.dirs.first()
+        {
+            return format!("{}{rest}", literal(dir));
+        }
+        if let Some(rest) = form.strip_prefix("~-")
+            && (rest.is_empty() || rest.starts_with('/'))
+            && let Some(dir) = self.before.first()
+        {
+            return format!("{}{rest}", literal(dir));
+        }
         let home = self.place.and_then(|place| (place.variable)("HOME"));
         match (form.strip_prefix('~'), home) {
             (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
@@ -771,6 +786,9 @@ impl<'a> Walker<'a> {
             self.form(form, access, shallow);
             // code, or a list of words
             let text = text_of(form);
+            if *quoted && is_pattern_of_a_program(&text) {
+                self.path(&text, access, shallow);
+            }
             let is_code = text.contains(|c: char| c.is_whitespace() || "'\"();&|<>`,".contains(c));
             if is_code && (*quoted || text.contains(',')) {
                 self.code(&text, access, false);
@@ -927,6 +945,12 @@ impl SearchedFiles {
             glob,
         }
     }
+}
+
+/// True for a word with wildcards that a program expands by itself: `prettier '**/*.ts'`. One without `/` may mean any names.
+fn is_pattern_of_a_program(text: &str) -> bool {
+    let is_of_path = |c: char| c.is_alphanumeric() || "/._-*?[]{},@ ".contains(c);
+    text.contains('*') && text.contains('/') && text.chars().all(is_of_path)
 }
 
 /// The text of a word without its own meaning.

@@ -19,7 +19,7 @@ pub mod installed;
 mod machine;
 mod opencode;
 pub mod own_tools;
-mod patch_headers;
+pub mod patch_headers;
 pub mod program;
 mod qwen;
 mod settings_plan;

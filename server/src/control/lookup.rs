@@ -479,9 +479,9 @@ impl CallLookup for Lookup<'_> {
 
 /// Calls `f` with the texts that a tool of an unknown form may write.
 fn written_texts(name: &str, value: &Value, f: &mut dyn FnMut(&str)) {
-    const WRITTEN: [&str; 11] = [
+    const WRITTEN: [&str; 12] = [
         "content", "text", "body", "data", "code", "value", "new", "insert", "replace", "patch",
-        "line",
+        "diff", "line",
     ];
     match value {
         Value::String(text) => {

@@ -6,6 +6,8 @@ use backstitch_control::{CommandPlace, SearchedFiles, named_files};
 use backstitch_core::capture::{Effect, ToolCall};
 use serde_json::Value;
 
+use crate::agents::patch_headers;
+
 use super::lookup::{clean, expanded, relative, resolved};
 
 /// Longest text of a field that may be a path, in bytes.
@@ -210,8 +212,9 @@ fn by_fields(tool: &str, input: &Value, named: &mut NamedByCall, root: &Path, cw
         None => {
             named.mentioned.extend(paths);
             // a tool of another server may have a pattern, too
-            let patterns = FILTERS.iter().chain(&["pattern"]);
-            for pattern in patterns.filter_map(|name| input.get(name)?.as_str()) {
+            let fields = FILTERS.iter().chain(&["pattern", "patterns", "globs"]);
+            let texts = fields.filter_map(|name| input.get(name)).flat_map(texts_of);
+            for pattern in texts {
                 if pattern.contains('/') && pattern.len() < MAX_PATH {
                     let dir = below(root, cwd);
                     named.searched.push(SearchedFiles::of(&dir, pattern));
@@ -220,6 +223,15 @@ fn by_fields(tool: &str, input: &Value, named: &mut NamedByCall, root: &Path, cw
         }
         Some(SearchScope::All) if paths.is_empty() => named.mentioned.push(below(root, cwd)),
         Some(SearchScope::All) => named.mentioned.extend(paths),
+    }
+}
+
+/// A text, or the texts of a list.
+fn texts_of(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
     }
 }
 
@@ -289,10 +301,13 @@ impl FieldPaths<'_> {
         {
             return self.read(name, &inner, depth + 1);
         }
-        if text.is_empty() || text.len() > MAX_PATH || text.contains('\n') {
+        let name = name.to_ascii_lowercase();
+        if text.contains('\n') {
+            return self.lines(&name, text);
+        }
+        if text.is_empty() || text.len() > MAX_PATH {
             return;
         }
-        let name = name.to_ascii_lowercase();
         let patterns = ["pattern", "glob", "query", "regex", "include", "exclude"];
         if patterns.iter().any(|word| name.contains(word)) {
             return;
@@ -317,6 +332,21 @@ impl FieldPaths<'_> {
         if is_path_field || is_place && path.symlink_metadata().is_ok() || looks_like_one() {
             self.found.push(path);
         }
+    }
+}
+
+impl FieldPaths<'_> {
+    /// Paths in a text of several lines: the headers of a patch, or one in each line of a field of paths.
+    fn lines(&mut self, name: &str, text: &str) {
+        let mut paths = patch_headers::paths_of_any(text);
+        if PATH_FIELDS.iter().any(|word| name.contains(word)) {
+            let lines = text.lines().map(str::trim);
+            let lines = lines.filter(|line| !line.is_empty() && line.len() <= MAX_PATH);
+            paths.extend(lines.take(MAX_PATHS).map(PathBuf::from));
+        }
+        let left = MAX_PATHS.saturating_sub(self.found.len());
+        let absolute = paths.iter().map(|path| clean(&self.cwd.join(path)));
+        self.found.extend(absolute.take(left));
     }
 }
 
@@ -378,6 +408,10 @@ mod tests {
             json!({ "files": { "../src/a.rs": "text" } }),
             json!({ "anything": [["./a.rs"]] }),
             json!({ "source": "a.rs", "destination": "b.rs" }),
+            json!({ "diff": "--- a/a.rs\t2026-01-01\n+++ b/a.rs\n@@ -1 +1 @@\n-x\n+y\n" }),
+            json!({ "patch": "*** Begin Patch\n*** Delete File: a.rs\n*** End Patch\n" }),
+            json!({ "text": "diff --git a/b.rs b/a.rs\nrename from b.rs\nrename to a.rs\n" }),
+            json!({ "files": "x\n./a.rs\n" }),
         ] {
             let found = mentioned("mcp__fs__x", &input).mentioned;
             assert!(found.contains(&"src/a.rs".to_owned()), "{input}: {found:?}");

@@ -45,6 +45,8 @@ const SUBCOMMANDS: &[(&str, &[&str])] = &[
     ("minikube", &["ssh"]),
     ("gcloud", &["compute", "ssh"]),
     ("ip", &["netns", "exec"]),
+    ("adb", &["shell"]),
+    ("hdc", &["shell"]),
 ];
 
 /// Options whose value is a command, of a program or of one of its commands. One letter is a short option.
@@ -97,6 +99,9 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
     ("expect", "", &["c"]),
     ("fzf", "", &["preview"]),
     ("just", "", &["c", "command"]),
+    ("gdb", "", &["eval-command"]),
+    ("lldb", "", &["o", "one-line"]),
+    ("sbatch", "", &["wrap"]),
 ];
 
 /// Signs before the command in the value of such an option, or in an argument.
@@ -109,6 +114,8 @@ const BEFORE_COMMANDS: &[&str] = &[
     "LocalCommand=",
     ":!",
     "!",
+    "shell ",
+    "platform shell ",
 ];
 
 /// Variables of the environment whose value a program runs. Each begins at any `_` of a longer name: `GIT_EDITOR`.
@@ -168,6 +175,17 @@ pub(super) fn commands_in(words: &[String]) -> Vec<String> {
                 .filter_map(|word| Some(word.split_once('=')?.1.to_owned())),
         ),
         "socat" => found.extend(arguments.iter().map(|word| bare(word).to_owned())),
+        "gdb" => found.extend(
+            arguments
+                .windows(2)
+                .filter(|pair| ["-ex", "-iex"].contains(&pair[0].as_str()))
+                .filter_map(|pair| {
+                    BEFORE_COMMANDS
+                        .iter()
+                        .find_map(|sign| pair[1].strip_prefix(sign))
+                })
+                .map(str::to_owned),
+        ),
         "vi" | "vim" | "nvim" => found.extend(
             arguments
                 .iter()

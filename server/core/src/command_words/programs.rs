@@ -88,6 +88,31 @@ const RUNNERS: &[&str] = &[
     "pssh",
     "pdsh",
     "dotenv",
+    "dotenvx",
+    "env-cmd",
+    "cross-env",
+    "cross-env-shell",
+    "caffeinate",
+    "tini",
+    "dumb-init",
+    "catchsegv",
+    "su-exec",
+    "s6-setuidgid",
+    "setarch",
+    "linux32",
+    "linux64",
+    "eatmydata",
+    "nocache",
+    "faketime",
+    "cgexec",
+    "rr",
+    "heaptrack",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "torify",
+    "tsocks",
+    "sem",
     "xterm",
     "gnome-terminal",
     "konsole",
@@ -598,6 +623,8 @@ pub(super) fn tree_search(program: &str, arguments: &[String]) -> Option<TreeSea
     let name = base(program);
     let (name, arguments) = match (name, arguments.first().map(String::as_str)) {
         ("git", Some("grep")) => ("rg", &arguments[1..]),
+        // its names are given to another command
+        ("git", Some("ls-files")) => ("ls-files", &arguments[1..]),
         _ => (name, arguments),
     };
     let is_cluster = |word: &str| word.starts_with('-') && !word.starts_with("--");
@@ -624,6 +651,7 @@ pub(super) fn tree_search(program: &str, arguments: &[String]) -> Option<TreeSea
             });
         }
         "fd" | "tree" => name == "fd",
+        "ls-files" => false,
         _ => return None,
     };
     let mut gives_pattern = takes_pattern;
