@@ -36,7 +36,7 @@ pub use adapter::{Agent, Gated, HookEdit, Hooks, taken_or_denied};
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use claude_code::RULES as CLAUDE_RULES;
 pub use cline::RULES as CLINE_RULES;
-pub use fields::command_text;
+pub use fields::{Fields, command_text};
 pub use machine::{home, neutral_dir};
 pub use settings_plan::SettingsPlan;
 pub use spec::Abilities;

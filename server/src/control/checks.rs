@@ -16,6 +16,8 @@ pub struct InputProblem {
 }
 
 const WHOLE: &str = "`backstitch inspect --json` prints the whole input; --force sends it as it is";
+const EXACT: &str =
+    "change that field, too, or resume the call as it is; --force sends the nearest value";
 const CHANGE: &str = "change the input, or add --force; the call stays held";
 
 /// Optional fields of edit tools.
@@ -76,6 +78,15 @@ pub fn problem(
                 "this input has no `{fields}`, which the call has: the agent takes it as a whole"
             ),
             WHOLE,
+        );
+    }
+    if let Some(place) = super::input::inexact(&call.input, own, input) {
+        let place = render::clean(&place);
+        return problem(
+            format!(
+                "`{place}` of the call has a number or a text that a changed input does not keep exactly"
+            ),
+            EXACT,
         );
     }
     if let Some(place) = other_type(own, input, String::new()) {
