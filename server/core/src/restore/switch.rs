@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::Restore;
 use super::goal::SwitchTarget;
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile};
-use super::plan::{PlanBuilder, gap_of, opaque};
+use super::plan::{PlanBuilder, gap_of, not_captured, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, Gap, GapKind, OnConflict, SwitchBranch};
@@ -170,11 +170,7 @@ impl PlanBuilder<'_> {
         let unkept = opaque(&part.before).or_else(|| opaque(&part.after));
         let at = part.before.as_ref().or(part.after.as_ref());
         match (unkept, at) {
-            (Some(why), Some(at)) => self.skip(
-                at.path.clone(),
-                gap_of(why),
-                "its content was not captured; it stays as it is",
-            ),
+            (Some(why), Some(at)) => self.skip(at.path.clone(), gap_of(why), not_captured(why)),
             _ => self.plan.files.push(part),
         }
     }

@@ -857,7 +857,8 @@ enum ImageChange {
 fn image_change(before: Image, now: Image) -> ImageChange {
     let has_content = before.content().is_some() || matches!(before, Image::InGit { .. });
     match now {
-        Image::Opaque(why) if why != Opaque::TooLarge && has_content => ImageChange::Unreadable,
+        // in the place of a file that is too large, or of a pipe, the content is gone
+        Image::Opaque(Opaque::Unreadable) if has_content => ImageChange::Unreadable,
         now if now == before => ImageChange::None,
         _ => ImageChange::Changed,
     }
@@ -990,7 +991,7 @@ mod tests {
             (Image::Absent, Image::Absent, None),
             (file("a"), UNREADABLE, Unreadable),
             (in_git(), UNREADABLE, Unreadable),
-            (file("a"), Image::Opaque(Opaque::Special), Unreadable),
+            (file("a"), Image::Opaque(Opaque::Special), Changed),
             (file("a"), TOO_LARGE, Changed),
             (TOO_LARGE, TOO_LARGE, None),
             (UNREADABLE, UNREADABLE, None),
