@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use backstitch_core::model::{RelPath, Turn};
-use backstitch_core::restore::{Action, ActionKind, GapKind, Plan, PlannedTurn, PlannedWork};
+use backstitch_core::restore::{
+    Action, ActionKind, COME_BACK, GapKind, Plan, PlannedTurn, PlannedWork,
+};
 use backstitch_core::{NamedState, OpKind, OperationSubject, RestoreLimits};
 
 use crate::render::{self, Paint};
@@ -211,8 +213,12 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
             .iter()
             .any(|a| a.path.bytes() == path.as_slice());
         match gap.kind {
+            // of a directory whose recorded files come back, the plan says so
+            GapKind::Ignored if gap.detail.contains(COME_BACK) => {}
             GapKind::Ignored if gap.detail.contains("removed") => gone.push(name(path)),
-            GapKind::Ignored if !path.ends_with(b"/") => changed.push(name(path)),
+            GapKind::Ignored if !path.ends_with(b"/") || gap.detail.contains("inside") => {
+                changed.push(name(path));
+            }
             GapKind::Uncertain
             | GapKind::TooLarge
             | GapKind::Unreadable

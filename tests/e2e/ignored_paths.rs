@@ -53,6 +53,40 @@ fn ignored_paths_that_a_command_removes_are_named() {
     assert_eq!(world.read("a.txt"), "1\n");
 }
 
+/// A change inside a small ignored directory that no command names is reported, and one inside a cache is not. Of a directory
+/// whose recorded files come back, the plan says so.
+#[test]
+fn a_change_inside_an_ignored_directory_is_named() {
+    let world = world();
+    world.write(".gitignore", ".env\ndata/\n*.o\ncache/\n__pycache__/\n");
+    for dir in ["cache", "__pycache__", "data/deep/er"] {
+        world.write(&format!("{dir}/a"), "1\n");
+    }
+    world.write(
+        "cache/CACHEDIR.TAG",
+        "Signature: 8a477f597d28d172789f06886806bc55\n",
+    );
+    world.write(
+        "run.sh",
+        "for d in cache __pycache__ data/deep/er; do echo 2 >> $d/a; done\n",
+    );
+    let mut agent = world.agent();
+    agent.prompt("run it");
+    agent.bash("sh run.sh");
+    agent.bash("true");
+    agent.bash("rm -r data");
+    agent.stop();
+    let shown = world.json(["show", "t1"]);
+    let steps = shown["steps"].as_array().expect("steps");
+    assert_eq!(ignored(&steps[0]), ["changed inside data/"], "{shown}");
+    assert_eq!(steps.len(), 2, "{shown}");
+    let plan = world.ok(["rewind", "c3", "--dry-run"]).stdout;
+    assert!(
+        plan.contains("the files that were recorded come back"),
+        "{plan}"
+    );
+}
+
 /// Where nothing but ignored paths went, a rewind does not say that the files have their state, and fails.
 #[test]
 fn a_rewind_that_cannot_bring_ignored_paths_back_says_so() {
@@ -194,7 +228,9 @@ fn the_ignored_files_of_a_named_directory_come_back() {
     agent.prompt("clean up");
     agent.bash("rm -r data/out");
     agent.stop();
-    assert_eq!(world.since_start(), ["t1: clean up"]);
+    assert_eq!(world.since_start(), ["t1: clean up", "t1 Bash"]);
+    let shown = world.json(["show", "c3"]);
+    assert_eq!(ignored(&shown), ["changed inside data/"], "{shown}");
 }
 
 /// A shell expands a wildcard, so what it matches is named by the command.

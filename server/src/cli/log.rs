@@ -825,7 +825,8 @@ pub fn coverage_note(coverage: &Coverage) -> Option<String> {
     for change in ["removed", "changed"] {
         let is_told = |item: &&&CoverageItem| {
             // the entries of an ignored directory change all the time
-            item.detail == change && (change == "removed" || !item.path.ends_with(b"/"))
+            let is_of_a_cache = item.detail == "changed" && item.path.ends_with(b"/");
+            item.detail.starts_with(change) && !is_of_a_cache
         };
         let paths: Vec<String> = ignored
             .iter()

@@ -482,9 +482,10 @@ fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
     (a.ignored, a.pending, &a.items) == (b.ignored, b.pending, &b.items)
 }
 
-/// True if an ignored path is gone, or is a file that changed: the entries of an ignored directory change all the time.
-fn is_file_or_removed(item: &CoverageItem) -> bool {
-    item.detail == IgnoredChange::Removed.name() || !item.path.ends_with(b"/")
+/// True if an ignored path is gone, or is a file that changed, or a small directory with such: the entries of a cache change all
+/// the time.
+fn is_ignored_loss(item: &CoverageItem) -> bool {
+    item.detail != IgnoredChange::Changed.name() || !item.path.ends_with(b"/")
 }
 
 /// True if a coverage names a gap that deserves a separate checkpoint.
@@ -498,7 +499,7 @@ fn has_reportable_gaps(coverage: &Coverage) -> bool {
             ) || i.reason != Reason::Ignored && i.detail == "changed"
                 || i.reason == Reason::VersionControl && i.detail == IgnoredChange::Removed.name()
                 || i.detail == "named"
-                || i.reason == Reason::Ignored && is_file_or_removed(i)
+                || i.reason == Reason::Ignored && is_ignored_loss(i)
         })
 }
 

@@ -29,7 +29,7 @@ pub use hand_over::{Handed, RequestOutcome};
 pub use last_turn::LastTurn;
 pub(crate) use plan::gap_of;
 pub use types::{
-    Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
+    Action, ActionKind, Applied, BufferEdit, COME_BACK, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution, Scope,
 };
 pub use work::{PlannedTurn, PlannedWork};

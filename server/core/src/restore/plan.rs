@@ -8,8 +8,8 @@ use super::goal::{EditPlan, Resolved, SetDelta};
 use super::hand_over;
 use super::replay::{MergeOutcome, Replay};
 use super::types::{
-    Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
-    Request, Resolution, SwitchBranch,
+    Action, ActionKind, BufferEdit, COME_BACK, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict,
+    Plan, Request, Resolution, SwitchBranch,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -311,6 +311,7 @@ impl PlanBuilder<'_> {
         self.fixed();
         self.gaps(ancestry, target)?;
         self.note_git_branch();
+        self.note_ignored_that_come_back();
         self.actions();
         self.late_saves()?;
         self.directories(ancestry)?;
@@ -449,8 +450,7 @@ impl PlanBuilder<'_> {
         ) {
             FileDecision::Unchanged => Ok(()),
             FileDecision::NotCaptured(path, why) => {
-                let detail = "its content was not captured; it stays as it is";
-                self.skip(path, gap_of(why), detail);
+                self.skip(path, gap_of(why), not_captured(why));
                 Ok(())
             }
             FileDecision::Undecided(conflicts) => {
@@ -811,6 +811,27 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
+    /// Says of an ignored directory that its recorded files come back: those that a command named.
+    fn note_ignored_that_come_back(&mut self) {
+        let comes_back = |dir: &[u8]| {
+            let paths = self
+                .plan
+                .files
+                .iter()
+                .filter_map(|part| part.after.as_ref());
+            let mut paths = paths.map(|placed| placed.path.bytes());
+            paths.any(|path| path.starts_with(dir))
+        };
+        let is_dir = |gap: &&mut Gap| {
+            gap.kind == GapKind::Ignored && gap.path.as_ref().is_some_and(|p| p.ends_with(b"/"))
+        };
+        for gap in self.plan.gaps.iter_mut().filter(is_dir) {
+            if gap.path.as_deref().is_some_and(comes_back) {
+                gap.detail = format!("{}; {COME_BACK}", gap.detail);
+            }
+        }
+    }
+
     fn actions(&mut self) {
         for part in &self.plan.files {
             let image = |s: &FileVersion| s.as_ref().map_or(Image::Absent, |p| p.image);
@@ -984,6 +1005,17 @@ pub(super) fn opaque(state: &FileVersion) -> Option<Opaque> {
     match state.as_ref()?.image {
         Image::Opaque(why) => Some(why),
         _ => None,
+    }
+}
+
+/// The detail of a gap, and the next step where there is one.
+pub(super) fn not_captured(why: Opaque) -> &'static str {
+    match why {
+        Opaque::TooLarge => "its content was not captured; it stays as it is",
+        Opaque::Unreadable => "it cannot be read; allow reading it, and rewind again",
+        Opaque::Special => {
+            "a pipe, a socket or a device is in its place; move it away, and `--exact` restores the file"
+        }
     }
 }
 

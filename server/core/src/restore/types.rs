@@ -530,6 +530,9 @@ pub enum GapKind {
     Ignored,
 }
 
+/// End of the detail of an ignored directory, if its recorded files come back.
+pub const COME_BACK: &str = "the files that were recorded come back";
+
 impl GapKind {
     pub fn name(self) -> &'static str {
         match self {
