@@ -197,6 +197,52 @@ fn a_hook_of_the_user_may_change_words() {
     }
 }
 
+/// Another file that changes beside a call may be the work of such a hook, or the user's: it is uncertain, so that a rewind asks.
+/// Long after the call, and without such a hook, it is the user's.
+#[test]
+fn a_hook_of_the_user_may_write_another_file() {
+    for (place, has_hook) in [("before", true), ("after", true), ("after", false)] {
+        let world = two_files(SEVEN_LINES);
+        if has_hook {
+            let hook = json!({"hooks": {"PostToolUse": [{"matcher": "Edit", "hooks": [{"type": "command", "command": "./gen.sh"}]}]}});
+            let settings = world.home.join(".claude/settings.json");
+            fs::create_dir_all(settings.parent().expect("a parent")).expect("a directory");
+            fs::write(&settings, hook.to_string()).expect("settings");
+        }
+        world.write("gen.txt", "old\n");
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("go");
+        let call = agent.pre_edit("a.txt", "one", "1");
+        let response = agent.apply(&call);
+        if place == "before" {
+            world.write("gen.txt", "new\n");
+        }
+        agent.post(&call, &response);
+        if place == "after" {
+            world.write("gen.txt", "new\n");
+        }
+        agent.bash("true");
+        agent.stop();
+        let log = world.ok(["log"]).stdout;
+        let kept = world.run(["rewind", "t1", "--yes"]);
+        assert_eq!(world.read("gen.txt"), "new\n", "{place}: {log}");
+        let expected = (has_hook, usize::from(has_hook));
+        assert_eq!(
+            (
+                kept.to_string().contains("gen.txt"),
+                usize::from(log.contains('?'))
+            ),
+            expected,
+            "{place}: {log}{kept}"
+        );
+        if has_hook {
+            world.ok(["rewind", "t1", "--yes", "--uncertain", "take"]);
+            assert_eq!(world.read("gen.txt"), "old\n", "{place}: {log}");
+        }
+    }
+}
+
 /// Two edit calls of one session on one file overlap, also of two subagents: both are the session's, and a rewind undoes both.
 #[test]
 fn overlapping_edits_of_one_session_are_its_own() {

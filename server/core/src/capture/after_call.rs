@@ -3,7 +3,7 @@
 
 use rusqlite::Connection;
 
-use super::calls::Writer;
+use super::calls::{self, Attribution, Writer};
 use super::tool_text::{is_plain, is_reformatted, leads_to};
 use super::write_txn::WriteTxn;
 use crate::error::{Error, Result};
@@ -59,17 +59,47 @@ fn text(txn: &WriteTxn<'_>, image: Image) -> Result<Option<Option<Vec<u8>>>> {
     }
 }
 
-/// Returns the call after which a hook of the agent's user changed a file, if one may have: the call wrote the file last, and
-/// its turn had no later event when the file changed than those at which hooks run.
-pub(super) fn hooked(
+/// Returns the author of a change by a hook of the agent's user, if one may have made it.
+pub(super) fn by_hooks(
     txn: &WriteTxn<'_>,
     row: Option<&FileState>,
     now: Image,
     stat: Option<&Stat>,
-) -> Result<Option<Writer>> {
-    let (Some(row), Some(stat)) = (row, stat) else {
+) -> Result<Option<Attribution>> {
+    let Some(stat) = stat else { return Ok(None) };
+    match row
+        .map(|row| hooked(txn, row, now, stat))
+        .transpose()?
+        .flatten()
+    {
+        Some(by) => Ok(Some(calls::by_hook(by))),
+        None => Ok(beside_hooks(txn, stat)?.map(calls::perhaps_by_hook)),
+    }
+}
+
+/// Returns the last call below this root, if hooks of the agent's user may have run beside it when a file changed.
+fn beside_hooks(txn: &WriteTxn<'_>, stat: &Stat) -> Result<Option<Writer>> {
+    let Some(last) = call::last_that_wrote(txn.conn, txn.here.root)? else {
         return Ok(None);
     };
+    let changed = stat.ctime / 1000;
+    let (opened, closed) = last.times;
+    let is_near = (opened - CLOCKS..=closed + WRITES).contains(&changed);
+    let session = last.writer.session;
+    if !is_near || !session::has_other_hooks(txn.conn, session)? {
+        return Ok(None);
+    }
+    let (opened, closed) = last.events;
+    let before = event::last_before(txn.conn, session, (changed, CLOCKS))?;
+    let is_of_call = before
+        .iter()
+        .any(|event| (opened..=closed).contains(&event.seq));
+    Ok(is_of_call.then_some(last.writer))
+}
+
+/// Returns the call after which a hook of the agent's user changed a file, if one may have: the call wrote the file last, and
+/// its turn had no later event when the file changed than those at which hooks run.
+fn hooked(txn: &WriteTxn<'_>, row: &FileState, now: Image, stat: &Stat) -> Result<Option<Writer>> {
     let (Some(file), false) = (row.file, row.image.is_too_long() || now.is_too_long()) else {
         return Ok(None);
     };

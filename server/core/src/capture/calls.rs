@@ -186,6 +186,16 @@ pub(crate) fn by_hook(by: Writer) -> Attribution {
     )
 }
 
+/// Attribution for a change in another file, which a hook of the agent's user may have made after a call.
+pub(crate) fn perhaps_by_hook(by: Writer) -> Attribution {
+    by_call(
+        by.session,
+        by.call,
+        Certainty::Uncertain,
+        Certainty::Uncertain,
+    )
+}
+
 /// Returns the session of an event, created at its first one. The session works below this root
 /// from now on.
 pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result<SessionId> {

@@ -1,7 +1,7 @@
 //! Decisions on the differences that a scan found. Pure: the facts are read before, and the effects
 //! come after.
 
-use super::calls::{Attribution, Observation, Writer, Writers, by_hook, by_silent_edit};
+use super::calls::{Attribution, Observation, Writer, Writers, by_silent_edit};
 use super::transition::Transition;
 use super::write_txn::ScanContext;
 use crate::model::{CallId, Image, RelPath};
@@ -23,8 +23,8 @@ pub(super) struct PathFacts {
     pub reserved: Option<Writer>,
     /// True if the input of the edit call that named the path leads to just this change.
     pub explained: bool,
-    /// The call whose agent's hooks have made the change, with no other author.
-    pub hooked: Option<Writer>,
+    /// The author, if a hook of the agent's user has made the change, and nobody else may have.
+    pub by_hook: Option<Attribution>,
     /// True if the content is in the store.
     pub stored: bool,
     /// True if the last scan could not have seen a path without a row.
@@ -129,16 +129,16 @@ impl Authors<'_> {
             (None, Some(by)) => self.writers.attribute(Observation::Unreported(by.session)),
             (None, None) => match self.context.idle_until {
                 Some((call, until)) => self.beside(call, until, stat.as_ref()),
-                None => self.unnamed(facts.hooked),
+                None => self.unnamed(facts.by_hook),
             },
         }
     }
 
     /// Returns the author of a change at a path that no call has named.
-    fn unnamed(&self, hooked: Option<Writer>) -> Attribution {
+    fn unnamed(&self, by_hook: Option<Attribution>) -> Attribution {
         let found = self.writers.attribute(self.overall);
-        match hooked {
-            Some(by) if found == Attribution::USER => by_hook(by),
+        match by_hook {
+            Some(by_hook) if found == Attribution::USER => by_hook,
             _ => found,
         }
     }
@@ -242,6 +242,7 @@ pub(super) fn decide(facts: PathFacts, authors: &Authors<'_>, observed_by: Obser
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::capture::calls::by_hook;
     use crate::capture::write_txn::{CallsOver, Doubt};
     use crate::model::{ContentId, FileId, Opaque, SessionId};
     use crate::worktree::disk::NO_STAT;
@@ -289,7 +290,7 @@ mod tests {
             row: None,
             reserved: None,
             explained: false,
-            hooked: None,
+            by_hook: None,
             stored: true,
             was_out_of_sight: false,
             made_dirs: 2,
@@ -444,7 +445,7 @@ mod tests {
                 },
             };
             authors.of(&PathFacts {
-                hooked: Some(EDIT),
+                by_hook: Some(by_hook(EDIT)),
                 ..changed()
             })
         };

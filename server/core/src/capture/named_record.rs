@@ -50,16 +50,15 @@ pub(super) fn update_record(
         adopt(txn, path, image, entry.stat)?;
         return Ok(None);
     }
-    let hooked = match revealed {
+    let by_hook = match revealed {
         None if attribution == Attribution::USER => {
-            after_call::hooked(txn, row.as_ref(), image, entry.stat.as_ref())?
+            after_call::by_hooks(txn, row.as_ref(), image, entry.stat.as_ref())?
         }
         _ => None,
     };
-    let attribution = match (revealed, hooked) {
-        (Some(_), _) => Attribution::USER,
-        (None, Some(by)) => calls::by_hook(by),
-        (None, None) => attribution,
+    let attribution = match revealed {
+        Some(_) => Attribution::USER,
+        None => by_hook.unwrap_or(attribution),
     };
     let generation = scan::next_generation(txn.conn, txn.here.root)?;
     let before_call = transition(path, row.as_ref(), image, entry, attribution, made_dirs);

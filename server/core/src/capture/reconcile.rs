@@ -122,7 +122,7 @@ impl<'a> Reconciliation<'a> {
             row,
             reserved,
             explained: false,
-            hooked: None,
+            by_hook: None,
             stored,
             was_out_of_sight: false,
             made_dirs: 0,
@@ -150,11 +150,10 @@ impl<'a> Reconciliation<'a> {
             };
             if named.is_none() && !self.authors.writers.any() {
                 let stat = facts.stat.as_ref();
-                facts.hooked =
-                    match after_call::hooked(self.txn, facts.row.as_ref(), facts.image, stat)? {
-                        Some(by) => Some(by),
-                        None => self.in_aftermath(&facts)?,
-                    };
+                facts.by_hook = match self.in_aftermath(&facts)? {
+                    Some(by) => Some(calls::by_hook(by)),
+                    None => after_call::by_hooks(self.txn, facts.row.as_ref(), facts.image, stat)?,
+                };
             }
             facts.waiting = self.waiting(&facts)?;
         }
