@@ -213,7 +213,7 @@ pub fn nothing_done(plan: &Plan) -> NothingDone {
             .iter()
             .any(|a| a.path.bytes() == path.as_slice());
         match gap.kind {
-            // of a directory whose recorded files come back, the plan says so
+            // the plan says that the recorded files of a directory come back
             GapKind::Ignored if gap.detail.contains(COME_BACK) => {}
             GapKind::Ignored if gap.detail.contains("removed") => gone.push(name(path)),
             GapKind::Ignored if !path.ends_with(b"/") || gap.detail.contains("inside") => {

@@ -33,6 +33,8 @@ pub enum WeaknessKind {
     VariableOfProject,
     /// Hooks use another store than before.
     StoreChanged,
+    /// The history was removed from its place.
+    HistoryRemoved,
     AgentsDecide,
     /// Settings changed while an agent's call ran.
     SettingsChanged,
@@ -55,6 +57,7 @@ impl WeaknessKind {
             Self::HooksMissing => "hooks_missing",
             Self::VariableOfProject => "variable_of_project",
             Self::StoreChanged => "store_changed",
+            Self::HistoryRemoved => "history_removed",
             Self::AgentsDecide => "agents_decide",
             Self::SettingsChanged => "settings_changed",
             Self::LinesGone => "lines_gone",
@@ -287,7 +290,20 @@ pub fn earlier_stores(workspace: &Workspace, config: &Config) -> Vec<Weakness> {
         |one: &EarlierStore| one.is_armed() || one.until.is_none_or(|until| until > now() - TOLD);
     all.filter(is_told)
         .map(|one| other_store(config, &one).visible())
+        .chain(removed_history(workspace))
         .collect()
+}
+
+fn removed_history(workspace: &Workspace) -> Option<Weakness> {
+    used_stores::removed(workspace).filter(|time| *time > now() - TOLD)?;
+    let (said, fix) = messages::removed_history(&workspace.store_dir);
+    let weakness = Weakness {
+        kind: WeaknessKind::HistoryRemoved,
+        agent: None,
+        said,
+        fix,
+    };
+    Some(weakness.visible())
 }
 
 fn other_store(config: &Config, before: &EarlierStore) -> Weakness {

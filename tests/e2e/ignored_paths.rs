@@ -53,8 +53,8 @@ fn ignored_paths_that_a_command_removes_are_named() {
     assert_eq!(world.read("a.txt"), "1\n");
 }
 
-/// A change inside a small ignored directory that no command names is reported, and one inside a cache is not. Of a directory
-/// whose recorded files come back, the plan says so.
+/// A change inside a small ignored directory that no command names is reported, and one inside a cache is not. The plan
+/// names a directory whose recorded files come back.
 #[test]
 fn a_change_inside_an_ignored_directory_is_named() {
     let world = world();

@@ -287,6 +287,31 @@ fn another_store_is_told() {
     assert!(world.ok(["breakpoint", "list"]).stdout.contains(FILE));
 }
 
+/// A history that somebody removed is missed, also without breakpoints.
+#[test]
+fn a_removed_history_is_told() {
+    let world = world();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.bash("echo x > new");
+    let what = "the history until now was removed";
+    assert!(!said(&world, &["status"]).contains(what));
+    std::fs::remove_dir_all(world.store()).expect("removed");
+    assert!(said(&world, &["doctor"]).contains(what));
+    let call = json!({"tool_name": "Bash", "tool_use_id": "c1", "tool_input": {"command": "x"}});
+    let mut hook = world.backstitch();
+    hook.args(["hook", "claude-code"]);
+    let payload = agent.payload("PreToolUse", call).to_string();
+    let hook = finish(&mut hook, payload.as_bytes());
+    assert!(hook.stderr.contains(what), "{hook}");
+    agent.stop();
+    for command in [&["status"][..], &["doctor"], &["log"]] {
+        let said = said(&world, command);
+        assert!(said.contains(what), "{command:?}: {said}");
+    }
+}
+
 /// Recording that is off, or on in part, is not called on: by a setting, by an event without a hook, by a matcher.
 #[test]
 fn recording_in_part_is_told() {
@@ -380,7 +405,9 @@ fn breakpoints_hold_without_their_file() {
     let answer = world.hook(&other);
     assert!(!answer.stdout.contains("deny"), "{answer}");
     std::fs::remove_dir_all(world.store()).expect("removed");
-    agent.prompt("y");
+    // the first hook reports that the history is gone
+    let prompt = agent.payload("UserPromptSubmit", json!({ "prompt": "y" }));
+    assert!(world.hook(&prompt).stderr.contains("was removed"));
     agent.bash("true");
     agent.stop();
     let log = said(&world, &["log"]);

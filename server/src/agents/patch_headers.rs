@@ -31,7 +31,7 @@ pub fn paths(patch: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the paths in the headers of any patch, also in those of `git diff` and `diff -u`. Of `b/x`, both `b/x` and `x`.
+/// Returns the paths in the headers of any patch, also in those of `git diff` and `diff -u`. A path `b/x` also counts as `x`.
 pub fn paths_of_any(patch: &str) -> Vec<PathBuf> {
     let mut found = paths(patch);
     for line in patch.lines() {

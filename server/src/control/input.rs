@@ -15,9 +15,8 @@ pub fn read(bytes: &[u8]) -> Result<Value, String> {
     serde_json::from_str(&strict(bytes)).map_err(|error| error.to_string())
 }
 
-/// Returns the first place of a call's own input that another input has unchanged, and that a value does not hold exactly: it
-/// would be sent in another form than the agent's. Such are numbers of more digits than a double has, and halves of surrogate
-/// pairs. `raw` is the text of `own`.
+/// Returns the first place of a call's own input that another input has unchanged, and that a value does not hold exactly.
+/// Examples are a number of more digits than a double has, and half of a surrogate pair. `raw` is the text of `own`.
 pub fn inexact(raw: &str, own: &Value, input: &Value) -> Option<String> {
     inexact_at(raw, own, input, "")
 }

@@ -13,7 +13,7 @@ use backstitch_core::{Engine, Locate, OpenOptions, Workspace, is_linked_worktree
 use super::binding::Binding;
 use super::messages;
 use super::turned_away::TurnedAway;
-use super::used_stores;
+use super::used_stores::{self, StoreNews};
 use crate::render;
 
 /// Workspace and store, as far as the command line names them.
@@ -177,9 +177,12 @@ impl EventPlace<'_> {
             warning.get_or_insert(problem);
         }
         if self.store_dir.is_none()
-            && let Some(before) = used_stores::note(workspace)
+            && let Some(news) = used_stores::note(workspace)
         {
-            let (said, fix) = messages::other_store(&engine.config(), &before);
+            let (said, fix) = match news {
+                StoreNews::Other(before) => messages::other_store(&engine.config(), &before),
+                StoreNews::Removed => messages::removed_history(&workspace.store_dir),
+            };
             warning.get_or_insert(format!("{said}; {fix}"));
         }
         let worktrees = engine.capture().worktrees_at_work(event);

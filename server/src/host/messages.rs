@@ -1,5 +1,7 @@
 //! Texts that the host shows to people. Pure.
 
+use std::path::Path;
+
 use backstitch_core::config::Config;
 
 use super::used_stores::EarlierStore;
@@ -13,6 +15,17 @@ pub const LOG_HINT: &str = "its log says why; try again";
 
 pub fn failed(what: &str) -> String {
     format!("the server failed at this ({what})")
+}
+
+/// The history of a workspace is gone from its place, and the next step.
+pub fn removed_history(store: &Path) -> (String, String) {
+    (
+        format!(
+            "the history until now was removed: {} had it",
+            store.display()
+        ),
+        "if that was not you, look at what ran since; files are recorded from here on".to_owned(),
+    )
 }
 
 /// A setting leads hooks from this store to another, and the next step.

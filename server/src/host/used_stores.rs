@@ -34,10 +34,28 @@ impl EarlierStore {
     }
 }
 
+/// News about the store of a workspace, for the hook that finds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreNews {
+    /// The settings lead to another store than before.
+    Other(EarlierStore),
+    /// The history that hooks recorded until now is gone from its place.
+    Removed,
+}
+
+/// Device, inode and time of birth of a database. A restored copy is another one.
+type FileIdentity = (u64, u64, Option<u64>);
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct UsedStores {
     store: PathBuf,
     earlier: Vec<EarlierStore>,
+    /// The database as a hook saw it. None: no hook has yet.
+    #[serde(default)]
+    database: Option<FileIdentity>,
+    /// The time at which a hook found it gone, in microseconds since 1970.
+    #[serde(default)]
+    removed: Option<i64>,
 }
 
 impl UsedStores {
@@ -52,7 +70,14 @@ impl UsedStores {
         Self {
             store: usual.unwrap_or_else(|| workspace.store_dir.clone()),
             earlier: Vec::new(),
+            database: None,
+            removed: None,
         }
+    }
+
+    /// True if another database stands in the place of the one that hooks used, or none.
+    fn is_removed(&self, now: Option<FileIdentity>) -> bool {
+        self.database.is_some_and(|before| now != Some(before))
     }
 
     /// Makes this store the one in use. Returns the one that was, if that has changed.
@@ -68,6 +93,7 @@ impl UsedStores {
             .retain(|one| one.dir != before.dir && one.dir != store);
         self.earlier.insert(0, before.clone());
         self.earlier.truncate(MAX_EARLIER);
+        (self.database, self.removed) = (None, None);
         before.is_there().then_some(before)
     }
 
@@ -81,20 +107,53 @@ impl UsedStores {
     }
 }
 
-/// Notes the store that a hook uses. Returns the one that hooks used until now, if the settings lead to another.
-pub fn note(workspace: &Workspace) -> Option<EarlierStore> {
+/// Notes the store that a hook uses. Returns news, if it is another one than hooks used until now.
+pub fn note(workspace: &Workspace) -> Option<StoreNews> {
     let root = &workspace.root;
     let known = UsedStores::read(root);
-    let is_noted = known
-        .as_ref()
-        .is_some_and(|known| known.store == workspace.store_dir);
+    let database = identity(&workspace.store_dir);
+    let is_noted = known.as_ref().is_some_and(|known| {
+        known.store == workspace.store_dir && known.database == database && database.is_some()
+    });
+    if is_noted {
+        return None;
+    }
     let mut note = known.unwrap_or_else(|| UsedStores::first(workspace));
     let before = note.change(&workspace.store_dir);
-    if !is_noted {
-        // a failure costs the note alone
-        note.write(root);
+    let is_removed = note.is_removed(database);
+    if is_removed {
+        note.removed = Some(now());
     }
-    before
+    note.database = database;
+    // a failure costs the note alone
+    note.write(root);
+    match before {
+        Some(before) => Some(StoreNews::Other(before)),
+        None => is_removed.then_some(StoreNews::Removed),
+    }
+}
+
+/// Returns the time at which the history of a workspace was found gone, in microseconds since 1970.
+pub fn removed(workspace: &Workspace) -> Option<i64> {
+    let note = UsedStores::read(&workspace.root)?;
+    if note.store != workspace.store_dir {
+        return None;
+    }
+    let is_removed = note.is_removed(identity(&workspace.store_dir));
+    if is_removed {
+        Some(now())
+    } else {
+        note.removed
+    }
+}
+
+fn identity(store_dir: &Path) -> Option<FileIdentity> {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = fs::metadata(store_dir.join("store.db")).ok()?;
+    let born = meta.created().ok();
+    let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    let born = born.and_then(|since| u64::try_from(since.as_nanos()).ok());
+    Some((meta.dev(), meta.ino(), born))
 }
 
 /// Returns the stores with a history or breakpoints of a workspace that are no longer in use, the last one first.

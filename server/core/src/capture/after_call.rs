@@ -97,8 +97,8 @@ fn beside_hooks(txn: &WriteTxn<'_>, stat: &Stat) -> Result<Option<Writer>> {
     Ok(is_of_call.then_some(last.writer))
 }
 
-/// Returns the call after which a hook of the agent's user changed a file, if one may have: the call wrote the file last, and
-/// its turn had no later event when the file changed than those at which hooks run.
+/// Returns the call after which a hook of the agent's user changed a file, if one may have. The call wrote the file last, and its
+/// turn had no later event when the file changed than those at which hooks run.
 fn hooked(txn: &WriteTxn<'_>, row: &FileState, now: Image, stat: &Stat) -> Result<Option<Writer>> {
     let (Some(file), false) = (row.file, row.image.is_too_long() || now.is_too_long()) else {
         return Ok(None);

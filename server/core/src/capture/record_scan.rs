@@ -482,8 +482,8 @@ fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
     (a.ignored, a.pending, &a.items) == (b.ignored, b.pending, &b.items)
 }
 
-/// True if an ignored path is gone, or is a file that changed, or a small directory with such: the entries of a cache change all
-/// the time.
+/// True if an ignored path is gone, or is a file that changed, or a small directory with such a file. Entries of a cache change
+/// all the time.
 fn is_ignored_loss(item: &CoverageItem) -> bool {
     item.detail != IgnoredChange::Changed.name() || !item.path.ends_with(b"/")
 }

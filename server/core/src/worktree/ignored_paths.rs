@@ -1,6 +1,6 @@
 //! The paths that the ignore rules hide, at their tops: nothing of them is recorded, but it is known if a command removes or
-//! changes them. Kept in a file beside the store, and checked with one `stat` for each of a limited number, and for each entry in
-//! a small directory.
+//! changes them. They are kept in a file beside the store. Each of a limited number is checked with one `stat`, and so is each
+//! entry in a small directory.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(parse(b""), Some(Vec::new()));
         assert_eq!(parse(b"f\x001\x002"), None);
         assert_eq!(parse(b"f\x00x\x002\x003\x00\x00a\x00"), None);
-        // of an older version
+        // an older version wrote this
         assert_eq!(parse(b"f\x001\x002\x003\x00a\x00"), None);
     }
 

@@ -82,8 +82,8 @@ pub(crate) struct PastEvent {
     pub turn: Option<TurnId>,
 }
 
-/// Returns the events of a session that may be the last one before a change of a file, newest first: the clock of files is up to
-/// `lag` microseconds behind that of events, and the change had `time`, in microseconds since 1970.
+/// Returns the events of a session that may be the last one before a change of a file, newest first. The file has `time`, in
+/// microseconds since 1970, and the clock of files is up to `lag` microseconds behind that of events.
 pub(crate) fn last_before(
     conn: &Connection,
     session: SessionId,
