@@ -60,7 +60,7 @@ fn a_change_inside_an_ignored_directory_is_named() {
     let world = world();
     world.write(".gitignore", ".env\ndata/\n*.o\ncache/\n__pycache__/\n");
     for dir in ["cache", "__pycache__", "data/deep/er"] {
-        world.write(&format!("{dir}/a"), "1\n");
+        world.write(format!("{dir}/a"), "1\n");
     }
     world.write(
         "cache/CACHEDIR.TAG",

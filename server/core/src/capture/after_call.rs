@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::model::{CallId, ContentId, Image, RootId};
 use crate::store;
 use crate::store::tables::event::{self, PastEvent};
-use crate::store::tables::{call, change, session};
+use crate::store::tables::{call, change, ended_call, session};
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state::FileState;
 
@@ -79,7 +79,7 @@ pub(super) fn by_hooks(
 
 /// Returns the last call below this root, if hooks of the agent's user may have run beside it when a file changed.
 fn beside_hooks(txn: &WriteTxn<'_>, stat: &Stat) -> Result<Option<Writer>> {
-    let Some(last) = call::last_that_wrote(txn.conn, txn.here.root)? else {
+    let Some(last) = ended_call::last_that_wrote(txn.conn, txn.here.root)? else {
         return Ok(None);
     };
     let changed = stat.ctime / 1000;

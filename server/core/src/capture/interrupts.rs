@@ -17,7 +17,7 @@ use crate::process::ProcessId;
 use crate::store::now;
 use crate::store::tables::call::{self, CallEffect, ToolOutcome};
 use crate::store::tables::event::{self, NewEvent};
-use crate::store::tables::{change, reserved, session};
+use crate::store::tables::{change, ended_call, reserved, session};
 
 /// Time in microseconds for which processes that an interrupted command has started may still write.
 const AFTERMATH: i64 = 3_000_000;
@@ -176,7 +176,7 @@ fn tail(path: &str) -> Option<String> {
 /// Returns the command that ended last, and the time until which its processes may have continued: its agent died after that, in
 /// the middle of a turn.
 pub(super) fn aftermath(conn: &Connection, root: RootId) -> Result<Option<(Writer, i64)>> {
-    let Some(last) = call::last_ended(conn, root, SESSION_END)? else {
+    let Some(last) = ended_call::last_ended(conn, root, SESSION_END)? else {
         return Ok(None);
     };
     let session = last.writer.session;

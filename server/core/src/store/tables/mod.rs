@@ -10,6 +10,7 @@ pub(crate) mod changed_files;
 pub(crate) mod counted;
 pub(crate) mod damage;
 pub(crate) mod editor;
+pub(crate) mod ended_call;
 pub(crate) mod event;
 pub(crate) mod file;
 pub(crate) mod hunks;
