@@ -1,4 +1,4 @@
-//! The trait of an agent, and the values that it takes and returns. Knows no agent.
+//! The trait of an agent: what its declaration says, and what it does otherwise. Knows no agent.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,9 +8,11 @@ use backstitch_core::capture::AgentEvent;
 use serde_json::Value;
 
 use super::answer::{Answer, HookOutput, NotTaken, ToolDecision};
+use super::fields::ParseError;
+use super::hook_entries::{HookEdit, Hooks};
 use super::machine::on_path;
 use super::settings_plan::SettingsPlan;
-use super::spec::{Abilities, AgentSpec};
+use super::spec::{Abilities, AgentSpec, HookForm, Sign};
 
 /// An agent that has hooks.
 pub trait Agent: Sync {
@@ -39,8 +41,11 @@ pub trait Agent: Sync {
     fn tokens(&self, _transcript: &Path, _prompt_id: Option<&str>) -> Option<u64> {
         None
     }
+
     /// Parses the payload of a hook. Tolerant: unknown fields, events and tools are ignored.
-    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError>;
+    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
+        (self.spec().parse)(payload)
+    }
 
     /// Returns the text of a prompt whose event has none. Waits for it, if it is about to come: the agent does not wait for
     /// this hook.
@@ -64,7 +69,9 @@ pub trait Agent: Sync {
     }
 
     /// Encodes an answer that has parts, all of which the agent takes at this event.
-    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput;
+    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
+        (self.spec().encode)(event, answer)
+    }
 
     /// Returns the payload of a call with another input. None: the payload is not one of a call.
     fn with_input(&self, payload: &[u8], input: &Value) -> Option<Vec<u8>> {
@@ -80,8 +87,7 @@ pub trait Agent: Sync {
 
     /// Returns the text of the error in the payload of a call that failed.
     fn error_text(&self, payload: &[u8]) -> Option<String> {
-        let payload: Value = serde_json::from_slice(payload).ok()?;
-        Some(payload.get("error")?.as_str()?.to_owned())
+        (self.spec().error_text)(payload)
     }
 
     /// Returns the output in the payload of a call that has run.
@@ -92,16 +98,25 @@ pub trait Agent: Sync {
     }
 
     /// Names of its usual tools. It may have more.
-    fn tools(&self) -> Vec<&'static str>;
+    fn tools(&self) -> Vec<&'static str> {
+        (self.spec().tools)()
+    }
 
     /// Returns the text of a shell command. None: the tool is not a shell.
-    fn command(&self, tool: &str, input: &Value) -> Option<String>;
+    fn command(&self, tool: &str, input: &Value) -> Option<String> {
+        (self.spec().command)(tool, input)
+    }
 
-    /// True if a person sits before the agent and can answer its own questions. Read from the hook's environment.
-    fn is_attended(&self) -> bool;
+    /// True if a person sits before the agent and can answer its own questions. Read from the hook's environment. Most have no
+    /// sign of that there, or cannot ask for a hook.
+    fn is_attended(&self) -> bool {
+        false
+    }
 
     /// Returns a payload of the agent for a prompt in this directory. `doctor` tests a hook with it.
-    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8>;
+    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
+        (self.spec().prompt)(dir, prompt).to_string().into_bytes()
+    }
 
     /// Returns the directory in which an event happened: the one that it reports, or the project's. None if neither
     /// exists.
@@ -113,7 +128,19 @@ pub trait Agent: Sync {
     }
 
     /// Returns the path by which the agent is found on this machine.
-    fn found(&self) -> Option<String>;
+    fn found(&self) -> Option<String> {
+        let places = &self.spec().places;
+        let found = match places.sign {
+            Sign::DirectoryFirst => places.user_dir().filter(|dir| dir.is_dir()),
+            Sign::Directory | Sign::Settings => None,
+        };
+        let sign = || match places.sign {
+            Sign::Settings => places.user_settings().filter(|file| file.is_file()),
+            Sign::Directory | Sign::DirectoryFirst => places.user_dir().filter(|dir| dir.is_dir()),
+        };
+        let found = found.or_else(|| self.program()).or_else(sign)?;
+        Some(found.display().to_string())
+    }
 
     /// Returns the events of our hooks that the agent skips, since its user has not trusted them. None: it asks for no trust.
     fn untrusted(&self, _dir: &Path) -> Option<Result<Vec<String>>> {
@@ -138,13 +165,27 @@ pub trait Agent: Sync {
 
     /// Returns the settings files that may have hooks: those of a project, or the user's own. Setup writes the first.
     /// Empty if the home directory is unknown.
-    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf>;
+    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
+        self.spec().places.settings(project)
+    }
 
     /// Plans an edit of the hooks in a settings file. Writes nothing.
-    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan>;
+    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
+        match self.spec().hooks {
+            HookForm::Table(table) => table.plan(settings, edit),
+            HookForm::Flat(hooks) => hooks.plan(settings, edit),
+            HookForm::Own { plan, .. } => plan(settings, edit),
+        }
+    }
 
     /// Reads the hooks in a settings file. A file that does not exist has none.
-    fn examine(&self, settings: &Path) -> Result<Hooks>;
+    fn examine(&self, settings: &Path) -> Result<Hooks> {
+        match self.spec().hooks {
+            HookForm::Table(table) => table.examine(settings),
+            HookForm::Flat(hooks) => hooks.examine(settings),
+            HookForm::Own { examine, .. } => examine(settings),
+        }
+    }
 }
 
 /// Encodes an answer, if the agent takes all of its parts. One without parts is not an output.
@@ -239,114 +280,5 @@ impl Gated for &dyn Agent {
 
     fn is_attended(&self) -> bool {
         Agent::is_attended(*self)
-    }
-}
-
-/// Reason why a payload is not an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ParseError {
-    /// Not a JSON object.
-    NotJson(String),
-    /// A required field is missing.
-    Missing(&'static str),
-}
-
-impl std::fmt::Display for ParseError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotJson(why) => write!(f, "the payload is not a JSON object: {why}"),
-            Self::Missing(field) => write!(f, "the payload has no `{field}`"),
-        }
-    }
-}
-
-impl std::error::Error for ParseError {}
-
-/// Edit of the hooks in a settings file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookEdit<'a> {
-    /// Every event gets a hook that runs this command. An older hook of ours is replaced in its place.
-    Install {
-        command: &'a str,
-        /// True if a call does not run whose hook failed in any way.
-        strict: bool,
-    },
-    /// The same in an empty file, for one that cannot be edited: its user adds the entries by hand.
-    Entries {
-        command: &'a str,
-        strict: bool,
-    },
-    Uninstall,
-}
-
-/// A hook in a settings file that looks like one of ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookEntry {
-    pub event: String,
-    /// Its command without the limit and the guard.
-    pub command: String,
-    /// The whole text that the agent runs.
-    pub text: String,
-    /// The program that it runs, if the text is exactly one that setup writes for any program.
-    pub program: Option<PathBuf>,
-    /// The matcher that has the agent run it for some calls alone.
-    pub only_for: Option<String>,
-}
-
-/// Hooks of ours in a settings file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hooks {
-    pub entries: Vec<HookEntry>,
-    /// Events whose hooks may hold a call, and do not know for how long: an older version wrote them.
-    pub without_limit: Vec<&'static str>,
-    /// True if another version of Backstitch wrote them, so that they may do less.
-    pub outdated: bool,
-    /// True if a call does not run whose hook was killed together with its shell.
-    pub blocks_if_killed: bool,
-}
-
-impl Hooks {
-    /// Returns the different commands, in the order of the file.
-    pub fn commands(&self) -> Vec<&str> {
-        let mut commands: Vec<&str> = Vec::new();
-        for entry in &self.entries {
-            if !commands.contains(&entry.command.as_str()) {
-                commands.push(&entry.command);
-            }
-        }
-        commands
-    }
-
-    /// True if a hook is run each time that this event happens.
-    pub fn cover(&self, event: &str) -> bool {
-        let mut all = self.entries.iter();
-        all.any(|entry| entry.event == event && entry.only_for.is_none())
-    }
-
-    /// Returns the different texts of hooks that are not as setup writes them.
-    pub fn altered(&self) -> Vec<&str> {
-        let mut texts: Vec<&str> = Vec::new();
-        for entry in self.entries.iter().filter(|entry| entry.program.is_none()) {
-            if !texts.contains(&entry.text.as_str()) {
-                texts.push(&entry.text);
-            }
-        }
-        texts
-    }
-
-    /// Returns the different programs of the hooks that are exactly as setup writes them. A settings file of a stranger can
-    /// have such hooks, too.
-    pub fn programs(&self) -> Vec<&Path> {
-        let mut programs: Vec<&Path> = Vec::new();
-        for program in self
-            .entries
-            .iter()
-            .filter_map(|entry| entry.program.as_deref())
-        {
-            if !programs.contains(&program) {
-                programs.push(program);
-            }
-        }
-        programs
     }
 }

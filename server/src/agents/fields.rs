@@ -10,7 +10,25 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::adapter::ParseError;
+/// Reason why a payload is not an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// Not a JSON object.
+    NotJson(String),
+    /// A required field is missing.
+    Missing(&'static str),
+}
+
+impl std::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotJson(why) => write!(f, "the payload is not a JSON object: {why}"),
+            Self::Missing(field) => write!(f, "the payload has no `{field}`"),
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
 
 /// A JSON object whose values are parsed one by one, on demand.
 #[derive(Debug, Default)]
@@ -48,6 +66,12 @@ impl<'a> Fields<'a> {
             .and_then(|text| Fields::read(text).ok())
             .unwrap_or_default()
     }
+}
+
+/// Returns the text of the error in a payload, where it stands in the field that most agents have.
+pub fn error_text(payload: &[u8]) -> Option<String> {
+    let payload: Value = serde_json::from_slice(payload).ok()?;
+    Some(payload.get("error")?.as_str()?.to_owned())
 }
 
 /// Returns the call of a payload in the form that most agents share: its input is `tool_input`.

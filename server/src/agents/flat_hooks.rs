@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::adapter::{HookEdit, HookEntry, Hooks};
+use super::hook_entries::{HookEdit, HookEntry, Hooks};
 use super::hook_table;
 use super::settings_plan::SettingsPlan;
 use crate::settings_file::{JsonForm, JsonSettings};

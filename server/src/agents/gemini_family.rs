@@ -1,13 +1,11 @@
-//! The common part of Gemini CLI and of Qwen Code, which began as a copy of it: the tools, their reports, and the place of their
-//! settings. Pure but for the look at the machine.
+//! The common part of Gemini CLI and of Qwen Code, which began as a copy of it: the tools, and their reports. Pure.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use backstitch_core::capture::{Effect, PathReport, ToolCall, ToolReport, Wrote};
 use serde_json::Value;
 
 use super::fields::{self, Fields, command_text};
-use super::machine::home;
 use super::own_tools::is_own;
 
 /// Tools that write no file themselves, under the names of both.
@@ -91,12 +89,4 @@ pub fn report(call: &ToolCall, fields: &Fields<'_>) -> ToolReport {
 pub fn command(tools: &[&str], tool: &str, input: &Value) -> Option<String> {
     let is_reader = READ_ONLY_TOOLS.contains(&tool);
     command_text(input, tools.contains(&tool)).filter(|_| !is_reader)
-}
-
-/// Returns the settings of a project, or the user's own. `directory`: the agent's own, such as `.gemini`.
-pub fn settings(directory: &str, project: Option<&Path>) -> Vec<PathBuf> {
-    let base = project.map(Path::to_path_buf).or_else(home);
-    base.map(|base| base.join(directory).join("settings.json"))
-        .into_iter()
-        .collect()
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-use super::adapter::{HookEdit, HookEntry, Hooks};
+use super::hook_entries::{HookEdit, HookEntry, Hooks};
 use super::program;
 use super::settings_plan::SettingsPlan;
 use crate::settings_file::{JsonForm, JsonSettings};

@@ -1,7 +1,19 @@
-//! The declaration of an agent: its facts. One constant an agent.
+//! The declaration of an agent: its facts, and the functions of its folder. One constant an agent.
 
-use super::answer::AnswerPart;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use backstitch_core::capture::AgentEvent;
+use serde_json::Value;
+
+use super::answer::{Answer, AnswerPart, HookOutput};
 use super::edit_rules::EditTool;
+use super::fields::ParseError;
+use super::flat_hooks::FlatHooks;
+use super::hook_entries::{HookEdit, Hooks};
+use super::hook_table::HookTable;
+use super::machine::home;
+use super::settings_plan::SettingsPlan;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AgentSpec {
@@ -33,6 +45,91 @@ pub struct AgentSpec {
     pub variable_files: &'static [VariableFile],
     /// Its edit and write tools whose effect is predicted by rules of their own.
     pub edit_tools: &'static [EditTool],
+    /// Places of its settings.
+    pub places: SettingsPlaces,
+    /// Form of the hooks in its settings.
+    pub hooks: HookForm,
+    /// Parses the payload of a hook.
+    pub parse: fn(&[u8]) -> Result<AgentEvent, ParseError>,
+    /// Encodes an answer.
+    pub encode: fn(&AgentEvent, &Answer) -> HookOutput,
+    /// Returns the text of the error in the payload of a call that failed.
+    pub error_text: fn(&[u8]) -> Option<String>,
+    /// Returns the names of its usual tools.
+    pub tools: fn() -> Vec<&'static str>,
+    /// Returns the text of a shell command, by the tool and its input.
+    pub command: fn(&str, &Value) -> Option<String>,
+    /// Returns a payload for a prompt in a directory.
+    pub prompt: fn(&Path, &str) -> Value,
+}
+
+/// The settings of an agent, and the sign by which it is known on a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingsPlaces {
+    /// A variable that names the directory of the user's settings, or one above it. With the path below it.
+    pub variable: Option<(&'static str, &'static str)>,
+    /// The directory of the user's settings below the home directory.
+    pub user_dir: &'static str,
+    /// The settings in that directory. Empty: the directory itself.
+    pub user_settings: &'static str,
+    /// The settings of a project. Setup writes the first.
+    pub project: &'static [&'static str],
+    pub sign: Sign,
+}
+
+/// The sign of an agent beside its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// The directory of the user's settings.
+    Directory,
+    /// The same, and it is looked for before the program.
+    DirectoryFirst,
+    /// The user's settings.
+    Settings,
+}
+
+impl SettingsPlaces {
+    /// Returns the directory of the user's settings.
+    pub fn user_dir(&self) -> Option<PathBuf> {
+        let named = self.variable.and_then(|(name, below)| {
+            let dir = std::env::var_os(name).filter(|dir| !dir.is_empty())?;
+            Some(joined(PathBuf::from(dir), below))
+        });
+        named.or_else(|| Some(home()?.join(self.user_dir)))
+    }
+
+    /// Returns the user's settings.
+    pub fn user_settings(&self) -> Option<PathBuf> {
+        Some(joined(self.user_dir()?, self.user_settings))
+    }
+
+    /// Returns the settings of a project, or the user's own.
+    pub fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
+        match project {
+            Some(root) => self.project.iter().map(|path| root.join(path)).collect(),
+            None => self.user_settings().into_iter().collect(),
+        }
+    }
+}
+
+/// An empty path adds nothing, not even a slash.
+fn joined(dir: PathBuf, below: &str) -> PathBuf {
+    if below.is_empty() {
+        dir
+    } else {
+        dir.join(below)
+    }
+}
+
+/// Form of the hooks in an agent's settings.
+#[derive(Clone, Copy, Debug)]
+pub enum HookForm {
+    Table(&'static HookTable),
+    Flat(&'static FlatHooks),
+    Own {
+        plan: fn(&Path, HookEdit<'_>) -> Result<SettingsPlan>,
+        examine: fn(&Path) -> Result<Hooks>,
+    },
 }
 
 impl AgentSpec {

@@ -801,10 +801,14 @@ impl PlanBuilder<'_> {
             let bytes = Some(path.bytes().to_vec());
             let is_named = self.plan.gaps.iter().any(|g| g.path == bytes);
             if is_file && !is_named && self.is_in_scope(&path) {
+                let detail = match kind {
+                    GapKind::Special => IN_ITS_PLACE,
+                    _ => "its current content cannot be captured; it stays as it is",
+                };
                 self.plan.gaps.push(Gap {
                     path: bytes,
                     kind,
-                    detail: "its current content cannot be captured; it stays as it is".into(),
+                    detail: detail.into(),
                 });
             }
         }
@@ -994,6 +998,10 @@ pub(super) fn one_per_file(conflicts: &mut Vec<Conflict>) {
     });
 }
 
+/// Detail of a gap for a special file in the place of a file.
+const IN_ITS_PLACE: &str =
+    "a pipe, a socket or a device is in its place; move it away, and `--exact` restores the file";
+
 fn mode_of(state: &FileVersion) -> Option<u32> {
     match state.as_ref()?.image {
         Image::File { mode, .. } => Some(mode),
@@ -1011,11 +1019,8 @@ pub(super) fn opaque(state: &FileVersion) -> Option<Opaque> {
 /// The detail of a gap, and the next step where there is one.
 pub(super) fn not_captured(why: Opaque) -> &'static str {
     match why {
-        Opaque::TooLarge => "its content was not captured; it stays as it is",
-        Opaque::Unreadable => "it cannot be read; allow reading it, and rewind again",
-        Opaque::Special => {
-            "a pipe, a socket or a device is in its place; move it away, and `--exact` restores the file"
-        }
+        Opaque::TooLarge | Opaque::Unreadable => "its content was not captured; it stays as it is",
+        Opaque::Special => IN_ITS_PLACE,
     }
 }
 

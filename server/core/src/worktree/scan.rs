@@ -857,8 +857,7 @@ enum ImageChange {
 fn image_change(before: Image, now: Image) -> ImageChange {
     let has_content = before.content().is_some() || matches!(before, Image::InGit { .. });
     match now {
-        // in the place of a file that is too large, or of a pipe, the content is gone
-        Image::Opaque(Opaque::Unreadable) if has_content => ImageChange::Unreadable,
+        Image::Opaque(why) if why != Opaque::TooLarge && has_content => ImageChange::Unreadable,
         now if now == before => ImageChange::None,
         _ => ImageChange::Changed,
     }
@@ -991,7 +990,7 @@ mod tests {
             (Image::Absent, Image::Absent, None),
             (file("a"), UNREADABLE, Unreadable),
             (in_git(), UNREADABLE, Unreadable),
-            (file("a"), Image::Opaque(Opaque::Special), Changed),
+            (file("a"), Image::Opaque(Opaque::Special), Unreadable),
             (file("a"), TOO_LARGE, Changed),
             (TOO_LARGE, TOO_LARGE, None),
             (UNREADABLE, UNREADABLE, None),

@@ -8,8 +8,8 @@ use backstitch_core::capture::{
 };
 use serde_json::value::RawValue;
 
-use crate::agents::adapter::ParseError;
 use crate::agents::copilot;
+use crate::agents::fields::ParseError;
 use crate::agents::fields::{self, Common, Fields};
 use crate::agents::own_tools::is_own;
 

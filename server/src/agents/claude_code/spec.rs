@@ -4,8 +4,11 @@ use crate::agents::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
     WriteRules,
 };
-use crate::agents::spec::AgentSpec;
+use crate::agents::fields;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Claude Code";
 
@@ -63,7 +66,32 @@ pub const SPEC: AgentSpec = AgentSpec {
             rules: &RULES,
         },
     ],
+    places: SettingsPlaces {
+        variable: Some(("CLAUDE_CONFIG_DIR", "")),
+        user_dir: ".claude",
+        user_settings: "settings.json",
+        project: &[".claude/settings.json", ".claude/settings.local.json"],
+        sign: Sign::DirectoryFirst,
+    },
+    hooks: HookForm::Table(&super::hooks::TABLE),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: fields::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "backstitch-doctor",
+        "transcript_path": dir.join("none.jsonl"),
+        "cwd": dir,
+        "prompt": prompt,
+    })
+}
 
 pub const RULES: EditRules = EditRules {
     agent: TITLE,

@@ -1,6 +1,6 @@
 //! Its events, as its hooks report them.
 
-use crate::agents::adapter::ParseError;
+use crate::agents::fields::ParseError;
 use crate::agents::fields::{self, Fields};
 use crate::agents::machine::home;
 use crate::agents::own_tools::is_own;

@@ -3,7 +3,9 @@
 use crate::agents::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
 };
-use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Cline";
 
@@ -36,7 +38,34 @@ pub const SPEC: AgentSpec = AgentSpec {
             rules: &RULES,
         },
     ],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".cline",
+        user_settings: "hooks",
+        project: &[".cline/hooks"],
+        sign: Sign::Directory,
+    },
+    hooks: HookForm::Own {
+        plan: super::hooks::plan,
+        examine: super::hooks::examine,
+    },
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hookName": "prompt_submit",
+        "taskId": "backstitch-doctor",
+        "workspaceRoots": [dir],
+        "userPromptSubmit": { "prompt": prompt },
+    })
+}
 
 pub const RULES: EditRules = EditRules {
     agent: TITLE,

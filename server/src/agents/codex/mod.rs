@@ -8,15 +8,10 @@ mod spec;
 mod tools;
 mod trust;
 
-use crate::agents::adapter::{Agent, HookEdit, Hooks, ParseError};
-use crate::agents::answer::{Answer, HookOutput};
-use crate::agents::machine::home;
-use crate::agents::settings_plan::SettingsPlan;
+use crate::agents::adapter::Agent;
 use crate::agents::spec::AgentSpec;
 use anyhow::{Context, Result};
 use backstitch_core::capture::AgentEvent;
-use hooks::TABLE;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,51 +23,8 @@ impl Agent for Codex {
         &spec::SPEC
     }
 
-    fn parse(&self, payload: &[u8]) -> Result<AgentEvent, ParseError> {
-        events::parse(payload)
-    }
-
     fn longest_hold(&self, event: &AgentEvent) -> Option<Duration> {
         events::longest_hold(event)
-    }
-
-    fn encode(&self, event: &AgentEvent, answer: &Answer) -> HookOutput {
-        answers::encode(event, answer)
-    }
-
-    fn error_text(&self, payload: &[u8]) -> Option<String> {
-        events::error_text(payload)
-    }
-
-    fn tools(&self) -> Vec<&'static str> {
-        tools::tools()
-    }
-
-    fn command(&self, tool: &str, input: &Value) -> Option<String> {
-        tools::command(tool, input)
-    }
-
-    fn is_attended(&self) -> bool {
-        // a question would let the call run
-        false
-    }
-
-    fn prompt_payload(&self, dir: &Path, prompt: &str) -> Vec<u8> {
-        let payload = json!({
-            "hook_event_name": "UserPromptSubmit",
-            "session_id": "backstitch-doctor",
-            "turn_id": "backstitch-doctor",
-            "transcript_path": dir.join("none.jsonl"),
-            "cwd": dir,
-            "prompt": prompt,
-        });
-        payload.to_string().into_bytes()
-    }
-
-    fn found(&self) -> Option<String> {
-        let directory = user_directory().filter(|dir| dir.is_dir());
-        let found = directory.or_else(|| self.program())?;
-        Some(found.display().to_string())
     }
 
     fn untrusted(&self, dir: &Path) -> Option<Result<Vec<String>>> {
@@ -98,27 +50,11 @@ impl Agent for Codex {
         };
         let program = self.program().context("codex is not on the search path")?;
         let dir = own.parent().unwrap_or(own);
-        let config = user_directory().map(|dir| dir.join("config.toml"));
+        let config = spec::SPEC
+            .places
+            .user_dir()
+            .map(|dir| dir.join("config.toml"));
         trust::forget(&program, dir, settings, config.as_deref())
-    }
-
-    fn settings(&self, project: Option<&Path>) -> Vec<PathBuf> {
-        let directory = match project {
-            Some(root) => Some(root.join(".codex")),
-            None => user_directory(),
-        };
-        directory
-            .map(|dir| dir.join("hooks.json"))
-            .into_iter()
-            .collect()
-    }
-
-    fn plan(&self, settings: &Path, edit: HookEdit<'_>) -> Result<SettingsPlan> {
-        TABLE.plan(settings, edit)
-    }
-
-    fn examine(&self, settings: &Path) -> Result<Hooks> {
-        TABLE.examine(settings)
     }
 }
 
@@ -135,12 +71,4 @@ impl Codex {
         all.filter(|(_, events): &(PathBuf, Vec<String>)| !events.is_empty())
             .collect()
     }
-}
-
-/// Returns the directory of the user's settings.
-fn user_directory() -> Option<PathBuf> {
-    let named = std::env::var_os("CODEX_HOME").filter(|dir| !dir.is_empty());
-    named
-        .map(PathBuf::from)
-        .or_else(|| home().map(|home| home.join(".codex")))
 }

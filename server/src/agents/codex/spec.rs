@@ -1,7 +1,9 @@
 //! Facts about Codex: names, versions, settings, and the rules of its edit tools.
 
-use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Codex";
 
@@ -36,4 +38,30 @@ pub const SPEC: AgentSpec = AgentSpec {
         form: VariableForm::Object(&["shell_environment_policy", "set"]),
     }],
     edit_tools: &[],
+    places: SettingsPlaces {
+        variable: Some(("CODEX_HOME", "")),
+        user_dir: ".codex",
+        user_settings: "hooks.json",
+        project: &[".codex/hooks.json"],
+        sign: Sign::DirectoryFirst,
+    },
+    hooks: HookForm::Table(&super::hooks::TABLE),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "backstitch-doctor",
+        "turn_id": "backstitch-doctor",
+        "transcript_path": dir.join("none.jsonl"),
+        "cwd": dir,
+        "prompt": prompt,
+    })
+}

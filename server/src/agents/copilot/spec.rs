@@ -3,8 +3,10 @@
 use crate::agents::edit_rules::{
     DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE, WriteRules,
 };
-use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{OffSwitch, OffValue};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Copilot CLI";
 
@@ -53,7 +55,31 @@ pub const SPEC: AgentSpec = AgentSpec {
             rules: &RULES,
         },
     ],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".copilot",
+        user_settings: "hooks/backstitch.json",
+        project: &[".github/hooks/backstitch.json"],
+        sign: Sign::Directory,
+    },
+    hooks: HookForm::Flat(&super::hooks::HOOKS),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "backstitch-doctor",
+        "cwd": dir,
+        "prompt": prompt,
+    })
+}
 
 const RULES: EditRules = EditRules {
     agent: TITLE,

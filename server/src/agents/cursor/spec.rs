@@ -1,6 +1,8 @@
 //! Facts about Cursor: names, versions, settings, and the rules of its edit tools.
 
-use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Cursor";
 
@@ -20,4 +22,29 @@ pub const SPEC: AgentSpec = AgentSpec {
     off_switches: &[],
     variable_files: &[],
     edit_tools: &[],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".cursor",
+        user_settings: "hooks.json",
+        project: &[".cursor/hooks.json"],
+        sign: Sign::Directory,
+    },
+    hooks: HookForm::Flat(&super::hooks::HOOKS),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "beforeSubmitPrompt",
+        "conversation_id": "backstitch-doctor",
+        "generation_id": "backstitch-doctor",
+        "workspace_roots": [dir],
+        "prompt": prompt,
+    })
+}

@@ -1,6 +1,9 @@
 //! Facts about Devin Desktop: names, versions, settings, and the rules of its edit tools.
 
-use crate::agents::spec::AgentSpec;
+use crate::agents::fields;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Devin Desktop";
 
@@ -20,4 +23,28 @@ pub const SPEC: AgentSpec = AgentSpec {
     off_switches: &[],
     variable_files: &[],
     edit_tools: &[],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".codeium/windsurf",
+        user_settings: "hooks.json",
+        project: &[".windsurf/hooks.json"],
+        sign: Sign::Directory,
+    },
+    hooks: HookForm::Flat(&super::hooks::HOOKS),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: fields::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "agent_action_name": "pre_user_prompt",
+        "trajectory_id": "backstitch-doctor",
+        "execution_id": "backstitch-doctor",
+        "tool_info": { "user_prompt": prompt, "cwd": dir },
+    })
+}

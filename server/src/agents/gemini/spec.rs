@@ -4,8 +4,11 @@ use crate::agents::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
     WriteRules,
 };
-use crate::agents::spec::AgentSpec;
+use crate::agents::gemini_family as family;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Gemini CLI";
 
@@ -78,7 +81,40 @@ pub const SPEC: AgentSpec = AgentSpec {
             rules: &RULES,
         },
     ],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".gemini",
+        user_settings: "settings.json",
+        project: &[".gemini/settings.json"],
+        sign: Sign::Settings,
+    },
+    hooks: HookForm::Table(&super::hooks::TABLE),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: tools,
+    command: command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "BeforeAgent",
+        "session_id": "backstitch-doctor",
+        "transcript_path": dir.join("none.jsonl"),
+        "cwd": dir,
+        "prompt": prompt,
+    })
+}
+
+fn tools() -> Vec<&'static str> {
+    family::tools("replace")
+}
+
+fn command(tool: &str, input: &Value) -> Option<String> {
+    family::command(&tools(), tool, input)
+}
 
 pub const RULES: EditRules = EditRules {
     agent: TITLE,

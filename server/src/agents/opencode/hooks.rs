@@ -1,6 +1,6 @@
 //! The hooks in its settings.
 
-use crate::agents::adapter::{HookEdit, HookEntry, Hooks};
+use crate::agents::hook_entries::{HookEdit, HookEntry, Hooks};
 use crate::agents::settings_plan::{OwnFile, SettingsPlan};
 use crate::agents::{hook_table, program};
 use anyhow::Result;

@@ -4,8 +4,10 @@ use crate::agents::edit_rules::{
     Bom, DeletesLine, Dollars, EditFields, EditRules, EditTool, Ends, Fills, PLAIN_WRITE,
     WriteRules,
 };
-use crate::agents::spec::AgentSpec;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{VariableFile, VariableForm};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "opencode";
 
@@ -55,7 +57,35 @@ pub const SPEC: AgentSpec = AgentSpec {
             rules: &RULES,
         },
     ],
+    places: SettingsPlaces {
+        variable: Some(("XDG_CONFIG_HOME", "opencode")),
+        user_dir: ".config/opencode",
+        user_settings: "plugins/backstitch.js",
+        project: &[".opencode/plugins/backstitch.js"],
+        sign: Sign::Directory,
+    },
+    hooks: HookForm::Own {
+        plan: super::hooks::plan,
+        examine: super::hooks::examine,
+    },
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: super::events::error_text,
+    tools: super::tools::tools,
+    command: super::tools::command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "chat.message",
+        "session_id": "backstitch-doctor",
+        "message_id": "backstitch-doctor",
+        "cwd": dir,
+        "prompt": prompt,
+    })
+}
 
 const RULES: EditRules = EditRules {
     agent: TITLE,

@@ -1,8 +1,12 @@
 //! Facts about Qwen Code: names, versions, settings, and the rules of its edit tools.
 
 use crate::agents::edit_rules::{DeletesLine, EditFields, EditRules, EditTool, Ends};
-use crate::agents::spec::AgentSpec;
+use crate::agents::fields;
+use crate::agents::gemini_family as family;
+use crate::agents::spec::{AgentSpec, HookForm, SettingsPlaces, Sign};
 use crate::agents::spec::{OffSwitch, OffValue, VariableFile, VariableForm};
+use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "Qwen Code";
 
@@ -69,7 +73,41 @@ pub const SPEC: AgentSpec = AgentSpec {
         fields: EditFields::Replaces(&["old_string", "new_string"]),
         rules: &RULES,
     }],
+    places: SettingsPlaces {
+        variable: None,
+        user_dir: ".qwen",
+        user_settings: "settings.json",
+        project: &[".qwen/settings.json"],
+        sign: Sign::Settings,
+    },
+    hooks: HookForm::Table(&super::hooks::TABLE),
+    parse: super::events::parse,
+    encode: super::answers::encode,
+    error_text: fields::error_text,
+    tools: tools,
+    command: command,
+    prompt,
 };
+
+/// Returns the payload of a prompt.
+fn prompt(dir: &Path, prompt: &str) -> Value {
+    json!({
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "backstitch-doctor",
+        "transcript_path": dir.join("none.jsonl"),
+        "cwd": dir,
+        "prompt": prompt,
+        "submitted_prompt": prompt,
+    })
+}
+
+fn tools() -> Vec<&'static str> {
+    family::tools("edit")
+}
+
+fn command(tool: &str, input: &Value) -> Option<String> {
+    family::command(&tools(), tool, input)
+}
 
 const RULES: EditRules = EditRules {
     agent: TITLE,
