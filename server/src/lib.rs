@@ -15,6 +15,7 @@ mod host;
 mod json_text;
 mod lsp;
 mod mcp;
+mod opening;
 mod query;
 mod render;
 mod restore_plan;

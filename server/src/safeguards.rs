@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use backstitch_control::{Attempt, Breakpoint, Control, RegionState, now};
 use backstitch_core::config::Config;
-use backstitch_core::{Engine, OpenOptions, Workspace, user_config};
+use backstitch_core::{Engine, Workspace, user_config};
 use serde_json::{Value, json};
 
 use crate::agents::switches::{self, FoundSwitch, OFF, SWITCH, SwitchedBy};
@@ -16,6 +16,7 @@ use crate::control::words;
 use crate::host::messages;
 use crate::host::turned_away::TurnedAway;
 use crate::host::used_stores::{self, EarlierStore};
+use crate::opening;
 use crate::render;
 
 /// Time for which a change of settings and an attempt are reported, in microseconds.
@@ -339,7 +340,7 @@ fn changed_settings(workspace: &Workspace) -> Vec<Weakness> {
         return Vec::new();
     }
     // nothing is recorded, or the history tells by itself that it cannot be read
-    let Ok(engine) = Engine::open_with(workspace, OpenOptions::COMMAND.existing()) else {
+    let Ok(engine) = Engine::open_with(workspace, opening::COMMAND.existing()) else {
         return Vec::new();
     };
     let told = changed.into_iter().filter_map(|(file, time)| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::chat_history::ChatHistory;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Here};
@@ -23,7 +24,7 @@ pub struct Progress {
 }
 
 /// How a store is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct OpenOptions {
     /// True if a missing store is created.
     pub create: bool,
@@ -31,6 +32,8 @@ pub struct OpenOptions {
     pub read_settings_once: bool,
     /// Limit of the wait for another writer.
     pub busy_timeout: Duration,
+    /// The agent without hooks whose chat history is read with each scan.
+    pub chat_history: Option<&'static dyn ChatHistory>,
 }
 
 impl OpenOptions {
@@ -39,6 +42,7 @@ impl OpenOptions {
         create: true,
         read_settings_once: false,
         busy_timeout: store::BUSY_TIMEOUT,
+        chat_history: None,
     };
     /// For one command.
     pub const COMMAND: Self = Self {
@@ -50,6 +54,15 @@ impl OpenOptions {
         busy_timeout: store::BUSY_TIMEOUT_HOOK,
         ..Self::COMMAND
     };
+
+    /// The same, with the chat history of this agent.
+    #[must_use]
+    pub const fn with(self, chat_history: &'static dyn ChatHistory) -> Self {
+        Self {
+            chat_history: Some(chat_history),
+            ..self
+        }
+    }
 
     /// The same, for questions alone: a missing store is an error.
     #[must_use]

@@ -4,6 +4,7 @@
 
 mod blame;
 pub mod capture;
+pub mod chat_history;
 mod clear;
 pub mod command_words;
 mod compare;

@@ -2,6 +2,7 @@
 //! list `AGENTS` has them all. Owns no history.
 
 mod adapter;
+mod aider;
 mod answer;
 mod claude_code;
 mod cline;
@@ -34,6 +35,7 @@ use crate::settings_file::{JsonForm, JsonSettings};
 use edit_rules::{EditFields, EditTool};
 
 pub use adapter::{Agent, Gated, taken_or_denied};
+pub use aider::Aider;
 pub use answer::{Answer, AnswerPart, HookOutput, ToolDecision};
 pub use claude_code::RULES as CLAUDE_RULES;
 pub use cline::RULES as CLINE_RULES;

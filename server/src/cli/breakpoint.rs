@@ -4,8 +4,8 @@ use backstitch_control::{
     Breakpoint, BreakpointAction, BreakpointScope, BreakpointSpec, CallMoment, Control,
     ReadBreakpoint, RegionState, ToolKind, TypedBreakpoint, TypedOptions,
 };
+use backstitch_core::Engine;
 use backstitch_core::config::{Config, Unattended};
-use backstitch_core::{Engine, OpenOptions};
 use serde_json::json;
 
 use super::breakpoint_args::{BreakpointCommand, BreakpointEditArgs, TypedKind};
@@ -14,6 +14,7 @@ use super::error::{CliError, CliResult};
 use super::line::TextLine;
 use super::out;
 use crate::control::{follow_renames, lookup, view, words};
+use crate::opening;
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 use crate::safeguards;
 
@@ -143,7 +144,7 @@ fn tell_unknown(context: &ControlContext, scope: &BreakpointScope) {
 
 /// True if an editor has the workspace open.
 fn is_watched(context: &ControlContext) -> bool {
-    let engine = Engine::open_with(&context.workspace, OpenOptions::COMMAND.existing());
+    let engine = Engine::open_with(&context.workspace, opening::COMMAND.existing());
     engine.is_ok_and(|mut engine| {
         let editors = engine.documents_mut().editors();
         editors.is_ok_and(|editors| !editors.is_empty())

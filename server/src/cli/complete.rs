@@ -6,12 +6,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use backstitch_core::model::Kind;
-use backstitch_core::{Engine, Locate, LogFilter, OpenOptions, Workspace, is_plain_in_shells};
+use backstitch_core::{Engine, Locate, LogFilter, Workspace, is_plain_in_shells};
 use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
 use super::error::{CliError, CliResult};
+use crate::opening;
 use crate::render;
 
 /// Set by the shell's script when it asks for completions.
@@ -241,7 +242,7 @@ fn open() -> Option<Engine> {
         store_dir: option("--store-dir").as_deref(),
         cwd: &cwd,
     });
-    Engine::open_with(&workspace.ok()?, OpenOptions::COMMAND.existing()).ok()
+    Engine::open_with(&workspace.ok()?, opening::COMMAND.existing()).ok()
 }
 
 fn candidate(value: &str, help: &str) -> CompletionCandidate {

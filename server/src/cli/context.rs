@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use backstitch_control::Control;
 use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
-use backstitch_core::{Engine, Locate, OpenOptions, Workspace};
+use backstitch_core::{Engine, Locate, Workspace};
 
 use super::args::GlobalArgs;
 use super::error::{CliError, CliResult, ExitKind};
 use super::out::Out;
+use crate::opening;
 use crate::query::paths::TypedPaths;
 use crate::query::revs;
 use crate::render;
@@ -69,9 +70,9 @@ impl<'a> CommandContext<'a> {
     pub fn open(global: &GlobalArgs, records: bool, out: &'a Out) -> CliResult<Self> {
         let workspace = find(global)?;
         let mut engine = if records {
-            Engine::open_with(&workspace, OpenOptions::COMMAND)?
+            Engine::open_with(&workspace, opening::COMMAND)?
         } else {
-            Engine::open_with(&workspace, OpenOptions::COMMAND.existing())?
+            Engine::open_with(&workspace, opening::COMMAND.existing())?
         };
         engine.on_progress(out.progress());
         if let Some(notice) = engine.notice() {

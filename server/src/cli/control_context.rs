@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use backstitch_control::{Control, PathReader, PauseFilter};
-use backstitch_core::{Engine, Error, Locate, OpenOptions, Workspace};
+use backstitch_core::{Engine, Error, Locate, Workspace};
 
 use super::args::GlobalArgs;
 use super::context::{self, current_dir};
@@ -11,6 +11,7 @@ use super::error::{CliError, CliResult};
 use super::out::Out;
 use crate::control::lookup;
 use crate::control::pattern::pattern;
+use crate::opening;
 use crate::render;
 
 /// Name of this client in rows.
@@ -45,12 +46,12 @@ impl<'a> ControlContext<'a> {
     pub fn known_session(&self, typed: Option<&str>) -> CliResult<Option<String>> {
         let found = self.session(typed)?;
         if let (Some(typed), Some(found)) = (typed, &found) {
-            let is_recorded =
-                match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
-                    Ok(engine) => engine.history().native_session(found)?.is_some(),
-                    Err(Error::NoStore(_)) => false,
-                    Err(error) => return Err(error.into()),
-                };
+            let is_recorded = match Engine::open_with(&self.workspace, opening::COMMAND.existing())
+            {
+                Ok(engine) => engine.history().native_session(found)?.is_some(),
+                Err(Error::NoStore(_)) => false,
+                Err(error) => return Err(error.into()),
+            };
             // a session whose first call is held has no record yet
             let is_held = || -> CliResult<bool> {
                 let Some(control) = self.existing()? else {
@@ -81,7 +82,7 @@ impl<'a> ControlContext<'a> {
                 return Ok(Some(pause.call.agent));
             }
         }
-        match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
+        match Engine::open_with(&self.workspace, opening::COMMAND.existing()) {
             Ok(engine) => Ok(engine.history().agent_of(session)?),
             Err(Error::NoStore(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -93,7 +94,7 @@ impl<'a> ControlContext<'a> {
         let Some(typed) = typed else {
             return Ok(None);
         };
-        let known = match Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing()) {
+        let known = match Engine::open_with(&self.workspace, opening::COMMAND.existing()) {
             Ok(engine) => engine.history().native_session(typed)?,
             Err(Error::NoStore(_)) => None,
             Err(error) => return Err(error.into()),

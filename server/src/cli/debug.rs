@@ -13,7 +13,7 @@ use backstitch_control::{
     Control, Decided, Pause, PauseDecision, PauseFilter, PauseId, PauseState, Subject, Undone,
 };
 use backstitch_core::restore::OnConflict;
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::{Engine, Workspace};
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, ExternalPrinter};
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
+use crate::opening;
 use crate::render::{self, DIM};
 use backstitch_core::launch;
 
@@ -496,7 +497,7 @@ impl Debugger<'_> {
             })?,
         };
         let workspace = &self.context.workspace;
-        let mut engine = Engine::open_with(workspace, OpenOptions::COMMAND.existing())?;
+        let mut engine = Engine::open_with(workspace, opening::COMMAND.existing())?;
         let summary = shown::summary(pause);
         let back = Back {
             steps,

@@ -8,7 +8,7 @@ use backstitch_control::{
     Subject, Undone, WaitingMessage,
 };
 use backstitch_core::config::Config;
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::{Engine, Workspace};
 use backstitch_protocol::PauseDetails;
 use serde_json::{Value, json};
 
@@ -30,6 +30,7 @@ use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
 use crate::control::details::{self, Around};
 use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
+use crate::opening;
 use crate::render::{self, BOLD, DIM, PLAIN, Paint, RED, YELLOW};
 use crate::safeguards;
 
@@ -583,7 +584,7 @@ fn back(context: &ControlContext, options: &BackArgs) -> CliResult<()> {
         options.pause.as_deref(),
         options.session.as_deref(),
     )?;
-    let mut engine = Engine::open_with(&context.workspace, OpenOptions::COMMAND.existing())?;
+    let mut engine = Engine::open_with(&context.workspace, opening::COMMAND.existing())?;
     let control = context.required()?;
     let summary = shown::summary(&pause);
     let back = Back {

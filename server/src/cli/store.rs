@@ -5,9 +5,7 @@ use std::path::Path;
 
 use backstitch_core::config::Config;
 use backstitch_core::health;
-use backstitch_core::{
-    EditorInfo, Engine, LogFilter, OpenOptions, PendingSave, Status, Workspace, retention,
-};
+use backstitch_core::{EditorInfo, Engine, LogFilter, PendingSave, Status, Workspace, retention};
 use serde_json::json;
 
 use super::args::{CheckpointArgs, CheckpointCommand, GlobalArgs};
@@ -19,6 +17,7 @@ use super::out::{self, Out};
 use super::plan;
 use super::settings;
 use crate::host::turned_away::TurnedAway;
+use crate::opening;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::restore_words;
 use crate::safeguards::{self, Weakness};
@@ -32,7 +31,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         out.note("warning", &warning);
     }
     let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
-    let status = match Engine::open_with(&workspace, OpenOptions::COMMAND.existing()) {
+    let status = match Engine::open_with(&workspace, opening::COMMAND.existing()) {
         Ok(engine) => {
             if let Some(notice) = engine.notice() {
                 out.note("note", notice);
@@ -292,7 +291,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
         );
     }
     let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
-    let mut engine = Engine::open_with(&workspace, OpenOptions::COMMAND)?;
+    let mut engine = Engine::open_with(&workspace, opening::COMMAND)?;
     engine.on_progress(out.progress());
     context::warn_about_settings(&engine.config(), out);
     let coverage = engine.capture_mut().record_changes()?;

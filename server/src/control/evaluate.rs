@@ -12,7 +12,7 @@ use backstitch_control::mask::{mask, secret_values};
 use backstitch_control::shell;
 use backstitch_control::{Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId};
 use backstitch_core::config::Config;
-use backstitch_core::{Engine, LogFilter, OpenOptions, Workspace};
+use backstitch_core::{Engine, LogFilter, Workspace};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::details::{self, Around};
 use super::predict::read_disk;
 use super::{acts, shown};
+use crate::opening;
 use crate::to_protocol;
 
 /// The argument of `backstitch hook` that starts the child.
@@ -299,7 +300,7 @@ fn job(
 }
 
 fn recent(workspace: &Workspace, session: &str) -> Vec<backstitch_protocol::Checkpoint> {
-    let Ok(engine) = Engine::open_with(workspace, OpenOptions::HOOK.existing()) else {
+    let Ok(engine) = Engine::open_with(workspace, opening::HOOK.existing()) else {
         return Vec::new();
     };
     let entries = engine.history().log(&LogFilter {

@@ -1,8 +1,9 @@
 //! Has `line` breakpoints follow files that were renamed, as the history knows it.
 
+use crate::opening;
 use backstitch_control::{Breakpoint, BreakpointId, BreakpointSpec, Control, LineKind};
 use backstitch_core::model::RelPath;
-use backstitch_core::{Engine, OpenOptions, Workspace};
+use backstitch_core::{Engine, Workspace};
 
 /// Moves the `line` breakpoints whose files are gone, and have another name by now. Returns all breakpoints if any was
 /// moved. A file that was renamed before the history saw it is found later; one whose name is taken again is not.
@@ -18,7 +19,7 @@ pub fn follow(
     if missing.is_empty() {
         return None;
     }
-    let engine = Engine::open_with(workspace, OpenOptions::HOOK.existing()).ok()?;
+    let engine = Engine::open_with(workspace, opening::HOOK.existing()).ok()?;
     let mut moved = false;
     for (id, path) in missing {
         moved |= follow_one(workspace, control, &engine, id, &path).is_some();

@@ -8,9 +8,10 @@ use backstitch_control::{
     Breakpoint, BreakpointId, BreakpointSpec, CallFacts, CallLookup, CallMoment, ChangedLines,
     Control, Hit, LineRange, RegionState, SearchedFiles, Trigger, TurnFacts, fixed_start, follow,
 };
-use backstitch_core::{Engine, Error, OpenOptions, Result, SessionFacts, Workspace};
+use backstitch_core::{Engine, Error, Result, SessionFacts, Workspace};
 
 use super::predict::{self, FileNow, Outlook, PredictedFile, Prediction};
+use crate::opening;
 use backstitch_control::condition::{
     self, Condition, ConditionChange, ConditionInput, ConditionTurn,
 };
@@ -79,7 +80,7 @@ impl<'a> Lookup<'a> {
     /// The history. None: nothing is recorded yet.
     fn engine(&self) -> Result<Option<&Engine>> {
         if self.engine.get().is_none() {
-            let opened = match Engine::open_with(self.at.workspace, OpenOptions::HOOK.existing()) {
+            let opened = match Engine::open_with(self.at.workspace, opening::HOOK.existing()) {
                 Ok(engine) => Some(engine),
                 Err(Error::NoStore(_)) => None,
                 Err(error) => return Err(error),

@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use backstitch_control::{Subject, starter};
 use backstitch_core::capture::{AgentEvent, EventKind};
-use backstitch_core::{Engine, OpenOptions, Workspace, record_gap};
+use backstitch_core::{Engine, Workspace, record_gap};
 
 use crate::agents::switches::{OFF, SWITCH};
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
 use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
+use crate::opening;
 use unread::Unread;
 
 /// Maximum payload in bytes that is read into memory.
@@ -184,7 +185,7 @@ fn name_turn(
     let Some(prompt) = payload.and_then(|payload| agent.late_prompt(payload)) else {
         return;
     };
-    let named = Engine::open_with(workspace, OpenOptions::HOOK)
+    let named = Engine::open_with(workspace, opening::HOOK)
         .and_then(|mut engine| engine.capture_mut().late_prompt(event, &prompt));
     if let Err(error) = named {
         warning.get_or_insert(format!("the prompt of a turn is missing: {error}"));

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind};
-use backstitch_core::{Engine, Locate, OpenOptions, Workspace, is_linked_worktree};
+use backstitch_core::{Engine, Locate, Workspace, is_linked_worktree};
 
 use super::binding::Binding;
 use super::messages;
 use super::turned_away::TurnedAway;
 use super::used_stores::{self, StoreNews};
+use crate::opening;
 use crate::render;
 
 /// Workspace and store, as far as the command line names them.
@@ -171,8 +172,7 @@ impl EventPlace<'_> {
         event: &AgentEvent,
         warning: &mut Option<String>,
     ) -> Result<Engine, String> {
-        let mut engine =
-            Engine::open_with(workspace, OpenOptions::HOOK).map_err(|e| e.to_string())?;
+        let mut engine = Engine::open_with(workspace, opening::HOOK).map_err(|e| e.to_string())?;
         if let Some(problem) = settings_warning(&engine.config().problems()) {
             warning.get_or_insert(problem);
         }
@@ -226,7 +226,7 @@ impl EventPlace<'_> {
             cwd: Some(dir.to_path_buf()),
             ..event.clone()
         };
-        let mut engine = Engine::open_with(&there, OpenOptions::HOOK).map_err(|e| e.to_string())?;
+        let mut engine = Engine::open_with(&there, opening::HOOK).map_err(|e| e.to_string())?;
         let recorded = engine.capture_mut().record(&event);
         if recorded.map_err(|e| e.to_string())?.pending {
             let scan = self.in_background(&there, &["scan"]);
@@ -263,7 +263,7 @@ fn carry_turn(event: &AgentEvent, from: &Workspace, to: &Workspace) {
     ) {
         return;
     }
-    let prompt = Engine::open_with(from, OpenOptions::HOOK).and_then(|engine| {
+    let prompt = Engine::open_with(from, opening::HOOK).and_then(|engine| {
         engine
             .capture()
             .prompt_at_work(&event.agent, &event.session)
@@ -274,7 +274,7 @@ fn carry_turn(event: &AgentEvent, from: &Workspace, to: &Workspace) {
 }
 
 fn begin_turn(event: &AgentEvent, to: &Workspace, (text, id): (String, Option<String>)) {
-    let began = Engine::open_with(to, OpenOptions::HOOK).and_then(|mut engine| {
+    let began = Engine::open_with(to, opening::HOOK).and_then(|mut engine| {
         let known = engine
             .capture()
             .prompt_at_work(&event.agent, &event.session)?;
@@ -302,7 +302,7 @@ fn leave(event: &AgentEvent, from: &Workspace) {
         kind: EventKind::Stop { background: false },
         ..event.clone()
     };
-    let ended = Engine::open_with(from, OpenOptions::HOOK)
+    let ended = Engine::open_with(from, opening::HOOK)
         .and_then(|mut engine| engine.capture_mut().record(&left).map(drop));
     drop(ended);
 }

@@ -13,6 +13,7 @@ use backstitch_core::{
 use tokio::sync::{oneshot, watch};
 
 use super::messages;
+use crate::opening;
 
 type EngineJob = Box<dyn FnOnce(&mut EngineWorker) + Send>;
 type ControlJob = Box<dyn FnOnce(&mut ControlWorker) + Send>;
@@ -265,7 +266,7 @@ impl EngineWorker {
         }
         if self.engine.is_none() {
             let engine = if create_store {
-                Engine::open(&self.workspace)?
+                Engine::open_with(&self.workspace, opening::SERVER)?
             } else {
                 Engine::open_existing(&self.workspace)?
             };

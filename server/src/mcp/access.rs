@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use backstitch_core::model::RelPath;
-use backstitch_core::{Engine, Error, Locate, OpenOptions, Workspace};
+use backstitch_core::{Engine, Error, Locate, Workspace};
 
 use super::answer::ToolError;
+use crate::opening;
 use crate::query::paths::TypedPaths;
 use crate::render;
 
@@ -30,13 +31,13 @@ impl WorkspaceAccess {
 
     /// Opens the store of an existing history.
     pub fn open(&self) -> Result<Engine, ToolError> {
-        let options = OpenOptions::COMMAND.existing();
+        let options = opening::COMMAND.existing();
         Ok(noted(Engine::open_with(&self.find()?, options)?))
     }
 
     /// As `open`. None: nothing has been recorded yet.
     pub fn open_recorded(&self) -> Result<Option<Engine>, ToolError> {
-        match Engine::open_with(&self.find()?, OpenOptions::COMMAND.existing()) {
+        match Engine::open_with(&self.find()?, opening::COMMAND.existing()) {
             Ok(engine) => Ok(Some(noted(engine))),
             Err(Error::NoStore(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -45,7 +46,7 @@ impl WorkspaceAccess {
 
     /// As `open`; begins the history if there is none.
     pub fn open_or_begin(&self) -> Result<Engine, ToolError> {
-        let engine = Engine::open_with(&self.find()?, OpenOptions::COMMAND)?;
+        let engine = Engine::open_with(&self.find()?, opening::COMMAND)?;
         Ok(noted(engine))
     }
 

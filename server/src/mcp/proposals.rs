@@ -13,7 +13,7 @@ use backstitch_control::{
 };
 use backstitch_core::config::Config;
 use backstitch_core::restore::Request;
-use backstitch_core::{Engine, Error, OpenOptions, Workspace};
+use backstitch_core::{Engine, Error, Workspace};
 use backstitch_protocol::Text;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -23,6 +23,7 @@ use super::rewind::{self, PlannedRewind};
 use crate::control::proposal::Proposal;
 use crate::control::silence::{SilenceLimits, SilentState};
 use crate::control::words::{self, WITHDRAWN};
+use crate::opening;
 use crate::render;
 
 /// Name of the tool, as people see it.
@@ -334,7 +335,7 @@ impl HeldProposal {
     }
 
     fn apply(&self) -> ToolResult {
-        let mut engine = Engine::open_with(&self.workspace, OpenOptions::COMMAND.existing())?;
+        let mut engine = Engine::open_with(&self.workspace, opening::COMMAND.existing())?;
         let (request, rev) = (&self.request, self.rev.as_deref());
         rewind::apply(&mut engine, request, rev, &self.fingerprint)
     }

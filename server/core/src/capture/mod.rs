@@ -2,8 +2,8 @@
 //! changes are attributed; never changes a file of the workspace.
 
 pub(crate) mod after_call;
-pub(crate) mod aider;
 pub(crate) mod calls;
+mod chat_turns;
 pub(crate) use calls::inactive_before;
 pub use interrupts::AtWork;
 mod cross_root;

@@ -8,7 +8,8 @@ mod tests;
 #[cfg(target_os = "linux")]
 mod watch;
 
-pub(crate) use crate::worktree::dirty::Extent;
+pub(crate) use crate::chat_history::ChatHistory;
+use crate::worktree::dirty::Extent;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -313,7 +314,8 @@ impl ActiveRecorder {
         report: &(dyn Fn(RecorderStatus) + Send + Sync),
     ) -> Result<()> {
         let questions = cookie::dir(&self.store, self.root);
-        let mut watch = watch::Watch::new(&self.engine.root, &questions)?;
+        let chat_history = self.engine.options.chat_history.map(ChatHistory::file);
+        let mut watch = watch::Watch::new(&self.engine.root, &questions, chat_history)?;
         let engine = &mut self.engine;
         std::thread::scope(|scope| {
             let watching = || {

@@ -174,7 +174,7 @@ fn no_event_of_a_burst_is_lost() {
 
     let s = Scene::new(&[("a.txt", "one\n")]);
     let questions = tempfile::tempdir().expect("a directory");
-    let mut watch = Watch::new(&s.engine.root, questions.path()).expect("a watch");
+    let mut watch = Watch::new(&s.engine.root, questions.path(), None).expect("a watch");
     watch.set().expect("the watches are set");
     let all: BTreeSet<RelPath> = (0..3000)
         .map(|n| path(&format!("a-name-of-some-length-{n}.txt")))

@@ -17,7 +17,6 @@ use rustix::fs::FileType;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::capture::aider::CHAT_HISTORY;
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path};
@@ -64,6 +63,8 @@ struct Watched {
 }
 
 pub(super) struct Watch {
+    /// Name of the file in the root to which an agent appends its conversations.
+    chat_history: Option<&'static str>,
     queue: OwnedFd,
     root: PathBuf,
     questions: PathBuf,
@@ -80,13 +81,18 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Watches only the questions directory; `set` watches the tree.
-    pub(super) fn new(root: &Root, questions: &Path) -> Result<Self> {
+    pub(super) fn new(
+        root: &Root,
+        questions: &Path,
+        chat_history: Option<&'static str>,
+    ) -> Result<Self> {
         let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
             .at("watch the files of", &root.path)?;
         let questions_wd = inotify::add_watch(&queue, questions, MASK).at("watch", questions)?;
         Ok(Self {
             queue,
             root: root.path.clone(),
+            chat_history,
             questions: questions.to_path_buf(),
             questions_wd,
             sources: Arc::clone(&root.sources),
@@ -330,7 +336,10 @@ impl Watch {
                 self.stale = true;
                 events.push(Event::Everything);
             } else {
-                if path == CHAT_HISTORY.as_bytes() {
+                if self
+                    .chat_history
+                    .is_some_and(|name| path == name.as_bytes())
+                {
                     events.push(Event::ChatHistory);
                 }
                 if !rules.hides(&path) {

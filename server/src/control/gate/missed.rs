@@ -3,13 +3,14 @@
 use backstitch_control::{
     Armed, Breakpoint, BreakpointAction, CallMoment, Control, check, may_match, now,
 };
-use backstitch_core::{CallEvents, Engine, OpenOptions, Result};
+use backstitch_core::{CallEvents, Engine, Result};
 use serde_json::Value;
 
 use super::call::GateCall;
 use super::event::GateCheck;
 use crate::control::follow_renames;
 use crate::control::lookup::{Lookup, PastCall};
+use crate::opening;
 
 impl GateCheck<'_> {
     /// Records a call that ran without a question of its agent, although a breakpoint would have stopped it.
@@ -67,7 +68,7 @@ impl GateCheck<'_> {
         if !may_match(&stops, &call.facts_before()) {
             return Ok(());
         }
-        let engine = Engine::open_with(self.workspace, OpenOptions::HOOK.existing())?;
+        let engine = Engine::open_with(self.workspace, opening::HOOK.existing())?;
         let history = engine.history();
         let seen = history.call_events(&self.event.agent, &self.event.session, id)?;
         drop(engine);

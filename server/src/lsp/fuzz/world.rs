@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use crate::agents;
 use crate::lsp::uri;
+use crate::opening;
 
 /// Path of the workspace in inputs.
 const ROOT: &str = "/w";
@@ -54,7 +55,7 @@ impl World {
             store_dir: Some(&self.store_dir()),
             cwd: self.dir.path(),
         });
-        Engine::open(&workspace.unwrap()).unwrap()
+        Engine::open_with(&workspace.unwrap(), opening::SERVER).unwrap()
     }
 
     fn fill(&self) {

@@ -2,10 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::history::HistoryEntry;
-
-/// Commands of aider that ask the model. Their prompts are turns; other commands are not.
-const ASKING: [&str; 6] = ["/ask", "/code", "/architect", "/context", "/lint", "/test"];
+use crate::chat_history::{ChatHistory, HistoryEntry};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Commit {
@@ -21,7 +18,7 @@ pub(super) struct Step {
     pub commit: Option<Commit>,
     /// True if the prompt is in the same text, so that no scan was between it and the edit.
     pub is_with_prompt: bool,
-    /// True if aider has committed the user's changes just before.
+    /// True if the agent has committed the user's changes just before.
     pub after_commit: bool,
 }
 
@@ -40,6 +37,7 @@ pub(super) enum Act {
 
 /// Returns the acts of new entries. `session` is the one that continues; `is_uncommitted`: the newest step has no commit yet.
 pub(super) fn acts(
+    source: &dyn ChatHistory,
     entries: &[HistoryEntry],
     session: Option<String>,
     mut is_uncommitted: bool,
@@ -80,7 +78,7 @@ pub(super) fn acts(
                 batch.is_with_prompt = true;
                 batch.after_commit = false;
                 let session = batch.session.clone();
-                acts.push(if is_turn(text) {
+                acts.push(if source.asks_model(text) {
                     let text = text.clone();
                     Act::Prompt { session, text }
                 } else {
@@ -123,18 +121,36 @@ impl Grouping {
     }
 }
 
-/// True if a prompt goes to the model: it is not a command, or one that asks the model.
-fn is_turn(prompt: &str) -> bool {
-    if prompt.starts_with('!') {
-        return false;
-    }
-    let word = prompt.split_whitespace().next().unwrap_or_default();
-    !prompt.starts_with('/') || ASKING.contains(&word)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat_history::ReaderState;
+
+    /// An agent whose prompts ask its model unless they begin with `/`.
+    #[derive(Debug)]
+    struct Chat;
+
+    impl ChatHistory for Chat {
+        fn agent(&self) -> &'static str {
+            "chat"
+        }
+
+        fn file(&self) -> &'static str {
+            "chat.md"
+        }
+
+        fn read(&self, _: &mut ReaderState, _: &str) -> Vec<HistoryEntry> {
+            Vec::new()
+        }
+
+        fn asks_model(&self, prompt: &str) -> bool {
+            !prompt.starts_with('/')
+        }
+    }
+
+    fn acts(entries: &[HistoryEntry], session: Option<String>, is_uncommitted: bool) -> Vec<Act> {
+        super::acts(&Chat, entries, session, is_uncommitted)
+    }
 
     fn commit(hash: &str) -> Commit {
         Commit {
@@ -213,21 +229,5 @@ mod tests {
             with(&["b"], None, false),
         ];
         assert_eq!(acts(&entries, None, false), expected);
-    }
-
-    #[test]
-    fn a_command_is_no_turn_unless_it_asks_the_model() {
-        for (prompt, turn) in [
-            ("fix it", true),
-            ("/ask why", true),
-            ("/code\nfix it", true),
-            ("/add a.txt", false),
-            ("/undo", false),
-            ("/asking", false),
-            ("!ls", false),
-            ("use / here", true),
-        ] {
-            assert_eq!(is_turn(prompt), turn, "{prompt}");
-        }
     }
 }

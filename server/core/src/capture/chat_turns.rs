@@ -1,16 +1,15 @@
-//! Turns of aider, which has no hooks: each scan reads the text that aider has appended to its chat history since the scan
-//! before. Where there is no such file, this costs one stat a scan.
+//! Turns of an agent without hooks: each scan reads the text that it has appended to its chat history since the scan before.
+//! Where there is no such file, this costs one stat a scan. The format is the agent's (`ChatHistory`).
 //!
-//! - A session is named by the time in its heading, a prompt begins a turn, and a file that aider reports as edited is the
-//!   turn's step. Changes that it does not report are attributed as in any other scan.
-//! - Where aider has committed the edit, the commit has the exact texts before and after it (`committed_texts.rs`). Other changes
-//!   of the file are then no part of the step. Otherwise the whole difference is the step's.
+//! - A session is named by its heading, a prompt begins a turn, and a file that the agent reports as edited is the turn's step.
+//!   Changes that it does not report are attributed as in any other scan.
+//! - Where the agent has committed the edit, the commit has the exact texts before and after it (`committed_texts.rs`). Other
+//!   changes of the file are then no part of the step. Otherwise the whole difference is the step's.
 //! - A history that exists when a root is scanned first is not replayed, and neither is one that was written anew: of it only
 //!   sessions count that are newer than the newest one that was read.
 
 mod batch;
 mod committed_texts;
-mod history;
 mod record;
 
 use std::io::{Read, Seek, SeekFrom};
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Capture;
 use super::write_txn::{AFTER, BEFORE};
+use crate::chat_history::{ChatHistory, HistoryEntry, ReaderState};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::model::{ContentId, NodeId, RelPath, RootId};
@@ -29,13 +29,8 @@ use crate::store::tables::meta::{self, MetaKey};
 use crate::store::tables::root::scan;
 use crate::worktree::disk::Stat;
 use batch::{Act, acts};
-use history::{HistoryEntry, Reader};
 use record::Batch;
 
-/// Name of the agent in the history.
-const AGENT: &str = "aider";
-/// The file in the root of a repository to which aider appends its conversations.
-pub(crate) const CHAT_HISTORY: &str = ".aider.chat.history.md";
 /// Appended text above this size is read from its end.
 const MAX_TEXT: u64 = 8 << 20;
 /// Largest difference between the clock and the times of files, in microseconds.
@@ -53,7 +48,7 @@ struct Position {
     /// Size and time of change when it was read.
     size: i64,
     mtime: i64,
-    reader: Reader,
+    reader: ReaderState,
     /// The newest step, if its commit was not known yet.
     uncommitted: Vec<NodeId>,
 }
@@ -86,8 +81,11 @@ impl Position {
 impl<E: Deref<Target = Engine>> Capture<E> {
     /// Returns the stat of a history that may have text which was not read yet, and the position in it.
     fn grown_history(&self) -> Result<Option<(Stat, Option<Position>)>> {
+        let Some(source) = self.engine.options.chat_history else {
+            return Ok(None);
+        };
         let is_file = |stat: &Stat| stat.kind().is_file();
-        let stat = self.engine.root.stat_at(CHAT_HISTORY.as_bytes());
+        let stat = self.engine.root.stat_at(source.file().as_bytes());
         let Some(stat) = stat.filter(is_file) else {
             return Ok(None);
         };
@@ -99,15 +97,18 @@ impl<E: Deref<Target = Engine>> Capture<E> {
         Ok(Some((stat, position)))
     }
 
-    /// True if aider may have written something that no scan has read yet.
+    /// True if the agent may have written something that no scan has read yet.
     pub(super) fn has_unread_history(&self) -> Result<bool> {
         Ok(self.grown_history()?.is_some())
     }
 }
 
 impl Capture<&mut Engine> {
-    /// Records what aider has done since the last scan, if anything. The caller holds the lock of captures.
+    /// Records the work of the agent since the last scan, if there is any. The caller holds the lock of captures.
     pub(super) fn read_chat_history(&mut self, deadline: Option<Instant>) -> Result<()> {
+        let Some(source) = self.engine.options.chat_history else {
+            return Ok(());
+        };
         let Some((stat, known)) = self.grown_history()? else {
             return Ok(());
         };
@@ -120,14 +121,19 @@ impl Capture<&mut Engine> {
             return Ok(());
         }
         let uncommitted = known.as_ref().map(|known| known.uncommitted.clone());
-        let Some(mut new) = self.new_text(stat, known)? else {
+        let Some(mut new) = self.new_text(source, stat, known)? else {
             return Ok(());
         };
         if !self.engine.config().records_automatically() {
             new.entries.clear();
         }
         let uncommitted = uncommitted.unwrap_or_default();
-        let acts = acts(&new.entries, new.session.take(), !uncommitted.is_empty());
+        let acts = acts(
+            source,
+            &new.entries,
+            new.session.take(),
+            !uncommitted.is_empty(),
+        );
         if acts.is_empty() {
             new.position.uncommitted = uncommitted;
             let position = new.position;
@@ -136,14 +142,14 @@ impl Capture<&mut Engine> {
                 .store
                 .write(AFTER, |conn| position.save(conn, root));
         }
-        self.record_acts(acts, new.position, uncommitted, deadline)
+        self.record_acts(source.agent(), acts, (new.position, uncommitted), deadline)
     }
 
     fn record_acts(
         &mut self,
+        agent: &'static str,
         acts: Vec<Act>,
-        mut position: Position,
-        uncommitted: Vec<NodeId>,
+        (mut position, uncommitted): (Position, Vec<NodeId>),
         deadline: Option<Instant>,
     ) -> Result<()> {
         let scanned = self.scan_disk(deadline)?;
@@ -151,7 +157,7 @@ impl Capture<&mut Engine> {
             return Ok(());
         }
         let mtime = position.mtime;
-        let mut batch = Batch::new(self, acts, uncommitted, mtime)?;
+        let mut batch = Batch::new(self, (agent, acts), uncommitted, mtime)?;
         self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             position.uncommitted = batch.record(txn, scanned)?;
             position.save(txn.conn, txn.here.root)
@@ -159,8 +165,13 @@ impl Capture<&mut Engine> {
     }
 
     /// Reads the text after a position. None: the file cannot be read.
-    fn new_text(&self, stat: Stat, known: Option<Position>) -> Result<Option<AppendedText>> {
-        let Some(path) = RelPath::new(CHAT_HISTORY) else {
+    fn new_text(
+        &self,
+        source: &dyn ChatHistory,
+        stat: Stat,
+        known: Option<Position>,
+    ) -> Result<Option<AppendedText>> {
+        let Some(path) = RelPath::new(source.file()) else {
             return Ok(None);
         };
         let Some(mut file) = self.engine.root.open_file(&path) else {
@@ -183,11 +194,11 @@ impl Capture<&mut Engine> {
         };
         let (mut reader, newest) = match known {
             Some(known) if same == Some(true) => (known.reader, None),
-            Some(known) => (Reader::default(), known.reader.session),
-            None => (Reader::default(), None),
+            Some(known) => (ReaderState::default(), known.reader.session),
+            None => (ReaderState::default(), None),
         };
         let session = reader.session.clone();
-        let mut entries = reader.read(&text);
+        let mut entries = source.read(&mut reader, &text);
         match same {
             Some(true) => {}
             Some(false) => keep_newer(&mut entries, newest.as_deref()),

@@ -2,6 +2,7 @@
 //! begins a session, each line of a prompt is `#### TEXT`, each message of aider itself is `> TEXT`, and everything else is an
 //! answer of the model. Aider ends its own lines and those of prompts with two spaces.
 
+use backstitch_core::chat_history::HistoryEntry;
 use serde::{Deserialize, Serialize};
 
 /// Heading of a session, followed by its local time.
@@ -11,26 +12,11 @@ const TIME_LEN: usize = 19;
 /// End of each line of a prompt and of aider itself.
 const HARD_BREAK: &str = "  ";
 
-/// An entry of the history that matters here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum HistoryEntry {
-    /// A session has begun. The time in its heading is its name.
-    Session(String),
-    Prompt(String),
-    /// The model's answer is complete.
-    Answered,
-    /// Aider has written a file; the path is relative to the root of the repository.
-    Applied(String),
-    Commit {
-        hash: String,
-        subject: String,
-    },
-}
-
 /// Reader of a text that grows. Its state is stored between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Reader {
     /// The newest session. Times in this form sort as text.
+    #[serde(skip)]
     pub session: Option<String>,
     /// Code block of an answer that is not closed yet: its character, and its length.
     fence: Option<(char, usize)>,

@@ -12,7 +12,6 @@ use super::super::transition::Transition;
 use super::super::visibility::Visibility;
 use super::super::write_txn::{ScanContext, WriteTxn};
 use super::super::{Capture, open};
-use super::AGENT;
 use super::batch::{Act, Commit, Step};
 use super::committed_texts::{Commits, CommittedTexts};
 use crate::engine::Engine;
@@ -31,6 +30,8 @@ const UNKNOWN: &str = "unknown";
 
 /// The acts to record, with the disk at the files that they name.
 pub(super) struct Batch {
+    /// Name of the agent.
+    agent: &'static str,
     acts: Vec<Act>,
     commits: Commits,
     entries: BTreeMap<RelPath, DiskEntry>,
@@ -50,7 +51,7 @@ impl Batch {
     /// Reads the files that the acts name.
     pub(super) fn new(
         capture: &Capture<&mut Engine>,
-        acts: Vec<Act>,
+        (agent, acts): (&'static str, Vec<Act>),
         uncommitted: Vec<NodeId>,
         written: i64,
     ) -> Result<Self> {
@@ -58,7 +59,7 @@ impl Batch {
         let mut left: BTreeMap<RelPath, usize> = BTreeMap::new();
         let mut entries = BTreeMap::new();
         for step in steps(&acts) {
-            let (named, _) = capture.read_named(&event("", None), &step.paths)?;
+            let (named, _) = capture.read_named(&event(agent, "", None), &step.paths)?;
             let paths: BTreeSet<_> = named.iter().map(|(path, _)| path.clone()).collect();
             for path in paths {
                 *left.entry(path).or_default() += 1;
@@ -67,6 +68,7 @@ impl Batch {
         }
         let several = left.iter().filter(|(_, steps)| **steps > 1);
         Ok(Self {
+            agent,
             shared: several.map(|(path, _)| path.clone()).collect(),
             acts,
             commits,
@@ -102,9 +104,9 @@ impl Batch {
             match act {
                 Act::Prompt { session, text } => {
                     self.uncommitted.clear();
-                    begin_turn(txn, session.as_deref(), &text)?;
+                    begin_turn(txn, self.agent, session.as_deref(), &text)?;
                 }
-                Act::Answered(session) => end_work(txn, session.as_deref())?,
+                Act::Answered(session) => end_work(txn, self.agent, session.as_deref())?,
                 Act::Label(commit) => self.label(txn, &commit)?,
                 Act::Step(step) => self.step(txn, &step, &writers)?,
             }
@@ -122,7 +124,7 @@ impl Batch {
     }
 
     fn step(&mut self, txn: &WriteTxn<'_>, step: &Step, writers: &Writers) -> Result<()> {
-        let e = event("Edit", step.session.as_deref());
+        let e = event(self.agent, "Edit", step.session.as_deref());
         let call = ToolCall {
             id: None,
             tool: TOOL.to_owned(),
@@ -149,7 +151,7 @@ impl Batch {
         self.uncommitted = made.into_iter().collect();
         if let Some(commit) = &step.commit {
             self.label(txn, commit)?;
-            end_work(txn, step.session.as_deref())?;
+            end_work(txn, self.agent, step.session.as_deref())?;
         }
         Ok(())
     }
@@ -317,9 +319,9 @@ fn uncertain(own: Writer) -> Attribution {
     calls::by_call(own.session, own.call, uncertain, uncertain)
 }
 
-fn event(name: &str, session: Option<&str>) -> AgentEvent {
+fn event(agent: &str, name: &str, session: Option<&str>) -> AgentEvent {
     AgentEvent {
-        agent: AGENT.to_owned(),
+        agent: agent.to_owned(),
         session: session.unwrap_or(UNKNOWN).to_owned(),
         transcript: None,
         prompt_id: None,
@@ -333,8 +335,8 @@ fn event(name: &str, session: Option<&str>) -> AgentEvent {
 }
 
 /// Begins a turn at the state that the scan has recorded.
-fn begin_turn(txn: &WriteTxn<'_>, session: Option<&str>, prompt: &str) -> Result<()> {
-    let e = event("Prompt", session);
+fn begin_turn(txn: &WriteTxn<'_>, agent: &str, session: Option<&str>, prompt: &str) -> Result<()> {
+    let e = event(agent, "Prompt", session);
     let session = calls::session(txn.conn, txn.here.root, &e)?;
     calls::record_event(txn.conn, &e, session, None, None)?;
     session::set_working(txn.conn, session, true)?;
@@ -345,8 +347,8 @@ fn begin_turn(txn: &WriteTxn<'_>, session: Option<&str>, prompt: &str) -> Result
 }
 
 /// Notes that a session does not work any longer. Edits that it reports later still belong to its newest turn.
-fn end_work(txn: &WriteTxn<'_>, session: Option<&str>) -> Result<()> {
-    let e = event("Stop", session);
+fn end_work(txn: &WriteTxn<'_>, agent: &str, session: Option<&str>) -> Result<()> {
+    let e = event(agent, "Stop", session);
     // a session without a prompt is none
     if session::id_of(txn.conn, &e.agent, &e.session)?.is_none() {
         return Ok(());
