@@ -22,6 +22,19 @@ use serde_json::{Value, json};
 use crate::render::{self, PathChange};
 use crate::restore_words;
 
+/// A function from an enum of the engine to that of the protocol with the same names. A new name of either does not compile
+/// without its place here.
+macro_rules! twin {
+    ($vis:vis $function:ident: $from:path => $to:ident { $($name:ident),* $(,)? }) => {
+        $vis fn $function(value: $from) -> $to {
+            use $from as From;
+            match value {
+                $(From::$name => $to::$name,)*
+            }
+        }
+    };
+}
+
 /// Serializes a shape, so that more fields can be added.
 pub fn value(shape: &impl Serialize) -> Value {
     // none of the shapes has a map whose keys are not text
@@ -101,7 +114,6 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
     }
 }
 
-/// A shell command in one line.
 /// Returns the agent's own words about a shell command, else the command.
 pub fn command_line(command: &ShellCommand) -> String {
     let words = command.description.as_deref().unwrap_or(&command.text);
@@ -126,17 +138,7 @@ pub fn squashed(squashed: &model::Squashed) -> Squashed {
     }
 }
 
-fn kind(kind: model::Kind) -> Kind {
-    match kind {
-        model::Kind::Turn => Kind::Turn,
-        model::Kind::Step => Kind::Step,
-        model::Kind::Manual => Kind::Manual,
-        model::Kind::External => Kind::External,
-        model::Kind::Rewind => Kind::Rewind,
-        model::Kind::Squash => Kind::Squash,
-        model::Kind::Import => Kind::Import,
-    }
-}
+twin!(kind: model::Kind => Kind { Turn, Step, Manual, External, Rewind, Squash, Import });
 
 fn unsaved(unsaved: &backstitch_core::Unsaved) -> Unsaved {
     Unsaved {
@@ -190,15 +192,7 @@ fn change(entry_change: &EntryChange, entry: &Entry) -> Change {
     }
 }
 
-pub fn change_kind(what: PathChange) -> ChangeKind {
-    match what {
-        PathChange::Create => ChangeKind::Create,
-        PathChange::Modify => ChangeKind::Modify,
-        PathChange::Delete => ChangeKind::Delete,
-        PathChange::Rename => ChangeKind::Rename,
-        PathChange::Mode => ChangeKind::Mode,
-    }
-}
+twin!(pub change_kind: PathChange => ChangeKind { Create, Modify, Delete, Rename, Mode });
 
 /// Returns a file with unreviewed work. `with_hunks`: with its hunks, not only their number.
 pub fn review_file(file: &ReviewFile, with_hunks: bool) -> backstitch_protocol::ReviewFile {
@@ -274,13 +268,7 @@ fn origin(origin: &Origin, role: Role, entry: &Entry) -> backstitch_protocol::Or
     }
 }
 
-pub fn certainty(certainty: model::Certainty) -> Certainty {
-    match certainty {
-        model::Certainty::Certain => Certainty::Certain,
-        model::Certainty::Group => Certainty::Group,
-        model::Certainty::Uncertain => Certainty::Uncertain,
-    }
-}
+twin!(pub certainty: model::Certainty => Certainty { Certain, Group, Uncertain });
 
 pub fn coverage(coverage: &model::Coverage) -> Coverage {
     let item = |item: &model::CoverageItem| CoverageItem {
@@ -301,18 +289,7 @@ pub fn coverage(coverage: &model::Coverage) -> Coverage {
     }
 }
 
-fn coverage_reason(reason: Reason) -> CoverageReason {
-    match reason {
-        Reason::TooLarge => CoverageReason::TooLarge,
-        Reason::Outside => CoverageReason::Outside,
-        Reason::Excluded => CoverageReason::Excluded,
-        Reason::Unreadable => CoverageReason::Unreadable,
-        Reason::Special => CoverageReason::Special,
-        Reason::Failed => CoverageReason::Failed,
-        Reason::VersionControl => CoverageReason::VersionControl,
-        Reason::Ignored => CoverageReason::Ignored,
-    }
-}
+twin!(coverage_reason: Reason => CoverageReason { TooLarge, Outside, Excluded, Unreadable, Special, Failed, VersionControl, Ignored });
 
 pub fn git_head(git: &model::GitHead) -> GitHead {
     GitHead {
@@ -351,28 +328,9 @@ pub fn operation(operation: &backstitch_core::Operation, subject: &OperationSubj
     }
 }
 
-fn operation_kind(kind: OpKind) -> OperationKind {
-    match kind {
-        OpKind::Rewind => OperationKind::Rewind,
-        OpKind::Revert => OperationKind::Revert,
-        OpKind::Undo => OperationKind::Undo,
-        OpKind::Redo => OperationKind::Redo,
-        OpKind::Switch => OperationKind::Switch,
-        OpKind::Fork => OperationKind::Fork,
-        OpKind::Branch => OperationKind::Branch,
-        OpKind::Tag => OperationKind::Tag,
-        OpKind::Save => OperationKind::Save,
-    }
-}
+twin!(operation_kind: OpKind => OperationKind { Rewind, Revert, Undo, Redo, Switch, Fork, Branch, Tag, Save });
 
-fn operation_state(state: OpState) -> OperationState {
-    match state {
-        OpState::Open => OperationState::Open,
-        OpState::Done => OperationState::Done,
-        OpState::Incomplete => OperationState::Incomplete,
-        OpState::RolledBack => OperationState::RolledBack,
-    }
-}
+twin!(operation_state: OpState => OperationState { Open, Done, Incomplete, RolledBack });
 
 /// Converts a plan: the answer to `--dry-run`, and the start of a restore's answer. `rev`: as it was typed. The letters
 /// and counts of its actions are not known here.
@@ -449,16 +407,7 @@ fn action(action: &restore::Action, work: &PlannedWork) -> Action {
     }
 }
 
-fn action_kind(kind: restore::ActionKind) -> ActionKind {
-    match kind {
-        restore::ActionKind::Write => ActionKind::Write,
-        restore::ActionKind::Delete => ActionKind::Delete,
-        restore::ActionKind::Create => ActionKind::Create,
-        restore::ActionKind::Merge => ActionKind::Merge,
-        restore::ActionKind::Chmod => ActionKind::Chmod,
-        restore::ActionKind::Skip => ActionKind::Skip,
-    }
-}
+twin!(action_kind: restore::ActionKind => ActionKind { Write, Delete, Create, Merge, Chmod, Skip });
 
 fn conflict(conflict: &restore::Conflict) -> Conflict {
     let hunk = |hunk: &ConflictSpan| ConflictHunk {
@@ -473,14 +422,7 @@ fn conflict(conflict: &restore::Conflict) -> Conflict {
     }
 }
 
-fn resolution(resolution: restore::Resolution) -> Resolution {
-    match resolution {
-        restore::Resolution::Markers => Resolution::Markers,
-        restore::Resolution::Current => Resolution::Current,
-        restore::Resolution::Target => Resolution::Target,
-        restore::Resolution::Left => Resolution::Left,
-    }
-}
+twin!(resolution: restore::Resolution => Resolution { Markers, Current, Target, Left });
 
 pub fn gap(gap: &restore::Gap) -> Gap {
     Gap {
@@ -490,26 +432,7 @@ pub fn gap(gap: &restore::Gap) -> Gap {
     }
 }
 
-fn gap_kind(kind: restore::GapKind) -> GapKind {
-    match kind {
-        restore::GapKind::Uncertain => GapKind::Uncertain,
-        restore::GapKind::TooLarge => GapKind::TooLarge,
-        restore::GapKind::Outside => GapKind::Outside,
-        restore::GapKind::Excluded => GapKind::Excluded,
-        restore::GapKind::Unreadable => GapKind::Unreadable,
-        restore::GapKind::Special => GapKind::Special,
-        restore::GapKind::Failed => GapKind::Failed,
-        restore::GapKind::Pending => GapKind::Pending,
-        restore::GapKind::Unknown => GapKind::Unknown,
-        restore::GapKind::HardLink => GapKind::HardLink,
-        restore::GapKind::Attributes => GapKind::Attributes,
-        restore::GapKind::Directory => GapKind::Directory,
-        restore::GapKind::GitHead => GapKind::GitHead,
-        restore::GapKind::Unsaved => GapKind::Unsaved,
-        restore::GapKind::VersionControl => GapKind::VersionControl,
-        restore::GapKind::Ignored => GapKind::Ignored,
-    }
-}
+twin!(gap_kind: restore::GapKind => GapKind { Uncertain, TooLarge, Outside, Excluded, Unreadable, Special, Failed, Pending, Unknown, HardLink, Attributes, Directory, GitHead, Unsaved, VersionControl, Ignored });
 
 #[cfg(test)]
 mod tests {
