@@ -3,18 +3,22 @@
 //! Edits that merely touch are no conflict: a user's line directly below an agent's block is the
 //! everyday case. Line endings and the final newline merge apart from the lines.
 
+mod conflict;
 mod region;
+mod sides;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use crate::content::is_text;
 use crate::diff::{Interner, changes, lines};
 use region::{Region, Take, regions};
+use sides::Sides;
 use text::{Ending, Property, UniformText, three_way};
+
+pub use conflict::{ConflictHunk, ConflictKind};
 
 /// Result where both sides changed the same region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,31 +31,6 @@ pub enum Favor<'a> {
         ours: &'a str,
         theirs: &'a str,
     },
-}
-
-/// A region that both sides changed. The ranges are 0-based lines of each text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConflictHunk {
-    pub base: Range<usize>,
-    pub ours: Range<usize>,
-    pub theirs: Range<usize>,
-    pub kind: ConflictKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ConflictKind {
-    /// Both sides changed a common line, or one inserted inside what the other replaced.
-    Overlap,
-    /// Two different insertions at one point.
-    Insertions,
-    /// One side moved a line that the other side removed; taking both would restore it.
-    Moved,
-    /// Both sides changed the line ending, differently.
-    LineEndings,
-    /// At least one of the texts is binary, and both sides changed it.
-    Binary,
-    /// Both sides changed the final newline, differently.
-    FinalNewline,
 }
 
 /// The merged content; clean if `conflicts` is empty.
@@ -211,24 +190,6 @@ impl MergedLine<'_> {
 struct MergedLines<'t> {
     lines: Vec<MergedLine<'t>>,
     conflicts: Vec<ConflictHunk>,
-}
-
-/// The three texts as numbers; equal lines have equal numbers.
-struct Sides<'t> {
-    base: Vec<u32>,
-    ours: Vec<u32>,
-    theirs: Vec<u32>,
-    interner: Interner<'t>,
-}
-
-impl Sides<'_> {
-    /// True for a line that identifies itself. Braces and blank lines recur without being the same
-    /// line.
-    fn is_distinctive(&self, id: u32) -> bool {
-        // non-ASCII letters consist of such bytes, and so do some symbols, which does no harm
-        let distinctive = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-        self.interner.get(id).iter().any(distinctive)
-    }
 }
 
 fn merge_lines<'t>(

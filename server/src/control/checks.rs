@@ -5,7 +5,6 @@ use backstitch_protocol::PredictedFile;
 use serde_json::Value;
 
 use super::predict::{CallForm, form};
-use super::shown;
 use crate::render;
 
 /// The reason why a changed input is not sent, and the next step.
@@ -70,7 +69,7 @@ pub fn problem(
     if !input.is_object() {
         return problem("the input of a tool is a JSON object".to_owned(), WHOLE);
     }
-    let left_out = shown::left_out(call, input);
+    let left_out = left_out(own, input);
     if !left_out.is_empty() {
         let fields = render::clean(&left_out.join("`, `"));
         return problem(
@@ -112,6 +111,15 @@ pub fn problem(
         );
     }
     None
+}
+
+/// Returns the fields of a call's own input that another input leaves out, and its agent with it.
+fn left_out(own: &Value, input: &Value) -> Vec<String> {
+    let (Value::Object(own), Value::Object(other)) = (own, input) else {
+        return Vec::new();
+    };
+    let missing = own.keys().filter(|name| !other.contains_key(*name));
+    missing.cloned().collect()
 }
 
 fn place(of: &str, name: &str) -> String {

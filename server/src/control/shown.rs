@@ -60,15 +60,6 @@ pub fn as_it_runs(call: &HeldCall, input: Value) -> Value {
     }
 }
 
-/// Returns the fields of a call's own input that another input leaves out, and its agent with it.
-pub fn left_out(call: &HeldCall, input: &Value) -> Vec<String> {
-    let (Value::Object(own), Value::Object(other)) = (own_input(call), input) else {
-        return Vec::new();
-    };
-    let missing = own.keys().filter(|name| !other.contains_key(*name));
-    missing.cloned().collect()
-}
-
 fn cwd(call: &HeldCall) -> &Path {
     call.cwd.as_deref().unwrap_or(&call.root)
 }

@@ -3,6 +3,7 @@
 //! error, which is one line on stderr and a gap in the record. Long tasks run in the background.
 
 mod environment;
+mod handled;
 mod unread;
 
 use std::ffi::OsString;
@@ -19,9 +20,10 @@ use backstitch_core::{Engine, Workspace, record_gap};
 use crate::agents::switches::{OFF, SWITCH};
 use crate::agents::{self, Agent, Answer, HookOutput};
 use crate::control::evaluate;
-use crate::control::gate::{Gate, GateCheck, GateOutcome, gates};
+use crate::control::gate::{Gate, GateCheck, gates};
 use crate::host::agent_events::{EventPlace, panic_text, print};
 use crate::opening;
+use handled::Handled;
 use unread::Unread;
 
 /// Maximum payload in bytes that is read into memory.
@@ -41,13 +43,6 @@ struct Invocation {
     store_dir: Option<PathBuf>,
     /// Time that the agent waits for this hook, as its entry says.
     limit: Option<Duration>,
-}
-
-/// A handled event: the output for the agent, and the pause that is over once the agent has it.
-struct Handled {
-    output: HookOutput,
-    /// With the workspaces whose breakpoints were checked.
-    outcomes: Vec<(Workspace, GateOutcome)>,
 }
 
 /// Runs the hook on the arguments after the word `hook`. Returns the exit status that the agent expects.

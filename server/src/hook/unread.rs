@@ -8,7 +8,7 @@ use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::record_gap;
 use serde_json::{Value, json};
 
-use super::Handled;
+use super::handled::Handled;
 use crate::agents::{Agent, Answer, AnswerPart, ToolDecision};
 use crate::control::words;
 use crate::host::agent_events::EventPlace;

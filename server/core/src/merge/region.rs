@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{ConflictHunk, ConflictKind, Sides};
+use super::conflict::{ConflictHunk, ConflictKind};
+use super::sides::Sides;
 use crate::diff::LineChange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

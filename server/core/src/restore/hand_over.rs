@@ -235,14 +235,6 @@ impl<E: Deref<Target = Engine>> Restore<E> {
     }
 }
 
-/// Returns the one editor that holds all the unsaved text involved. With several editors, none of
-/// them can apply the request.
-pub(crate) fn single_holder(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
-    let (first, _) = holders.first()?;
-    let one = holders.iter().all(|(editor, _)| editor.id == first.id);
-    one.then_some(first)
-}
-
 /// Error for unsaved text that no single editor can handle.
 pub(crate) fn in_the_way(holders: &[(EditorInfo, RelPath)]) -> Error {
     let named: Vec<String> = holders

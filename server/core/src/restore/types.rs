@@ -305,7 +305,7 @@ impl Plan {
     /// if no document of the requesting editor changes.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
         let own = |d: &PlannedDocument| d.edit.is_some() && Some(d.editor.id) == r.editor;
-        let editor = super::hand_over::single_holder(&self.held)?;
+        let editor = single_holder(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
 
@@ -605,4 +605,12 @@ pub struct Applied {
     pub not_taken: Vec<RelPath>,
     /// With `by`: documents that took their new text according to the editor, but did not show it.
     pub awaited: Vec<RelPath>,
+}
+
+/// Returns the one editor that holds all the unsaved text involved. With several editors, none of
+/// them can apply the request.
+fn single_holder(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
+    let (first, _) = holders.first()?;
+    let one = holders.iter().all(|(editor, _)| editor.id == first.id);
+    one.then_some(first)
 }

@@ -1,6 +1,7 @@
 //! Compares the disk with the file states: a parallel walk that honours .gitignore, then a check of every known path
 //! that the walk did not visit. Finds differences; records nothing.
 
+mod findings;
 mod gathered;
 mod git_backing;
 
@@ -17,9 +18,9 @@ use rustix::io::Errno;
 use crate::error::{Error, Result};
 use crate::git::objects::Repository;
 use crate::hint::Hint;
-use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path};
+use crate::model::{Image, Opaque, Reason, RelPath, bytes_path};
 use crate::places::is_linked_worktree;
-use crate::store::{PackWriter, Packed, SealedPack};
+use crate::store::{PackWriter, Packed};
 use crate::system::read_small;
 use crate::vcs;
 use crate::worktree::changed_paths::ChangedPaths;
@@ -30,60 +31,12 @@ use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX};
 use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::git_index::ATTRIBUTES;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
-use crate::worktree::ignored_paths::{IgnoredNow, IgnoredPath, MAX_IN_DIR};
+use crate::worktree::ignored_paths::{IgnoredPath, MAX_IN_DIR};
 use crate::worktree::linked_worktrees::LinkedWorktrees;
 use crate::worktree::pending_saves::Pending;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
-/// A path whose image differs from the recorded one.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub path: RelPath,
-    pub image: Image,
-    pub stat: Option<Stat>,
-    /// The content, unless it is in the pack.
-    pub bytes: Option<Vec<u8>>,
-}
-
-/// Git-backed content as the store's own.
-#[derive(Debug)]
-pub(crate) struct Materialized {
-    pub path: RelPath,
-    pub backed: Image,
-    /// Unreadable if git no longer has it.
-    pub own: Image,
-    /// The content, unless it is in the pack.
-    pub bytes: Option<Vec<u8>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Findings {
-    pub found: Vec<Found>,
-    /// Content to store because git may not keep it.
-    pub materialized: Vec<Materialized>,
-    /// Paths with the recorded image but another stat. The new stat is saved so that the file is not read again.
-    pub stat_updates: Vec<(RelPath, Stat)>,
-    /// Known paths that are on disk but were not visited by the walk: ignored, and still tracked.
-    pub unvisited: Vec<RelPath>,
-    /// Hard-linked files, which may be written through another name.
-    pub linked: Vec<RelPath>,
-    /// Ids of the pending saves that have been saved.
-    pub saved: Vec<i64>,
-    pub pack: Option<SealedPack>,
-    pub coverage: Coverage,
-    /// The directory cache of a full walk.
-    pub dir_cache_bytes: Vec<u8>,
-    /// The ignored paths that a walk found, at their tops.
-    pub ignored: Vec<IgnoredPath>,
-    /// The ignored paths that are gone or changed since the last scan.
-    pub ignored_now: IgnoredNow,
-    /// Directories without a file at any depth, NUL-separated.
-    pub bare_dirs: Vec<u8>,
-    /// The directories of the scanned part that files alone do not tell.
-    pub noted_dirs: NotedDirs,
-    /// The deadline passed: a path that was not found proves nothing.
-    pub partial: bool,
-}
+pub(crate) use findings::{Findings, Found, Materialized};
 
 /// Baseline of a scan, compared with the disk: the recorded state when the scan began.
 #[derive(Clone, Copy)]

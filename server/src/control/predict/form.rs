@@ -1,10 +1,8 @@
 //! Recognises an edit tool by its name and by the fields of its input.
 
-use std::path::PathBuf;
-
 use serde_json::Value;
 
-use super::shell;
+use super::shell::{self, ShellPatch};
 use crate::agents::edit_rules::{EditFields, EditRules, UNKNOWN};
 use crate::agents::edit_tool;
 
@@ -36,14 +34,6 @@ pub enum CallForm<'a> {
     /// A tool that changes nothing.
     Read,
     Other,
-}
-
-/// A patch that a shell command gives to `apply_patch`.
-#[derive(Debug, PartialEq, Eq)]
-pub struct ShellPatch<'a> {
-    pub patch: &'a str,
-    /// The directory that the command changes to before; empty if none.
-    pub dir: PathBuf,
 }
 
 /// A field of an input, under the names that agents give it.

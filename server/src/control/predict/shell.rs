@@ -5,7 +5,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::absolute;
-use super::form::ShellPatch;
+
+/// A patch that a shell command gives to `apply_patch`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ShellPatch<'a> {
+    pub patch: &'a str,
+    /// The directory that the command changes to before; empty if none.
+    pub dir: PathBuf,
+}
 
 /// Names that are kept of one command.
 pub const MAX_NAMES: usize = 256;

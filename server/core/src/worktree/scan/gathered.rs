@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 
-use super::{Findings, Found, Materialized};
+use super::findings::{Findings, Found, Materialized};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image, RelPath};
 use crate::store::{PackWriter, Packed};

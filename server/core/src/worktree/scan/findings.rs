@@ -1,0 +1,57 @@
+//! Differences between the disk and the record, as a scan found them.
+
+use crate::model::{Coverage, Image, RelPath};
+use crate::store::SealedPack;
+use crate::worktree::directories::NotedDirs;
+use crate::worktree::disk::Stat;
+use crate::worktree::ignored_paths::{IgnoredNow, IgnoredPath};
+
+/// A path whose image differs from the recorded one.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub path: RelPath,
+    pub image: Image,
+    pub stat: Option<Stat>,
+    /// The content, unless it is in the pack.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// Git-backed content as the store's own.
+#[derive(Debug)]
+pub(crate) struct Materialized {
+    pub path: RelPath,
+    pub backed: Image,
+    /// Unreadable if git no longer has it.
+    pub own: Image,
+    /// The content, unless it is in the pack.
+    pub bytes: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Findings {
+    pub found: Vec<Found>,
+    /// Content to store because git may not keep it.
+    pub materialized: Vec<Materialized>,
+    /// Paths with the recorded image but another stat. The new stat is saved so that the file is not read again.
+    pub stat_updates: Vec<(RelPath, Stat)>,
+    /// Known paths that are on disk but were not visited by the walk: ignored, and still tracked.
+    pub unvisited: Vec<RelPath>,
+    /// Hard-linked files, which may be written through another name.
+    pub linked: Vec<RelPath>,
+    /// Ids of the pending saves that have been saved.
+    pub saved: Vec<i64>,
+    pub pack: Option<SealedPack>,
+    pub coverage: Coverage,
+    /// The directory cache of a full walk.
+    pub dir_cache_bytes: Vec<u8>,
+    /// The ignored paths that a walk found, at their tops.
+    pub ignored: Vec<IgnoredPath>,
+    /// The ignored paths that are gone or changed since the last scan.
+    pub ignored_now: IgnoredNow,
+    /// Directories without a file at any depth, NUL-separated.
+    pub bare_dirs: Vec<u8>,
+    /// The directories of the scanned part that files alone do not tell.
+    pub noted_dirs: NotedDirs,
+    /// The deadline passed: a path that was not found proves nothing.
+    pub partial: bool,
+}
