@@ -10,6 +10,8 @@ pub mod control;
 mod demo;
 mod doctor;
 mod file_changes;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod hook;
 mod host;
 mod json_text;
@@ -32,8 +34,6 @@ use std::process::ExitCode;
 
 #[cfg(fuzzing)]
 pub use agents::exercise as payload;
-#[cfg(fuzzing)]
-pub use lsp::fuzz;
 
 /// Entry point of the binary.
 pub fn main() -> ExitCode {

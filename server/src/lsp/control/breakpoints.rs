@@ -16,11 +16,12 @@ use backstitch_protocol::{
 use super::face;
 use crate::control::{follow_renames, lookup, view, words};
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::failure::{Failure, Reply};
+use crate::lsp::features::views;
+use crate::lsp::handler::failure::{Failure, Reply};
+use crate::lsp::handler::targets;
 use crate::lsp::messages::control as messages;
 use crate::lsp::messages::refusal;
 use crate::lsp::session::ServerState;
-use crate::lsp::{targets, views};
 
 /// Returns all breakpoints, with the lines where they stand now.
 pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {

@@ -24,13 +24,15 @@ use crate::control::predict::read_disk;
 use crate::control::{shown, view};
 use crate::host::progress::cancel_flag;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
-use crate::lsp::ask::must_ask;
-use crate::lsp::editing::{self, EditWait, OpenDocuments};
-use crate::lsp::failure::{Failure, Reply};
+use crate::lsp::commands::restore;
+use crate::lsp::features::views;
+use crate::lsp::handler::ask::must_ask;
+use crate::lsp::handler::failure::{Failure, Reply};
+use crate::lsp::handler::targets;
 use crate::lsp::messages::choice;
 use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
-use crate::lsp::{restore, targets, views};
+use crate::lsp::unsaved::editing::{self, EditWait, OpenDocuments};
 use crate::to_protocol;
 
 /// Number of checkpoints around a held call.

@@ -25,14 +25,14 @@ use super::{decisions, face};
 use crate::control::predict::read_disk;
 use crate::control::{follow_renames, shown, view};
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::ask::ask_for;
-use crate::lsp::control_state::{HeldHere, Shown};
-use crate::lsp::messages::control as messages;
-use crate::lsp::notifications::{
+use crate::lsp::handler::ask::ask_for;
+use crate::lsp::handler::notifications::{
     BreakpointsNotification, HitNotification, PauseChangedNotification, PauseNotification,
     ReplChangedNotification, ReplOutputNotification, ResumeNotification,
 };
+use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
+use crate::lsp::session::control_state::{HeldHere, Shown};
 use crate::to_protocol;
 
 /// Interval at which hooks that died are noticed while a call is held.

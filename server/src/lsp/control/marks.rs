@@ -7,11 +7,11 @@ use backstitch_protocol::Text;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{CodeLens, Command};
 
-use crate::lsp::control_state::{HeldHere, Shown};
-use crate::lsp::document::Document;
+use crate::lsp::documents::document::Document;
+use crate::lsp::documents::position::line_start;
 use crate::lsp::messages::control as messages;
-use crate::lsp::position::line_start;
 use crate::lsp::session::ServerState;
+use crate::lsp::session::control_state::{HeldHere, Shown};
 
 /// A mark of a document: lines from 0.
 enum Mark<'a> {
@@ -71,7 +71,9 @@ pub fn lenses(server: &ServerState, document: &Document) -> Vec<CodeLens> {
             }
             Mark::Stops(lines) => {
                 let uri = document.place.as_ref().map(|place| {
-                    crate::lsp::uri::of_path(&place.handle.root().join(place.path.to_path()))
+                    crate::lsp::documents::uri::of_path(
+                        &place.handle.root().join(place.path.to_path()),
+                    )
                 });
                 let arguments =
                     json!({ "uri": uri, "lines": [lines.start, lines.end.max(lines.start + 1)] });

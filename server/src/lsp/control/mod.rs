@@ -14,7 +14,7 @@ pub use decisions::{
 pub use follow::follow;
 pub use marks::{actions, lenses};
 
-use super::session::ServerState;
+use crate::lsp::session::ServerState;
 
 /// Name of this client in rows: the editor's.
 fn face(server: &ServerState) -> String {

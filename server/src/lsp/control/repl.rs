@@ -21,10 +21,10 @@ use super::{decisions, face};
 use crate::control::{object, view};
 use crate::host::progress::cancel_flag;
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::failure::{Failure, Reply};
+use crate::lsp::handler::failure::{Failure, Reply};
+use crate::lsp::handler::targets;
 use crate::lsp::messages::control as messages;
 use crate::lsp::session::ServerState;
-use crate::lsp::targets;
 use crate::to_protocol;
 
 /// Maximum number of entries of an answer.

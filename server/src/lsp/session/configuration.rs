@@ -9,10 +9,11 @@ use backstitch_core::health;
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
-use super::{ANSWER, ServerState};
+use super::settings::{ClientSettings, Lenses, SECTION};
+use super::state::{ANSWER, ServerState};
+use crate::control::guard::{self, Face};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::messages;
-use crate::lsp::settings::{ClientSettings, Lenses, SECTION};
 use crate::safeguards::{self, WeaknessKind};
 
 impl ServerState {
@@ -58,6 +59,13 @@ impl ServerState {
         for handle in self.handles() {
             self.publish_settings(&handle);
         }
+    }
+
+    /// True if an agent at work in this workspace has started this server.
+    fn is_inside_agent(&self, handle: &WorkspaceHandle) -> bool {
+        let editor = self.features().name.clone();
+        let found = guard::check(Some(handle.workspace()), Face::Server(&editor));
+        matches!(found, Ok(Some(_)))
     }
 
     /// Writes the client's settings to a file for other processes.
