@@ -237,7 +237,7 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 /// Waits until every workspace has finished its jobs, and checks that each still accepts some.
 async fn finish_jobs(server: &ServerState) {
-    for handle in server.handles() {
+    for handle in server.workspaces.all() {
         for outcome in [
             handle.ask(|_| Ok(())).await,
             handle.act(false, |_| Ok(())).await,

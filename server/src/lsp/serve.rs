@@ -49,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
     // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
-        !server.has_exited() || server.is_leaving(),
+        !server.client.has_exited() || server.client.is_leaving(),
         messages::refusal::NO_SHUTDOWN
     );
     Ok(())
@@ -111,7 +111,7 @@ where
     let leaving = server.clone();
     let serving_and_leaving = async move {
         serving.await;
-        if leaving.is_leaving() {
+        if leaving.client.is_leaving() {
             buffers::close_all(&leaving).await;
         }
     };

@@ -50,7 +50,7 @@ pub async fn fork(
         Some(into) => messages::forked_into(name, into),
         None => messages::forked(name),
     };
-    server.report(message);
+    server.client.report(message);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
         let job = RestoreCommand::new(server, handle, verb, Some(branch), &Choices::default())?;
@@ -71,7 +71,7 @@ pub async fn tag(
     let rev = typed.rev.map_or_else(|| "@".into(), String::from);
     buffers::record_all(server, &handle, false).await;
     let tagged = mutations::tag(&handle, rev, name.clone()).await?;
-    server.report(messages::tagged(&tagged, &name));
+    server.client.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
         checkpoint: tagged,
@@ -87,7 +87,7 @@ pub async fn pin(
     let pinned = typed.pinned.unwrap_or(true);
     buffers::record_all(server, &handle, false).await;
     let checkpoint = mutations::pin(&handle, rev, pinned).await?;
-    server.report(messages::pinned(&checkpoint, pinned));
+    server.client.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
 }
 
@@ -100,6 +100,8 @@ pub async fn checkpoint(
     buffers::record_all(server, &handle, true).await;
     let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);
-    server.report(messages::checkpoint_made(entry.node.id, &age));
+    server
+        .client
+        .report(messages::checkpoint_made(entry.node.id, &age));
     Ok(to_protocol::checkpoint(&entry))
 }

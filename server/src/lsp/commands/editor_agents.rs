@@ -36,7 +36,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
         agent: turn.agent.into(),
         session: turn.session.into(),
     };
-    server.agent_began(active.clone());
+    server.agents.begin(active.clone());
     // text typed until now belongs to the state before the turn
     buffers::record_all(server, &handle, true).await;
     let event = event(
@@ -59,7 +59,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
 pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
     let handle = targets::workspace_handle(server, &turn.place())?;
     let active = find_agent(server, turn.agent, turn.session)?;
-    server.agent_ended(&active);
+    server.agents.end(&active);
     let event = event(
         &handle,
         &active,
@@ -85,7 +85,7 @@ fn find_agent(server: &ServerState, agent: Option<Name>, id: Option<Name>) -> Re
         agent.as_ref().is_none_or(|agent| *agent == active.agent)
             && id.as_ref().is_none_or(|id| *id == active.session)
     };
-    let mut all = server.active_agents();
+    let mut all = server.agents.active();
     all.retain(matches);
     if all.len() > 1 {
         let names = all.iter().map(|one| (&*one.agent, &*one.session));
@@ -135,7 +135,7 @@ pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<
     let label = params.label.unwrap_or_else(|| "applyEdit".to_owned());
     gate::pass(&parts, &active, &label).await?;
     let calls = begin(&mut parts, &active, &label).await?;
-    let applying = server.applying();
+    let applying = server.agents.applying();
     let done = match parts.on_disk() {
         Ok(()) => in_client(server, parts.client.as_ref()).await,
         failed => failed,
@@ -238,7 +238,8 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
 /// Has the client apply its part.
 async fn in_client(server: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
-    let answer = tokio::time::timeout(ANSWER, server.client.apply_edit(edit.clone())).await;
+    let answer =
+        tokio::time::timeout(ANSWER, server.client.connection.apply_edit(edit.clone())).await;
     let refused = match answer {
         Ok(Ok(answer)) if answer.applied => return Ok(()),
         Ok(Ok(answer)) => answer
@@ -269,11 +270,18 @@ async fn applied_edits(
         let in_flight = InFlightEdit { before, after };
         let is_there = |now: &Document| in_flight.typed(now).is_some();
         let is_applied = |now: &Document| is_there(now) || in_flight.collides(now);
-        if !server.wait_for(&uri, CHANGE_TIMEOUT, is_applied).await {
+        if !server
+            .events
+            .wait_for(&server.documents, &uri, CHANGE_TIMEOUT, is_applied)
+            .await
+        {
             not_taken.push(uri);
             continue;
         }
-        server.wait_for(&uri, OVERLAP_TIMEOUT, is_there).await;
+        server
+            .events
+            .wait_for(&server.documents, &uri, OVERLAP_TIMEOUT, is_there)
+            .await;
         let Some(now) = server.documents.get(&uri) else {
             not_taken.push(uri);
             continue;

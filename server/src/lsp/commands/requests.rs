@@ -119,7 +119,7 @@ pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult>
         views::DiffTarget::read(params.to.as_deref(), server, &handle),
     );
     let to = target.name();
-    let encoding = server.features().encoding;
+    let encoding = server.client.features().encoding;
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = views::changed(engine, &params.from, &target, path.as_ref())?;
         let since = match target {

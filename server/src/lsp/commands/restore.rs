@@ -53,7 +53,8 @@ impl RestoreCommand {
         rev: Option<String>,
         typed: &Choices,
     ) -> Reply<Self> {
-        let default_exact = || verb == Verb::Rewind && server.config(&handle).rewinds_exactly();
+        let default_exact =
+            || verb == Verb::Rewind && server.settings.config(&handle).rewinds_exactly();
         let request = Request {
             exact: typed.exact.unwrap_or_else(default_exact),
             ..request(&handle, typed)?
@@ -192,7 +193,9 @@ pub async fn run(server: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<Re
     for _ in 0..TRIES {
         let shown = plan(server, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            server.report(messages::nothing(&shown.title, &shown.plan));
+            server
+                .client
+                .report(messages::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
@@ -320,7 +323,7 @@ async fn apply(
     document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
     document.awaited = to_protocol::paths(&unconfirmed.awaited);
     let message = messages::done(&subject, &applied, &unsaved);
-    server.report(message);
+    server.client.report(message);
     Ok(document)
 }
 

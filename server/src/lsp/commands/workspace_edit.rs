@@ -155,7 +155,7 @@ impl EditParts {
     }
 
     fn edit(&mut self, server: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
-        let encoding = server.features().encoding;
+        let encoding = server.client.features().encoding;
         if !self.documents.contains_key(uri)
             && let Some(open) = server.documents.get(uri)
         {

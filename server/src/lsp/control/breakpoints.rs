@@ -35,7 +35,7 @@ pub async fn list(
     handle: &Arc<WorkspaceHandle>,
 ) -> Reply<BreakpointsResult> {
     let found = all(server, handle).await?;
-    if !server.features().own.panels {
+    if !server.client.features().own.panels {
         let text = messages::breakpoints(&found.breakpoints);
         views::show(server, "breakpoints.md", text.as_bytes()).await?;
     }
@@ -202,7 +202,7 @@ pub async fn add(
     let ReadBreakpoint { new, pattern } = read;
     let made = with(handle, |control| control.breakpoints().add(new)).await?;
     let remarks = words::remarks(handle.root(), pattern.as_deref(), &made.spec);
-    server.report(messages::added(&made, &remarks));
+    server.client.report(messages::added(&made, &remarks));
     Ok(BreakpointResult {
         breakpoint: view::breakpoint(&made),
         remarks,
@@ -314,7 +314,7 @@ pub async fn toggle(
             Ok(())
         })
         .await?;
-        server.report(messages::removed(&removed));
+        server.client.report(messages::removed(&removed));
         return Ok(ToggleResult {
             added: None,
             removed,
@@ -332,7 +332,7 @@ pub async fn toggle(
         ..NewBreakpoint::of(spec, &face(server))
     };
     let made = with(handle, |control| control.breakpoints().add(new)).await?;
-    server.report(messages::added(&made, &[]));
+    server.client.report(messages::added(&made, &[]));
     Ok(ToggleResult {
         added: Some(view::breakpoint(&made)),
         removed: Vec::new(),

@@ -246,7 +246,9 @@ async fn carried_out(handle: &WorkspaceHandle, undone: Undone) -> Reply<Decided>
 
 fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
     let outcome = decided.decision.outcome().name().to_owned();
-    server.report(messages::decided(&decided.pause, &outcome));
+    server
+        .client
+        .report(messages::decided(&decided.pause, &outcome));
     DecisionResult {
         pause: view::pause(&decided.pause),
         outcome,
@@ -466,7 +468,7 @@ pub async fn inspect(
     let pause = chosen(server, handle, params.pause.as_deref()).await?;
     let id = pause.id;
     let found = of(handle, pause, 0).await?;
-    if !server.features().own.panels {
+    if !server.client.features().own.panels {
         show(server, id, &found).await?;
     }
     Ok(found)

@@ -139,7 +139,7 @@ struct ControlRows {
 /// Handles the news about held calls of all workspaces. Runs until the server ends.
 pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<PathBuf>) {
     let mut all: HashMap<PathBuf, Announced> = HashMap::new();
-    server.wait_until_ready().await;
+    server.client.wait_until_ready().await;
     loop {
         let waits = all.values().any(Announced::waits);
         let root = if waits {
@@ -156,7 +156,7 @@ pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<Path
             }
         };
         for root in roots {
-            let Some(handle) = server.handle_at(&root) else {
+            let Some(handle) = server.workspaces.at(&root) else {
                 all.remove(&root);
                 continue;
             };
@@ -261,7 +261,7 @@ async fn look(
             ..Announced::default()
         };
         if server.control.shown.remove(handle.root()).is_some() {
-            server.refresh_lenses();
+            server.client.refresh_lenses();
         }
         return Ok(());
     };
@@ -275,7 +275,7 @@ async fn look(
     announced.open_repls.clone_from(&rows.open_repls);
     if has_changed || !changes.is_empty() {
         keep(server, handle, &rows);
-        server.refresh_lenses();
+        server.client.refresh_lenses();
     }
     tell(server, handle, &rows, &changes, has_changed).await;
     Ok(())
@@ -359,15 +359,17 @@ async fn tell(
     changes: &PauseChanges,
     has_changed: bool,
 ) {
-    let own = &server.features().own;
+    let own = &server.client.features().own;
     let (workspace, seq) = (to_protocol::path(handle.root()), rows.seq);
-    let client = &server.client;
+    let client = &server.client.connection;
     for pause in &rows.slipped {
-        server.say(MessageType::Warning, messages::slipped(pause));
+        server
+            .client
+            .say(MessageType::Warning, messages::slipped(pause));
     }
     if let Some(newest) = rows.attempts.last() {
         let said = crate::control::words::attempt(newest);
-        server.say(MessageType::Warning, said);
+        server.client.say(MessageType::Warning, said);
     }
     for pause in changes.over.iter().chain(&changes.changed) {
         server.control.void(handle.root(), pause.id);
@@ -479,7 +481,7 @@ async fn acknowledge(server: &ServerState, handle: &WorkspaceHandle, id: PauseId
 
 /// True if this editor shows questions to a person: it is known to, or it has answered one.
 fn shows_questions(server: &ServerState) -> bool {
-    let name = server.features().name.to_ascii_lowercase();
+    let name = server.client.features().name.to_ascii_lowercase();
     server.control.has_answered.load(Ordering::Relaxed)
         || SHOWING.iter().any(|known| name.contains(known))
 }
@@ -518,7 +520,7 @@ async fn question(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, id: Pa
                 if let Some(refusal) =
                     carry_out(&server, &handle, &pause, fingerprint, &answer).await
                 {
-                    server.say(MessageType::Warning, refusal);
+                    server.client.say(MessageType::Warning, refusal);
                 }
             }
         }
@@ -583,9 +585,11 @@ async fn tell_if_void(server: &ServerState, handle: &WorkspaceHandle, asked: &Pa
         return;
     };
     if now.state != PauseState::Held {
-        server.say(MessageType::Info, messages::void(&now));
+        server.client.say(MessageType::Info, messages::void(&now));
     } else if now.draft != asked.draft {
-        server.say(MessageType::Info, messages::changed(&now));
+        server
+            .client
+            .say(MessageType::Info, messages::changed(&now));
     }
 }
 

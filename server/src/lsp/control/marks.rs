@@ -90,7 +90,7 @@ pub fn lenses(server: &ServerState, document: &Document) -> Vec<CodeLens> {
 }
 
 fn shown(server: &ServerState, document: &Document) -> Option<std::sync::Arc<Shown>> {
-    if server.features().own.panels {
+    if server.client.features().own.panels {
         return None;
     }
     let place = document.place.as_ref()?;
@@ -130,7 +130,7 @@ pub fn actions(
     document: &Document,
     lines: &Range<usize>,
 ) -> Actions {
-    if server.features().own.panels || document.place.is_none() {
+    if server.client.features().own.panels || document.place.is_none() {
         return Actions::default();
     }
     let shown = shown(server, document).unwrap_or_default();

@@ -18,5 +18,5 @@ use crate::lsp::session::ServerState;
 
 /// Name of this client in rows: the editor's.
 fn face(server: &ServerState) -> String {
-    server.features().name.clone()
+    server.client.features().name.clone()
 }

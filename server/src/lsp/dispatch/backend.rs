@@ -100,16 +100,16 @@ impl LanguageServer for Backend {
     }
 
     async fn initialized(&self, _: InitializedParams) {
-        self.server.set_ready();
+        self.server.client.set_ready();
         self.server.announce_store_dir();
         self.server.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
-        for handle in self.server.handles() {
+        for handle in self.server.workspaces.all() {
             buffers::record_all(&self.server, &handle, false).await;
         }
-        self.server.begin_shutdown();
+        self.server.client.begin_shutdown();
         Ok(())
     }
 }
@@ -126,8 +126,8 @@ impl Backend {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
-        let which = place.map(|place| self.server.config(&place.handle).lenses());
-        let features = self.server.features();
+        let which = place.map(|place| self.server.settings.config(&place.handle).lenses());
+        let features = self.server.client.features();
         let form = lenses::Form {
             which: which.unwrap_or_default(),
             short: features.own.lens_form == Some(LensForm::Short),
@@ -171,17 +171,17 @@ impl Backend {
             .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
-        let features = self.server.features();
+        let features = self.server.client.features();
         let Some((document, history)) = history else {
             return Ok(None);
         };
         let offer = match features.own.code_actions {
             Some(CodeActions::AgentLines) => Offer::AgentLines,
-            _ => Offer::All(self.server.reversible(&document).await),
+            _ => Offer::All(self.server.history_cache.reversible(&document).await),
         };
         let literals = features.actions;
         let turns = match offer {
-            Offer::AgentLines => self.server.turns_in_force(&document).await,
+            Offer::AgentLines => self.server.history_cache.turns_in_force(&document).await,
             Offer::All(_) => Arc::default(),
         };
         let mut commands = actions::of(&uri, &document, &history, &lines, offer, &turns);
@@ -194,7 +194,7 @@ impl Backend {
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
-        let wanted = self.server.features().own.hover;
+        let wanted = self.server.client.features().own.hover;
         if wanted == Some(Hovers::Off) {
             return Ok(None);
         }
@@ -218,7 +218,7 @@ impl Backend {
         }
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
-        let markdown = self.server.features().markdown;
+        let markdown = self.server.client.features().markdown;
         let markup = place.handle.ask(move |engine| {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
@@ -263,11 +263,11 @@ impl Backend {
     fn command_answer(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
-            Err(failure) if self.server.features().own.notifications => Err(failure.into()),
+            Err(failure) if self.server.client.features().own.notifications => Err(failure.into()),
             Err(failure) if is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
-                    self.server.say(MessageType::Error, failure.text());
+                    self.server.client.say(MessageType::Error, failure.text());
                 }
                 let error = FailureMessage {
                     kind: failure.kind,

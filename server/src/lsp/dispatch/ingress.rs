@@ -74,7 +74,7 @@ impl Service<Request> for Ingress {
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
         if request.method() == "exit" {
-            self.server.exit();
+            self.server.client.exit();
         }
         if cancels_tracked(&self.server, &request) {
             return Box::pin(std::future::ready(Ok(None)));

@@ -43,7 +43,7 @@ pub async fn follow(
         let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event else {
             continue;
         };
-        let (root, Some(handle)) = (root.clone(), server.handle_at(root)) else {
+        let (root, Some(handle)) = (root.clone(), server.workspaces.at(root)) else {
             continue;
         };
         server.check_settings(&handle);
@@ -105,8 +105,8 @@ pub async fn follow_workspaces(
 
 /// Sends the recorder's status of a workspace, now and after each change.
 pub async fn report_recorder(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    server.wait_until_ready().await;
-    if !server.features().own.notifications {
+    server.client.wait_until_ready().await;
+    if !server.client.features().own.notifications {
         return;
     }
     let mut standing = handle.standing();
@@ -128,6 +128,7 @@ pub async fn report_recorder(server: Arc<ServerState>, handle: Arc<WorkspaceHand
         };
         server
             .client
+            .connection
             .send_notification::<StatusNotification>(status)
             .await;
         if standing.changed().await.is_err() {
@@ -184,7 +185,7 @@ async fn announce(
     entries: &[Entry],
     done: &DoneSince,
 ) {
-    let wants = server.features().own.notifications;
+    let wants = server.client.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
     for entry in entries {
         warn_unsaved_below(server, handle, entry).await;
@@ -195,6 +196,7 @@ async fn announce(
             };
             server
                 .client
+                .connection
                 .send_notification::<CheckpointNotification>(made)
                 .await;
             if let (Some(operation), Some(subject)) = (&entry.operation, &entry.subject) {
@@ -205,6 +207,7 @@ async fn announce(
                 };
                 server
                     .client
+                    .connection
                     .send_notification::<RewindNotification>(rewound)
                     .await;
             }
@@ -218,6 +221,7 @@ async fn announce(
             };
             server
                 .client
+                .connection
                 .send_notification::<ForkNotification>(forked)
                 .await;
         }
@@ -230,12 +234,14 @@ async fn announce(
             };
             server
                 .client
+                .connection
                 .send_notification::<SwitchNotification>(switched)
                 .await;
         }
         let changed = TimelineChanged { workspace };
         server
             .client
+            .connection
             .send_notification::<TimelineNotification>(changed)
             .await;
     }

@@ -53,7 +53,9 @@ pub async fn diff(
     });
     let (patch, files) = patch.await?;
     if patch.is_empty() {
-        server.say(MessageType::Info, messages::nothing_between(&from, &to));
+        server
+            .client
+            .say(MessageType::Info, messages::nothing_between(&from, &to));
     } else {
         let file = path.as_ref().map(base_name);
         let name = view::diff_name(file.as_deref(), &from, &to);
@@ -82,7 +84,9 @@ async fn diff_of(
     });
     let (to, patch, files) = shown.await?;
     if patch.is_empty() {
-        server.say(MessageType::Info, messages::nothing_of(&turn));
+        server
+            .client
+            .say(MessageType::Info, messages::nothing_of(&turn));
     } else {
         let file = path.as_ref().map(base_name);
         show(server, &view::turn_name(file.as_deref(), &turn), &patch).await?;
@@ -158,7 +162,9 @@ pub async fn review(
         listed => listed?,
     };
     if files.is_empty() {
-        server.say(MessageType::Info, messages::NOTHING_TO_REVIEW.to_owned());
+        server
+            .client
+            .say(MessageType::Info, messages::NOTHING_TO_REVIEW.to_owned());
     } else {
         let text = format!("{}{text}", view::REVIEW_HEAD);
         show(server, view::REVIEW_NAME, text.as_bytes()).await?;
@@ -407,7 +413,7 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text in the editor.
 pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
-    if server.features().virtual_documents {
+    if server.client.features().virtual_documents {
         let uri = server.views.store(name, content);
         if shown(server, uri).await {
             return Ok(());
@@ -416,12 +422,16 @@ pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Repl
     let path = virtual_documents::write(name, content).map_err(|error| {
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
-    if !server.features().show_document {
-        server.say(MessageType::Info, messages::shown_in(&path));
+    if !server.client.features().show_document {
+        server
+            .client
+            .say(MessageType::Info, messages::shown_in(&path));
         return Ok(());
     }
     if !shown(server, uri::of_path(&path)).await {
-        server.say(MessageType::Info, messages::shown_in(&path));
+        server
+            .client
+            .say(MessageType::Info, messages::shown_in(&path));
     }
     Ok(())
 }
@@ -434,7 +444,7 @@ async fn shown(server: &ServerState, uri: String) -> bool {
         take_focus: Some(true),
         selection: None,
     };
-    let shown = tokio::time::timeout(ANSWER, server.client.show_document(params)).await;
+    let shown = tokio::time::timeout(ANSWER, server.client.connection.show_document(params)).await;
     matches!(shown, Ok(Ok(true)))
 }
 
@@ -483,7 +493,7 @@ pub async fn content(server: &ServerState, uri: &str, choice: TextChoice) -> Rep
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
     // some clients write the workspace in small letters, as if it were a host name
-    let known = server.handles().into_iter().find(|handle| {
+    let known = server.workspaces.all().into_iter().find(|handle| {
         let (root, meant) = (handle.root().as_os_str(), document.root.as_os_str());
         root.eq_ignore_ascii_case(meant) && !document.root.exists()
     });

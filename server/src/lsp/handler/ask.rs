@@ -52,7 +52,10 @@ pub async fn ask_for(
     });
     let actions = Some(actions.collect());
     let question = render::visible(question);
-    let asked = server.client.show_message_request(kind, question, actions);
+    let asked = server
+        .client
+        .connection
+        .show_message_request(kind, question, actions);
     let mut asked = pin!(tokio::time::timeout(limit, asked));
     let mut cancellation = pin!(wait_for_cancellation());
     let answered = poll_fn(|context| match cancellation.as_mut().poll(context) {

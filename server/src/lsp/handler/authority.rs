@@ -28,7 +28,7 @@ impl ServerState {
     /// True if questions of this server may be answered by a person: it runs inside no agent.
     pub async fn is_a_persons(self: &Arc<Self>) -> bool {
         let places = self.workspaces();
-        let editor = self.features().name.clone();
+        let editor = self.client.features().name.clone();
         let asked = tokio::task::spawn_blocking(move || {
             let face = Face::Server(&editor);
             let mut found = places.iter().map(|place| guard::check(Some(place), face));
@@ -40,7 +40,7 @@ impl ServerState {
     /// Returns the refusal of a decision. An agent at work in any of the workspaces is one.
     async fn refused(&self, name: &str) -> Reply<Option<RefusedDecision>> {
         let places = self.workspaces();
-        let (editor, name) = (self.features().name.clone(), name.to_owned());
+        let (editor, name) = (self.client.features().name.clone(), name.to_owned());
         let asked = tokio::task::spawn_blocking(move || {
             let face = Face::Server(&editor);
             let all: Vec<Option<&Workspace>> = if places.is_empty() {
@@ -66,7 +66,7 @@ impl ServerState {
     }
 
     fn workspaces(&self) -> Vec<Workspace> {
-        let all = self.handles().into_iter();
+        let all = self.workspaces.all().into_iter();
         all.map(|handle| handle.workspace().clone()).collect()
     }
 }

@@ -61,7 +61,7 @@ pub async fn with<T, W: Future<Output = T>>(
 ) -> T {
     let (shown, receiver) = WorkDone::new(flag.clone());
     let work = work(shown);
-    if !server.features().progress {
+    if !server.client.features().progress {
         return work.await;
     }
     let reporter = tokio::spawn(show(server.clone(), title, flag, receiver));
@@ -90,6 +90,7 @@ async fn show(
     };
     let created = server
         .client
+        .connection
         .send_request::<WorkDoneProgressCreateRequest>(create);
     if matches!(
         tokio::time::timeout(crate::lsp::session::ANSWER, created).await,
@@ -99,6 +100,7 @@ async fn show(
             let params = json!({ "token": name(&token), "value": value });
             server
                 .client
+                .connection
                 .send_notification::<ProgressNotification>(params)
                 .await;
         };

@@ -49,7 +49,7 @@ pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
 
 /// Returns the candidates if no workspace is named: those with a history, if there are any.
 pub fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
-    let handles = server.handles();
+    let handles = server.workspaces.all();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
     let with_history: Vec<Arc<WorkspaceHandle>> =
         handles.iter().filter(recorded).cloned().collect();

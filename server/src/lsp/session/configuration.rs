@@ -2,34 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use backstitch_core::config::{Config, keep_editor};
+use backstitch_core::config::keep_editor;
 use backstitch_core::health;
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
+use super::client::ANSWER;
 use super::settings::{ClientSettings, Lenses, SECTION};
-use super::state::{ANSWER, ServerState};
+use super::state::ServerState;
 use crate::control::guard::{self, Face};
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::messages;
 use crate::safeguards::{self, WeaknessKind};
 
 impl ServerState {
-    pub fn settings(&self) -> ClientSettings {
-        self.settings.read().map(|s| s.clone()).unwrap_or_default()
-    }
-
-    /// Returns the settings of a workspace, including the client's.
-    pub fn config(&self, handle: &WorkspaceHandle) -> Config {
-        Config::read(handle.workspace()).with_editor(&self.settings().effective())
-    }
-
     /// Reads the settings of a workspace again. Reports each error in its files once, refreshes lenses after a
     /// change, and returns the lens setting.
     pub fn check_settings(&self, handle: &WorkspaceHandle) -> Lenses {
-        let config = self.config(handle);
+        let config = self.settings.config(handle);
         let (mut problems, lenses) = (config.problems(), config.lenses());
         problems.extend(health::nothing_recorded(handle.workspace(), &config));
         let weak = safeguards::of(handle.workspace(), &config).into_iter();
@@ -37,56 +28,54 @@ impl ServerState {
         let weak = weak.filter(|one| one.kind != WeaknessKind::Attempt);
         problems.extend(weak.map(|one| one.line()));
         let root = handle.root().to_path_buf();
-        let before = self
-            .checked_settings
-            .insert(root, (problems.clone(), lenses));
+        let before = self.settings.keep_checked(root, (problems.clone(), lenses));
         let said = before.as_ref().map(|(said, _)| said.as_slice());
         for problem in problems {
             if !said.unwrap_or_default().contains(&problem) {
-                self.say(MessageType::Warning, problem);
+                self.client.say(MessageType::Warning, problem);
             }
         }
         if before.is_some_and(|(_, before)| before != lenses) {
-            self.forget_blames();
-            self.refresh_lenses();
+            self.history_cache.forget();
+            self.client.refresh_lenses();
         }
         lenses
     }
 
     /// Notes that the client has sent its initial settings.
     pub fn settings_received(&self) {
-        self.settings_received.store(true, Ordering::Relaxed);
-        for handle in self.handles() {
+        self.settings.set_received();
+        for handle in self.workspaces.all() {
             self.publish_settings(&handle);
         }
     }
 
     /// True if an agent at work in this workspace has started this server.
     fn is_inside_agent(&self, handle: &WorkspaceHandle) -> bool {
-        let editor = self.features().name.clone();
+        let editor = self.client.features().name.clone();
         let found = guard::check(Some(handle.workspace()), Face::Server(&editor));
         matches!(found, Ok(Some(_)))
     }
 
     /// Writes the client's settings to a file for other processes.
     pub(super) fn publish_settings(&self, handle: &WorkspaceHandle) {
-        if !self.settings_received.load(Ordering::Relaxed) {
+        if !self.settings.has_received() {
             return;
         }
-        let said = self.settings().effective();
+        let said = self.settings.get().effective();
         if self.is_inside_agent(handle) {
             // an agent that starts an editor neither ends recording with it nor removes what the user's editor says
             if !said.is_empty() {
-                self.say(
+                self.client.say(
                     MessageType::Warning,
                     messages::notice::setting::OF_AGENT.to_owned(),
                 );
             }
             return;
         }
-        let kept = keep_editor(handle.workspace(), &self.features().name, &said);
+        let kept = keep_editor(handle.workspace(), &self.client.features().name, &said);
         if let Err(error) = kept {
-            self.say(
+            self.client.say(
                 MessageType::Warning,
                 messages::notice::setting::not_published(error),
             );
@@ -95,9 +84,10 @@ impl ServerState {
 
     /// Returns the directory of all stores, if it is set.
     pub(super) fn store_dir(&self) -> Option<PathBuf> {
-        let own = || self.settings().store_dir().map(Path::to_path_buf);
+        let own = || self.settings.get().store_dir().map(Path::to_path_buf);
         let own = || own().filter(|dir| !self.is_in_a_folder(dir));
-        self.store_dir.clone().or_else(own)
+        let given = self.settings.store_dir().map(Path::to_path_buf);
+        given.or_else(own)
     }
 
     /// True for a place in an open folder, which may have brought the settings that name it.
@@ -105,7 +95,7 @@ impl ServerState {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let nearest = dir.ancestors().find(|above| above.exists());
         let nearest = real(nearest.unwrap_or(dir));
-        let folders = self.folders();
+        let folders = self.workspaces.folders();
         folders
             .iter()
             .any(|folder| nearest.starts_with(real(folder)))
@@ -113,56 +103,52 @@ impl ServerState {
 
     /// Changes the settings, and reports errors in them.
     pub fn configure(&self, change: impl FnOnce(&mut ClientSettings) -> Vec<String>) {
-        let wrong = self.settings.write().map(|mut own| {
-            let before = own.clone();
-            let wrong = change(&mut own);
-            (*own != before, wrong)
-        });
-        let (changed, wrong) = wrong.unwrap_or_default();
+        let (changed, wrong) = self.settings.change(change);
         for wrong in wrong {
-            self.say(MessageType::Warning, wrong);
+            self.client.say(MessageType::Warning, wrong);
         }
         if changed {
-            for handle in self.handles() {
+            for handle in self.workspaces.all() {
                 self.publish_settings(&handle);
             }
-            self.forget_blames();
-            self.refresh_lenses();
+            self.history_cache.forget();
+            self.client.refresh_lenses();
         }
     }
 
     /// Reports the directory of the stores, if only this server knows it.
     pub fn announce_store_dir(&self) {
-        if let (None, Some(dir)) = (&self.store_dir, self.settings().store_dir())
+        if let (None, Some(dir)) = (self.settings.store_dir(), self.settings.get().store_dir())
             && self.is_in_a_folder(dir)
         {
             let said = messages::notice::setting::stores_in_folder(SECTION, dir);
-            return self.say(MessageType::Warning, said);
+            return self.client.say(MessageType::Warning, said);
         }
-        if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
+        if let (None, Some(dir)) = (self.settings.store_dir(), self.store_dir()) {
             let said = messages::notice::setting::own_stores(SECTION, &dir);
-            self.say(MessageType::Info, said);
+            self.client.say(MessageType::Info, said);
         }
     }
 
     /// Asks the client for its settings in the background, if it supports that.
     pub fn pull_settings(self: &Arc<Self>) {
-        if !self.features().configuration {
+        if !self.client.features().configuration {
             self.settings_received();
             return;
         }
         let server = self.clone();
-        let request = self.settings_requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let request = self.settings.begin_request();
         tokio::spawn(async move {
             let item = ConfigurationItem {
                 scope_uri: None,
                 section: Some(SECTION.to_owned()),
             };
-            let asked = tokio::time::timeout(ANSWER, server.client.configuration(vec![item]));
+            let asked =
+                tokio::time::timeout(ANSWER, server.client.connection.configuration(vec![item]));
             let answer = asked.await;
             match answer {
                 // the answer to a later question has come before this one
-                _ if server.settings_requests.load(Ordering::Relaxed) != request => return,
+                _ if !server.settings.is_newest(request) => return,
                 Ok(Ok(sections)) => {
                     if let Some(Value::Object(section)) = sections.first() {
                         server.configure(|settings| settings.answer(section));

@@ -107,7 +107,7 @@ pub async fn record_written_below(server: &ServerState, handle: &WorkspaceHandle
 /// Closes the workspaces at an orderly exit: the last typed text is recorded, and the editor lease is given up. Text
 /// that the user did not save is then discarded by the user's choice, except what checkpoints hold.
 pub async fn close_all(server: &ServerState) {
-    for handle in server.handles() {
+    for handle in server.workspaces.all() {
         handle.leave().await;
     }
 }
@@ -156,7 +156,9 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
     let shown = file.filter(|file| document.shows(file));
     let recorded = match text {
         Some(text)
-            if shown.is_none() && !server.will_reload(&document) && !document.is_nothing() =>
+            if shown.is_none()
+                && !server.client.will_reload(&document)
+                && !document.is_nothing() =>
         {
             let create_store = options.create_store || handle.workspace().is_marked();
             let save = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
@@ -208,9 +210,9 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
         Err(error) => {
             if server.unrecorded.insert(uri.to_owned()) {
                 let message = notice::not_kept(&path_name, &error);
-                server.say(MessageType::Warning, message);
+                server.client.say(MessageType::Warning, message);
             }
-            retry_later(server.document_events(), uri.to_owned());
+            retry_later(server.events.sender(), uri.to_owned());
         }
     }
 }

@@ -97,7 +97,7 @@ pub async fn run(
             .documents
             .with(&uri, |document| document.rebase(disk.as_bytes()));
         known.ok_or_else(|| Failure::usage(refusal::merge::not_open(&uri)))?;
-        server.send_event(DocumentEvent::Changed(uri.clone()));
+        server.events.send(DocumentEvent::Changed(uri.clone()));
         return Ok(MergeResult {
             uri,
             merged: true,
@@ -183,15 +183,17 @@ async fn merge(
             disk: Some(disk.into()),
         };
         match editing::put_text(server, &place.handle, &new, EditWait::Command).await {
-            EditFate::Arrived(uri) => server.send_event(DocumentEvent::Changed(uri)),
+            EditFate::Arrived(uri) => server.events.send(DocumentEvent::Changed(uri)),
             // the base is set when it arrives
             EditFate::Unconfirmed(..) => {}
             EditFate::NotTaken => continue,
         }
         if count > 0 {
-            server.report(notice::merged_with_conflicts(&name, count, on_conflict));
+            server
+                .client
+                .report(notice::merged_with_conflicts(&name, count, on_conflict));
         } else {
-            server.report(notice::merged(&name));
+            server.client.report(notice::merged(&name));
         }
         return Ok(result(true, count));
     }
@@ -208,7 +210,7 @@ async fn decide(
     conflicts: &[ConflictHunk],
 ) -> Reply<OnConflict> {
     let message = refusal::merge::conflicts(&path.display(), conflicts.len());
-    if server.features().own.notifications {
+    if server.client.features().own.notifications {
         let hunk = |hunk: &ConflictHunk| protocol::ConflictHunk {
             target: (hunk.theirs.start, hunk.theirs.end),
             kept: (hunk.ours.start, hunk.ours.end),
@@ -244,7 +246,7 @@ pub async fn offer(server: Arc<ServerState>, message: String, uris: Vec<String>)
         if let Err(failure) = merge(&server, &uri, OnConflict::Fail).await
             && failure.kind != FailureKind::Cancelled
         {
-            server.say(MessageType::Error, failure.text());
+            server.client.say(MessageType::Error, failure.text());
         }
     }
 }

@@ -53,7 +53,7 @@ impl OpenDocuments {
         let documents = server.documents.of(handle).into_iter();
         Self {
             documents: documents.map(|(_, document)| document).collect(),
-            reloads: server.features().own.reloads_from_disk,
+            reloads: server.client.features().own.reloads_from_disk,
         }
     }
 
@@ -170,7 +170,10 @@ pub async fn follow_disk(
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let (Some(from), false) = (save.disk.content(), server.features().own.reloads_from_disk) else {
+    let (Some(from), false) = (
+        save.disk.content(),
+        server.client.features().own.reloads_from_disk,
+    ) else {
         return;
     };
     let shows = find(server, handle, &save.path).and_then(|(_, document)| document.as_saved());
@@ -194,7 +197,7 @@ fn set_base(server: &ServerState, uri: &str, base: Option<ContentId>) {
     server
         .documents
         .with(uri, |document| document.set_base(base));
-    server.send_event(DocumentEvent::Changed(uri.to_owned()));
+    server.events.send(DocumentEvent::Changed(uri.to_owned()));
 }
 
 /// Waits for changes that the client has confirmed.
@@ -219,14 +222,19 @@ async fn follow_up(server: Arc<ServerState>, answers: Vec<ClientAnswer>) {
 /// Waits until the client sends another version of a document; true if it does.
 pub async fn changes_from(server: &ServerState, uri: &str, version: i32) -> bool {
     let moved = |document: &Document| document.version != version;
-    server.wait_for(uri, CHANGE_TIMEOUT, moved).await
+    server
+        .events
+        .wait_for(&server.documents, uri, CHANGE_TIMEOUT, moved)
+        .await
 }
 
 fn warn(server: &ServerState, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    server.say(MessageType::Warning, messages::notice::not_taken(left));
+    server
+        .client
+        .say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
 /// Puts a new text into its document.
@@ -273,13 +281,13 @@ pub async fn put_text(
             forget();
             return EditFate::NotTaken;
         }
-        let edits = edits::between(&document.text, &target, server.features().encoding);
-        let edit = change(server.features(), &uri, document.version, &edits);
+        let edits = edits::between(&document.text, &target, server.client.features().encoding);
+        let edit = change(server.client.features(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
             forget();
             return EditFate::NotTaken;
         };
-        let asked = tokio::time::timeout(ANSWER, server.client.apply_edit(edit));
+        let asked = tokio::time::timeout(ANSWER, server.client.connection.apply_edit(edit));
         let refused = match asked.await {
             Ok(Ok(answer)) => !answer.applied,
             Ok(Err(error)) => {
@@ -293,7 +301,11 @@ pub async fn put_text(
         };
         let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
         let has_arrived = |document: &Document| document.has_arrived(id) || document.text == after;
-        if server.wait_for(&uri, timeout, has_arrived).await {
+        if server
+            .events
+            .wait_for(&server.documents, &uri, timeout, has_arrived)
+            .await
+        {
             forget();
             return EditFate::Arrived(uri);
         }

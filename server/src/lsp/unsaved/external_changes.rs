@@ -110,7 +110,7 @@ pub async fn follow(
             .place
             .as_ref()
             .filter(|p| affected.contains(&p.path))?;
-        if server.will_reload(document) || !document.format.is_utf8() {
+        if server.client.will_reload(document) || !document.format.is_utf8() {
             return None;
         }
         Some(OpenText {
@@ -167,6 +167,8 @@ pub async fn follow(
         editing::apply(&server, &handle, texts, EditWait::Another).await;
     }
     if !collide.is_empty() {
-        server.say(MessageType::Warning, notice::collides(&collide));
+        server
+            .client
+            .say(MessageType::Warning, notice::collides(&collide));
     }
 }

@@ -56,7 +56,7 @@ fn report_outcome(
     settled: Result<()>,
 ) {
     if let Err(error) = settled {
-        server.say(
+        server.client.say(
             MessageType::Error,
             format!("{}: {error}", save.path.display()),
         );
@@ -66,7 +66,7 @@ fn report_outcome(
 
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
 pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    server.wait_until_ready().await;
+    server.client.wait_until_ready().await;
     let waiting = handle
         .ask(|engine| engine.documents().orphaned_saves())
         .await;
@@ -122,7 +122,9 @@ pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHand
             _ => Ok(()),
         };
         if let Err(failure) = outcome {
-            server.say(MessageType::Error, format!("{path}: {}", failure.text()));
+            server
+                .client
+                .say(MessageType::Error, format!("{path}: {}", failure.text()));
         }
     }
 }

@@ -98,13 +98,13 @@ pub async fn warn_unsaved_below(
     });
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
-    if server.features().own.notifications {
+    if server.client.features().own.notifications {
         if let Err(error) = &kept {
             let done: Vec<String> = found
                 .iter()
                 .map(|c| notice::what_was_done(&c.change))
                 .collect();
-            server.say(
+            server.client.say(
                 MessageType::Warning,
                 notice::written_below(&done, Err(error)),
             );
@@ -123,7 +123,7 @@ pub async fn warn_unsaved_below(
     };
     if !renamed.is_empty() {
         let message = notice::renamed(agent, node, &done(&renamed));
-        server.say(MessageType::Info, message);
+        server.client.say(MessageType::Info, message);
     }
     if typed.is_empty() {
         return;
@@ -136,7 +136,7 @@ pub async fn warn_unsaved_below(
         .map(|c| c.uri.clone())
         .collect();
     if uris.is_empty() {
-        server.say(MessageType::Warning, message);
+        server.client.say(MessageType::Warning, message);
     } else {
         tokio::spawn(disk_merge::offer(server.clone(), message, uris));
     }
@@ -168,6 +168,7 @@ async fn notify_changed(
     };
     server
         .client
+        .connection
         .send_notification::<ChangedNotification>(changed)
         .await;
 }
