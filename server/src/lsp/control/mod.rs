@@ -1,10 +1,13 @@
 //! Breakpoints and held calls over LSP: requests, commands, notifications, and for clients without panels a question, a
 //! lens and code actions. Decides nothing by itself.
 
+mod announcements;
 mod breakpoints;
+mod changes;
 mod decisions;
 mod follow;
 mod marks;
+mod questions;
 pub mod repl;
 
 pub use breakpoints::{add, breakpoints, clear, edit, enable, list, remove, toggle};

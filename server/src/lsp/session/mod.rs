@@ -16,7 +16,7 @@ mod state;
 mod workspaces;
 
 pub use agents::ActiveAgent;
-pub use client::ANSWER;
+pub use client::{ANSWER, EditorClient};
 pub use document_events::{DocumentEvent, SavedText};
 pub use history::{DocumentHistory, TurnsInForce};
 pub use state::ServerState;

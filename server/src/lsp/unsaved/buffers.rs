@@ -205,16 +205,22 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                 });
             }
         }
-        // trying again does not help: the text is too large, or it is not a file
-        Err(error @ Error::Refused { .. }) => tracing::warn!("{uri}: not recorded: {error}"),
-        Err(error) => {
-            if server.unrecorded.insert(uri.to_owned()) {
-                let message = notice::not_kept(&path_name, &error);
-                server.client.say(MessageType::Warning, message);
-            }
-            retry_later(server.events.sender(), uri.to_owned());
-        }
+        Err(error) => on_unrecorded(server, uri, &path_name, &error),
     }
+}
+
+/// Warns the user once about a document whose text was not recorded, and schedules another attempt.
+fn on_unrecorded(server: &ServerState, uri: &str, path: &str, error: &Error) {
+    // trying again does not help: the text is too large, or it is not a file
+    if let Error::Refused { .. } = error {
+        tracing::warn!("{uri}: not recorded: {error}");
+        return;
+    }
+    if server.unrecorded.insert(uri.to_owned()) {
+        let message = notice::not_kept(path, error);
+        server.client.say(MessageType::Warning, message);
+    }
+    retry_later(server.events.sender(), uri.to_owned());
 }
 
 /// Attributes text that the user saved to the user, even while an agent may be writing.

@@ -17,7 +17,7 @@ use crate::lsp::documents::document::{self, Document};
 use crate::lsp::documents::edits;
 use crate::lsp::messages;
 use crate::lsp::session::client_capabilities::ClientFeatures;
-use crate::lsp::session::{ANSWER, DocumentEvent, ServerState};
+use crate::lsp::session::{ANSWER, DocumentEvent, EditorClient, ServerState};
 
 /// Number of attempts while the user types into the document.
 const TRIES: usize = 3;
@@ -287,18 +287,7 @@ pub async fn put_text(
             forget();
             return EditFate::NotTaken;
         };
-        let asked = tokio::time::timeout(ANSWER, server.client.connection.apply_edit(edit));
-        let refused = match asked.await {
-            Ok(Ok(answer)) => !answer.applied,
-            Ok(Err(error)) => {
-                tracing::warn!("{uri}: {error}");
-                true
-            }
-            Err(_) => {
-                tracing::warn!("{uri}: no answer to an edit");
-                false
-            }
-        };
+        let refused = is_refused(&server.client, &uri, edit).await;
         let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
         let has_arrived = |document: &Document| document.has_arrived(id) || document.text == after;
         if server
@@ -319,6 +308,22 @@ pub async fn put_text(
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
     EditFate::NotTaken
+}
+
+/// Has the client apply an edit. Returns true if it refuses, and false without an answer.
+async fn is_refused(client: &EditorClient, uri: &str, edit: WorkspaceEdit) -> bool {
+    let asked = tokio::time::timeout(ANSWER, client.connection.apply_edit(edit));
+    match asked.await {
+        Ok(Ok(answer)) => !answer.applied,
+        Ok(Err(error)) => {
+            tracing::warn!("{uri}: {error}");
+            true
+        }
+        Err(_) => {
+            tracing::warn!("{uri}: no answer to an edit");
+            false
+        }
+    }
 }
 
 /// Builds the edits of a document in the form that the client supports.
