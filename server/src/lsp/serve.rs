@@ -112,7 +112,7 @@ where
     let serving_and_leaving = async move {
         serving.await;
         if leaving.client.is_leaving() {
-            buffers::close_all(&leaving).await;
+            buffers::close_all(&leaving.workspaces).await;
         }
     };
     (server, serving_and_leaving)

@@ -29,13 +29,13 @@ pub async fn fork(
 ) -> Reply<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev.into(),
-        None => ask_turn(server, &handle, messages::WHICH_FORK).await?,
+        None => ask_turn(&server.client, &handle, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch.unwrap_or_default();
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
         let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
         let question = messages::fork_question(&rev);
-        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(&server.client, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(choice::FORK) => {}
             Some(choice::FORK_SWITCH) => switch = true,
@@ -66,7 +66,7 @@ pub async fn tag(
 ) -> Reply<TagResult> {
     let name = match typed.name {
         Some(name) => name,
-        None => ask_tag(server, &handle).await?,
+        None => ask_tag(&server.client, &handle).await?,
     };
     let rev = typed.rev.map_or_else(|| "@".into(), String::from);
     buffers::record_all(server, &handle, false).await;

@@ -22,7 +22,7 @@ use crate::lsp::documents::document::Document;
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::{arguments, refusal::agent as messages};
-use crate::lsp::session::{ANSWER, ActiveAgent, ServerState};
+use crate::lsp::session::{ANSWER, ActiveAgent, EditorAgents, EditorClient, ServerState};
 use crate::lsp::unsaved::buffers;
 
 /// How long the client may take to send the result of an edit.
@@ -58,7 +58,7 @@ pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<Tu
 
 pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
     let handle = targets::workspace_handle(server, &turn.place())?;
-    let active = find_agent(server, turn.agent, turn.session)?;
+    let active = find_agent(&server.agents, turn.agent, turn.session)?;
     server.agents.end(&active);
     let event = event(
         &handle,
@@ -75,7 +75,7 @@ pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnRe
 }
 
 /// Returns the named agent, or the only one at work. It never guesses among several.
-fn find_agent(server: &ServerState, agent: Option<Name>, id: Option<Name>) -> Reply<ActiveAgent> {
+fn find_agent(agents: &EditorAgents, agent: Option<Name>, id: Option<Name>) -> Reply<ActiveAgent> {
     let (agent, id) = (agent.map(String::from), id.map(String::from));
     if let (Some(agent), Some(session)) = (&agent, &id) {
         let (agent, session) = (agent.clone(), session.clone());
@@ -85,7 +85,7 @@ fn find_agent(server: &ServerState, agent: Option<Name>, id: Option<Name>) -> Re
         agent.as_ref().is_none_or(|agent| *agent == active.agent)
             && id.as_ref().is_none_or(|id| *id == active.session)
     };
-    let mut all = server.agents.active();
+    let mut all = agents.active();
     all.retain(matches);
     if all.len() > 1 {
         let names = all.iter().map(|one| (&*one.agent, &*one.session));
@@ -126,7 +126,7 @@ fn record(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Op
 /// Applies an agent's edit and records the result as the agent's. Open documents are edited in the editor, other
 /// files on disk.
 pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<ApplyEditResult> {
-    let active = find_agent(server, params.agent, params.session)?;
+    let active = find_agent(&server.agents, params.agent, params.session)?;
     let edit = WorkspaceEdit::deserialize(&params.edit.0).map_err(|error| {
         tracing::info!("an agent's edit: {error}");
         Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
@@ -137,7 +137,7 @@ pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<
     let calls = begin(&mut parts, &active, &label).await?;
     let applying = server.agents.applying();
     let done = match parts.on_disk() {
-        Ok(()) => in_client(server, parts.client.as_ref()).await,
+        Ok(()) => in_client(&server.client, parts.client.as_ref()).await,
         failed => failed,
     };
     let mut checkpoints = Vec::new();
@@ -236,10 +236,9 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
 }
 
 /// Has the client apply its part.
-async fn in_client(server: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
+async fn in_client(client: &EditorClient, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
-    let answer =
-        tokio::time::timeout(ANSWER, server.client.connection.apply_edit(edit.clone())).await;
+    let answer = tokio::time::timeout(ANSWER, client.connection.apply_edit(edit.clone())).await;
     let refused = match answer {
         Ok(Ok(answer)) if answer.applied => return Ok(()),
         Ok(Ok(answer)) => answer

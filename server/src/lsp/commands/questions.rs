@@ -13,14 +13,14 @@ use crate::lsp::handler::ask::must_ask;
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets::{candidates, workspace_handle};
 use crate::lsp::messages::{self, Now, choice, refusal};
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 
 /// Maximum number of turns that a question offers.
 const MAX_OFFERED: usize = 6;
 
 /// Like `workspace_handle`, for a command: asks the user if several workspaces are possible.
 pub async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
-    let candidates = candidates(server);
+    let candidates = candidates(&server.workspaces);
     if here.uri.is_some() || here.workspace.is_some() || candidates.len() < 2 {
         return workspace_handle(server, here);
     }
@@ -29,7 +29,7 @@ pub async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<Wor
         let root = handle.root().display().to_string();
         (root.clone(), root)
     });
-    let chosen = choose(server, messages::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = choose(&server.client, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
     let mut found = candidates
         .into_iter()
@@ -39,7 +39,7 @@ pub async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<Wor
 
 /// Asks the user to choose one of the newest turns.
 pub async fn ask_turn(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     question: &str,
 ) -> Reply<String> {
@@ -62,10 +62,10 @@ pub async fn ask_turn(
     if offered.is_empty() {
         return Err(Failure::new(FailureKind::NotFound, refusal::NO_TURN));
     }
-    choose(server, question, offered).await
+    choose(client, question, offered).await
 }
 
-pub async fn ask_branch(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+pub async fn ask_branch(client: &EditorClient, handle: &WorkspaceHandle) -> Reply<String> {
     let branches = handle.ask(|engine| engine.history().branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
@@ -76,24 +76,24 @@ pub async fn ask_branch(server: &ServerState, handle: &WorkspaceHandle) -> Reply
             Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
-    choose(server, messages::WHICH_BRANCH, offered).await
+    choose(client, messages::WHICH_BRANCH, offered).await
 }
 
 async fn choose(
-    server: &ServerState,
+    client: &EditorClient,
     question: &str,
     offered: Vec<(String, String)>,
 ) -> Reply<String> {
     let mut titles: Vec<&str> = offered.iter().map(|(title, _)| title.as_str()).collect();
     titles.push(choice::CANCEL);
-    let chosen = must_ask(server, MessageType::Info, question, &titles).await?;
+    let chosen = must_ask(client, MessageType::Info, question, &titles).await?;
     let chosen = chosen.ok_or_else(Failure::cancelled)?;
     let found = offered.into_iter().find(|(title, _)| *title == chosen);
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
 }
 
 /// Asks for a tag's name. LSP has no text input, so some names are offered.
-pub async fn ask_tag(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+pub async fn ask_tag(client: &EditorClient, handle: &WorkspaceHandle) -> Reply<String> {
     let taken = handle.ask(|engine| engine.forks().tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
@@ -102,5 +102,5 @@ pub async fn ask_tag(server: &ServerState, handle: &WorkspaceHandle) -> Reply<St
     };
     let names = messages::TAGS.iter().filter_map(|base| free(base));
     let offered = names.map(|name| (name.clone(), name)).collect();
-    choose(server, messages::WHICH_TAG, offered).await
+    choose(client, messages::WHICH_TAG, offered).await
 }

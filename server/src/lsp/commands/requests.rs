@@ -116,7 +116,7 @@ pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult>
     let path = path.transpose()?;
     let (from, target) = (
         params.from.to_string(),
-        views::DiffTarget::read(params.to.as_deref(), server, &handle),
+        views::DiffTarget::read(params.to.as_deref(), &server.documents, &handle),
     );
     let to = target.name();
     let encoding = server.client.features().encoding;

@@ -252,7 +252,7 @@ async fn decide(
         choice::CANCEL,
     ];
     loop {
-        let chosen = must_ask(server, MessageType::Warning, &question, &answers).await?;
+        let chosen = must_ask(&server.client, MessageType::Warning, &question, &answers).await?;
         job.request.on_conflict = match chosen.as_deref() {
             Some(choice::CURRENT) => OnConflict::Current,
             Some(choice::TARGET) => OnConflict::Target,
@@ -273,7 +273,7 @@ async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownP
     let yes = messages::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
-        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(&server.client, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
             Some(choice::SHOW) => {

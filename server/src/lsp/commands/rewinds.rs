@@ -22,7 +22,7 @@ pub async fn rewind(
     let choices = typed.choices();
     let rev = match typed.rev {
         Some(rev) => rev.into(),
-        None => ask_turn(server, &handle, messages::WHICH_REWIND).await?,
+        None => ask_turn(&server.client, &handle, messages::WHICH_REWIND).await?,
     };
     let mut job = RestoreCommand::new(server, handle, Verb::Rewind, Some(rev), &choices)?;
     if let (Some(uri), Some(lines)) = (&typed.uri, typed.lines) {
@@ -40,7 +40,7 @@ pub async fn revert(
     let choices = typed.choices();
     let rev = match typed.turn.or(typed.step) {
         Some(rev) => rev.into(),
-        None => ask_turn(server, &handle, messages::WHICH_REVERT).await?,
+        None => ask_turn(&server.client, &handle, messages::WHICH_REVERT).await?,
     };
     run(server, handle, Verb::Revert, Some(rev), &choices).await
 }
@@ -71,7 +71,7 @@ pub async fn switch(
     let choices = typed.choices();
     let branch = match typed.branch {
         Some(branch) => branch.into(),
-        None => ask_branch(server, &handle).await?,
+        None => ask_branch(&server.client, &handle).await?,
     };
     let carry = typed.carry.unwrap_or_default();
     let verb = Verb::Switch { carry };

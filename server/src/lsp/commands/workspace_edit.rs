@@ -16,7 +16,7 @@ use tower_lsp::gen_lsp_types::{
 };
 
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::documents::document::{self, Document, DocumentPath, edit};
+use crate::lsp::documents::document::{self, Document, DocumentPath, Documents, edit};
 use crate::lsp::documents::position::Encoding;
 use crate::lsp::documents::uri;
 use crate::lsp::handler::failure::{Failure, Reply};
@@ -190,7 +190,7 @@ impl EditParts {
         ignores: bool,
     ) -> Reply<bool> {
         let path = self.file(server, uri)?;
-        if self.is_clients(server, uri) {
+        if self.is_clients(&server.documents, uri) {
             no_directory(&path, uri)?;
             self.mark_overwritten(server, &path)?;
             return Ok(true);
@@ -214,7 +214,8 @@ impl EditParts {
         if !self.exists(&from) {
             return Err(missing(old));
         }
-        let by_client = self.is_clients(server, old) || self.is_clients(server, new);
+        let by_client =
+            self.is_clients(&server.documents, old) || self.is_clients(&server.documents, new);
         if self.exists(&to) && !replaces && !by_client {
             return if ignores { Ok(false) } else { Err(exists(new)) };
         }
@@ -263,7 +264,7 @@ impl EditParts {
         }
         let mut work = Vec::new();
         self.mark_below_deleted(server, &path, &mut work)?;
-        if self.is_clients(server, uri) {
+        if self.is_clients(&server.documents, uri) {
             self.documents.remove(uri);
             return Ok(true);
         }
@@ -274,9 +275,9 @@ impl EditParts {
 
     /// True if only the client can do it: a document of it is open, or an earlier change of the client's part names
     /// it.
-    fn is_clients(&self, server: &ServerState, uri: &str) -> bool {
+    fn is_clients(&self, documents: &Documents, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
-        let open = server.documents.uris();
+        let open = documents.uris();
         self.client_uris.contains(uri)
             || open
                 .iter()

@@ -74,7 +74,7 @@ async fn show(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, id: Paus
     // an editor that an agent runs shows it to nobody
     let is_seen = server.is_a_persons().await;
     if is_seen && (has_panels || questions::shows_questions(server)) {
-        questions::acknowledge(server, handle, id).await;
+        questions::acknowledge(&server.client, handle, id).await;
     }
     if is_seen && !has_panels {
         tokio::spawn(questions::ask(server.clone(), handle.clone(), id));

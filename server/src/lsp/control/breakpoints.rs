@@ -16,17 +16,18 @@ use backstitch_protocol::{
 use super::face;
 use crate::control::{follow_renames, lookup, view, words};
 use crate::host::workspace::WorkspaceHandle;
+use crate::lsp::documents::document::Documents;
 use crate::lsp::features::views;
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::control as messages;
 use crate::lsp::messages::refusal;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 
 /// Returns all breakpoints, with the lines where they stand now.
 pub async fn breakpoints(server: &ServerState, here: &Where) -> Reply<BreakpointsResult> {
     let handle = targets::workspace_handle(server, here)?;
-    all(server, &handle).await
+    all(&server.documents, &handle).await
 }
 
 /// As `breakpoints`. An editor without panels shows them as a document.
@@ -34,7 +35,7 @@ pub async fn list(
     server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
 ) -> Reply<BreakpointsResult> {
-    let found = all(server, handle).await?;
+    let found = all(&server.documents, handle).await?;
     if !server.client.features().own.panels {
         let text = messages::breakpoints(&found.breakpoints);
         views::show(server, "breakpoints.md", text.as_bytes()).await?;
@@ -42,7 +43,7 @@ pub async fn list(
     Ok(found)
 }
 
-async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<BreakpointsResult> {
+async fn all(documents: &Documents, handle: &WorkspaceHandle) -> Reply<BreakpointsResult> {
     let workspace = handle.workspace().clone();
     let found = handle.control(false, move |control| {
         let all = control.breakpoints().all()?;
@@ -64,7 +65,7 @@ async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<Breakpoint
         let mut shape = view::breakpoint(one);
         shape.region = base
             .as_deref()
-            .and_then(|base| region(server, handle, one, base));
+            .and_then(|base| region(documents, handle, one, base));
         shape
     });
     Ok(BreakpointsResult {
@@ -75,7 +76,7 @@ async fn all(server: &ServerState, handle: &WorkspaceHandle) -> Reply<Breakpoint
 
 /// Returns the lines of a `line` breakpoint in the open document, or in the file.
 pub fn region(
-    server: &ServerState,
+    documents: &Documents,
     handle: &WorkspaceHandle,
     breakpoint: &Breakpoint,
     base: &[u8],
@@ -83,7 +84,7 @@ pub fn region(
     let BreakpointSpec::Line(set) = &breakpoint.spec else {
         return None;
     };
-    let open = server.documents.of(handle).into_iter();
+    let open = documents.of(handle).into_iter();
     let mut open = open.filter(|(_, document)| {
         let place = document.place.as_ref();
         place.is_some_and(|place| place.path.display() == set.path)
@@ -141,11 +142,11 @@ where
 
 /// Returns the text of a file in which a `line` breakpoint is set: of the open document, or on disk.
 fn base_of(
-    server: &ServerState,
+    documents: &Documents,
     handle: &WorkspaceHandle,
     path: &str,
 ) -> backstitch_core::Result<Vec<u8>> {
-    let open = server.documents.of(handle).into_iter();
+    let open = documents.of(handle).into_iter();
     let mut open = open.filter(|(_, document)| {
         let place = document.place.as_ref();
         place.is_some_and(|place| place.path.display() == path)
@@ -196,9 +197,11 @@ pub async fn add(
             once: params.once,
             unattended: unattended(params.unattended.as_deref())?,
         },
-        made_by: face(server),
+        made_by: face(&server.client),
     };
-    let read = typed.read(&EditorPaths(handle), |path| base_of(server, handle, path))?;
+    let read = typed.read(&EditorPaths(handle), |path| {
+        base_of(&server.documents, handle, path)
+    })?;
     let ReadBreakpoint { new, pattern } = read;
     let made = with(handle, |control| control.breakpoints().add(new)).await?;
     let remarks = words::remarks(handle.root(), pattern.as_deref(), &made.spec);
@@ -210,11 +213,11 @@ pub async fn add(
 }
 
 pub async fn edit(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: EditBreakpointParams,
 ) -> Reply<BreakpointResult> {
-    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let (id, face) = (params.breakpoint.to_string(), face(client));
     let changes = TypedOptions {
         when: params.when,
         hits: params.hits,
@@ -236,12 +239,12 @@ pub async fn edit(
 }
 
 pub async fn enable(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: &BreakpointParams,
     enabled: bool,
 ) -> Reply<BreakpointResult> {
-    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let (id, face) = (params.breakpoint.to_string(), face(client));
     let changed = with(handle, move |control| {
         let one = Breakpoint {
             enabled,
@@ -257,11 +260,11 @@ pub async fn enable(
 }
 
 pub async fn remove(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: &BreakpointParams,
 ) -> Reply<RemovedResult> {
-    let (id, face) = (params.breakpoint.to_string(), face(server));
+    let (id, face) = (params.breakpoint.to_string(), face(client));
     let removed = with(handle, move |control| {
         let one = control.breakpoints().named(&id)?;
         control.breakpoints().remove(one.id, &face)
@@ -271,8 +274,8 @@ pub async fn remove(
     })
 }
 
-pub async fn clear(server: &ServerState, handle: &WorkspaceHandle) -> Reply<RemovedResult> {
-    let face = face(server);
+pub async fn clear(client: &EditorClient, handle: &WorkspaceHandle) -> Reply<RemovedResult> {
+    let face = face(client);
     let removed = handle.control(false, move |control| control.breakpoints().clear(&face));
     Ok(RemovedResult {
         removed: removed.await?.unwrap_or(0),
@@ -305,7 +308,7 @@ pub async fn toggle(
         .map(|one| one.id)
         .collect();
     if !there.is_empty() {
-        let (removed, face) = (there.clone(), face(server));
+        let (removed, face) = (there.clone(), face(&server.client));
         with(handle, move |control| {
             for name in &there {
                 let one = control.breakpoints().named(name)?;
@@ -321,7 +324,7 @@ pub async fn toggle(
         });
     }
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let base = base_of(server, handle, &path)?;
+    let base = base_of(&server.documents, handle, &path)?;
     let spec = BreakpointSpec::from(LineKind {
         path,
         start: number(first).saturating_add(1),
@@ -329,7 +332,7 @@ pub async fn toggle(
     });
     let new = NewBreakpoint {
         base: Some(base),
-        ..NewBreakpoint::of(spec, &face(server))
+        ..NewBreakpoint::of(spec, &face(&server.client))
     };
     let made = with(handle, |control| control.breakpoints().add(new)).await?;
     server.client.report(messages::added(&made, &[]));

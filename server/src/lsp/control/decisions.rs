@@ -31,7 +31,7 @@ use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::choice;
 use crate::lsp::messages::control as messages;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 use crate::lsp::unsaved::editing::{self, EditWait, OpenDocuments};
 use crate::to_protocol;
 
@@ -148,7 +148,7 @@ pub async fn draft(server: &ServerState, params: DraftParams) -> Reply<PauseDeta
     } else {
         None
     };
-    let (id, face) = (pause.id, face(server));
+    let (id, face) = (pause.id, face(&server.client));
     let set = handle.control(false, move |control| {
         acts::set_input(control, &pause, input, &face)?;
         Ok((
@@ -174,7 +174,7 @@ fn typed_input(input: Option<Value>, text: Option<String>) -> Reply<Option<Value
 
 /// Finds the held call of a command: the named one, the only one, or the one that the user chooses.
 pub(super) async fn chosen(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     named: Option<&str>,
 ) -> Reply<Pause> {
@@ -192,7 +192,7 @@ pub(super) async fn chosen(
             let mut offered: Vec<&str> = titles.iter().map(String::as_str).collect();
             offered.push(choice::CANCEL);
             let answer =
-                must_ask(server, MessageType::Info, messages::WHICH_CALL, &offered).await?;
+                must_ask(client, MessageType::Info, messages::WHICH_CALL, &offered).await?;
             let at = titles
                 .iter()
                 .position(|title| Some(title) == answer.as_ref());
@@ -203,29 +203,29 @@ pub(super) async fn chosen(
 
 /// Stores a decision, and says so.
 async fn decide(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     pause: &Pause,
     decision: PauseDecision,
 ) -> Reply<DecisionResult> {
-    let (id, face) = (pause.id, face(server));
+    let (id, face) = (pause.id, face(client));
     let decided = handle.control(false, move |control| {
         control.pauses().decide(id, &decision, None, &face)
     });
     let decided = decided
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
-    after(server, handle, decided).await
+    after(client, handle, decided).await
 }
 
 /// Waits for what a decision brings about, and says so.
 async fn after(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     undone: Undone,
 ) -> Reply<DecisionResult> {
     let decided = carried_out(handle, undone).await?;
-    Ok(told(server, &decided))
+    Ok(told(client, &decided))
 }
 
 /// Waits beside all other requests until a decision is carried out.
@@ -244,11 +244,9 @@ async fn carried_out(handle: &WorkspaceHandle, undone: Undone) -> Reply<Decided>
     Ok(waited?)
 }
 
-fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
+fn told(client: &EditorClient, decided: &Decided) -> DecisionResult {
     let outcome = decided.decision.outcome().name().to_owned();
-    server
-        .client
-        .report(messages::decided(&decided.pause, &outcome));
+    client.report(messages::decided(&decided.pause, &outcome));
     DecisionResult {
         pause: view::pause(&decided.pause),
         outcome,
@@ -257,13 +255,13 @@ fn told(server: &ServerState, decided: &Decided) -> DecisionResult {
 
 /// Lets a held call continue with the input that was shown, or with another one.
 async fn go_on(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     pause: Pause,
     wish: GoingOn,
     step: Option<StepUntil>,
 ) -> Reply<DecisionResult> {
-    let face = face(server);
+    let face = face(client);
     let goes_on = acts::going_on(&pause, &wish).map_err(obstacle)?;
     let decided = handle.control(false, move |control| {
         let decided = acts::go_on(control, &pause, &goes_on, step.as_ref(), &face);
@@ -273,7 +271,7 @@ async fn go_on(
         .await?
         .ok_or_else(|| Failure::new(FailureKind::NotFound, messages::NOTHING_HELD))?;
     let (decided, _) = decided.map_err(obstacle)?;
-    after(server, handle, decided).await
+    after(client, handle, decided).await
 }
 
 fn obstacle(obstacle: GoOnObstacle) -> Box<Failure> {
@@ -290,7 +288,7 @@ fn obstacle(obstacle: GoOnObstacle) -> Box<Failure> {
 
 /// Carries out the answer to a question about a held call: it continues as it was shown.
 pub(super) async fn answer(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     pause: &Pause,
     fingerprint: String,
@@ -308,29 +306,29 @@ pub(super) async fn answer(
     } else {
         None
     };
-    go_on(server, handle, now, wish, step).await.map(drop)
+    go_on(client, handle, now, wish, step).await.map(drop)
 }
 
 pub async fn resume(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: ResumeParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let wish = GoingOn {
         input: typed_input(params.input, params.input_text)?,
         fingerprint: params.fingerprint.map(String::from),
         force: params.force == Some(true),
     };
-    go_on(server, handle, pause, wish, None).await
+    go_on(client, handle, pause, wish, None).await
 }
 
 pub async fn step(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: StepParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let how = params.how.as_deref().unwrap_or("over");
     let until = acts::step_until(&pause, how).ok_or_else(|| {
         let all = ["over", "into", "out", "file", "turn"];
@@ -341,41 +339,41 @@ pub async fn step(
         fingerprint: params.fingerprint.map(String::from),
         force: params.force == Some(true),
     };
-    go_on(server, handle, pause, wish, Some(until)).await
+    go_on(client, handle, pause, wish, Some(until)).await
 }
 
 pub async fn skip(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: SkipParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let value = params.value.filter(|value| !value.trim().is_empty());
     let decision = value.map_or(PauseDecision::Skip, |value| PauseDecision::Replace {
         value,
     });
-    decide(server, handle, &pause, decision).await
+    decide(client, handle, &pause, decision).await
 }
 
 pub async fn deny(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: RefuseParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
     let message = message.unwrap_or_else(crate::control::words::refused);
-    decide(server, handle, &pause, PauseDecision::Deny { message }).await
+    decide(client, handle, &pause, PauseDecision::Deny { message }).await
 }
 
 pub async fn stop(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: RefuseParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(client, handle, params.pause.as_deref()).await?;
     let message = params.message.filter(|message| !message.trim().is_empty());
-    decide(server, handle, &pause, PauseDecision::Stop { message }).await
+    decide(client, handle, &pause, PauseDecision::Stop { message }).await
 }
 
 /// Takes steps out as a rewind does: with the open documents of this editor, which then get their new texts.
@@ -384,10 +382,10 @@ pub async fn back(
     handle: &Arc<WorkspaceHandle>,
     params: BackParams,
 ) -> Reply<DecisionResult> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(&server.client, handle, params.pause.as_deref()).await?;
     let on_conflict = targets::on_conflict(params.on_conflict.as_deref())?;
     let steps = params.steps.unwrap_or(1);
-    let (workspace, face) = (handle.workspace().clone(), face(server));
+    let (workspace, face) = (handle.workspace().clone(), face(&server.client));
     let _alone = handle.restoring.lock().await;
     let open = OpenDocuments::of(server, handle);
     let stepped = handle.act(false, move |WriteAccess { engine, lease }| {
@@ -414,16 +412,16 @@ pub async fn back(
     server.changed(handle);
     let (undone, texts) = stepped?;
     editing::apply(server, handle, texts, EditWait::Command).await;
-    after(server, handle, undone).await
+    after(&server.client, handle, undone).await
 }
 
 pub async fn pause(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: PauseParams,
 ) -> Reply<BreakpointResult> {
     let (session, all) = (params.session.map(String::from), params.all == Some(true));
-    let face = face(server);
+    let face = face(client);
     let made = handle.control(true, move |control| {
         control.pauses().hold_next(session.as_deref(), all, &face)
     });
@@ -437,7 +435,7 @@ pub async fn pause(
 }
 
 pub async fn inject(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     params: InjectParams,
 ) -> Reply<InjectResult> {
@@ -448,7 +446,7 @@ pub async fn inject(
         session = Some(pause.call.session);
         agent = Some(pause.call.agent);
     }
-    let (text, face) = (String::from(params.text), face(server));
+    let (text, face) = (String::from(params.text), face(client));
     handle
         .control(true, move |control| {
             control
@@ -465,7 +463,7 @@ pub async fn inspect(
     handle: &Arc<WorkspaceHandle>,
     params: HeldParams,
 ) -> Reply<PauseDetails> {
-    let pause = chosen(server, handle, params.pause.as_deref()).await?;
+    let pause = chosen(&server.client, handle, params.pause.as_deref()).await?;
     let id = pause.id;
     let found = of(handle, pause, 0).await?;
     if !server.client.features().own.panels {

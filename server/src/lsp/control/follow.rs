@@ -16,7 +16,7 @@ use crate::control::predict::read_disk;
 use crate::control::shown;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::session::ServerState;
-use crate::lsp::session::control_state::{HeldHere, Shown};
+use crate::lsp::session::control_state::{ControlState, HeldHere, Shown};
 
 /// Interval at which hooks that died are noticed while a call is held.
 const TICK: Duration = Duration::from_millis(250);
@@ -81,7 +81,7 @@ async fn look(
     announced.attempt = Some(rows.newest_attempt);
     announced.open_repls.clone_from(&rows.open_repls);
     if has_changed || !changes.is_empty() {
-        keep(server, handle, &rows);
+        keep(&server.control, handle, &rows);
         server.client.refresh_lenses();
     }
     announcements::announce(server, handle, &rows, &changes, has_changed).await;
@@ -89,7 +89,7 @@ async fn look(
 }
 
 /// Keeps the state for lenses and code actions.
-fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &ControlRows) {
+fn keep(control: &ControlState, handle: &WorkspaceHandle, rows: &ControlRows) {
     let held = rows.open.iter().filter(|p| p.state == PauseState::Held);
     let held = held.map(|pause| {
         let shown = shown::now(pause, &read_disk);
@@ -104,5 +104,5 @@ fn keep(server: &ServerState, handle: &WorkspaceHandle, rows: &ControlRows) {
         lines: rows.lines.clone(),
     };
     let root = handle.root().to_path_buf();
-    server.control.shown.insert(root, Arc::new(shown));
+    control.shown.insert(root, Arc::new(shown));
 }

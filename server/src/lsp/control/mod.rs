@@ -17,9 +17,9 @@ pub use decisions::{
 pub use follow::follow;
 pub use marks::{actions, lenses};
 
-use crate::lsp::session::ServerState;
+use crate::lsp::session::EditorClient;
 
 /// Name of this client in rows: the editor's.
-fn face(server: &ServerState) -> String {
-    server.client.features().name.clone()
+fn face(client: &EditorClient) -> String {
+    client.features().name.clone()
 }

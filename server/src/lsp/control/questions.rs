@@ -19,7 +19,8 @@ use crate::control::shown;
 use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::handler::ask::ask_for;
 use crate::lsp::messages::control as messages;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::control_state::ControlState;
+use crate::lsp::session::{EditorClient, ServerState};
 
 /// Time after which a question that stands is taken for one that a person sees. An editor that cannot ask says so at once.
 const SHOWN_AFTER: Duration = Duration::from_millis(150);
@@ -49,8 +50,8 @@ const SHOWING: &[&str] = &[
 ];
 
 /// Notes that this editor shows a held call to a person.
-pub async fn acknowledge(server: &ServerState, handle: &WorkspaceHandle, id: PauseId) {
-    let face = format!("{} {}", face(server), std::process::id());
+pub async fn acknowledge(client: &EditorClient, handle: &WorkspaceHandle, id: PauseId) {
+    let face = format!("{} {}", face(client), std::process::id());
     let noted = handle.control(false, move |control| {
         control.pauses().acknowledge(id, &face)
     });
@@ -83,7 +84,7 @@ pub async fn ask(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, id: Pau
     let mut wait = ASKED_AGAIN[0];
     while let Some(pause) = held_now(&handle, id).await {
         let shown = shown::now(&pause, &read_disk);
-        match stand(&server, &handle, &pause, &shown, &void).await {
+        match stand(&server.client, &handle, &pause, &shown, &void).await {
             Answered::Never => break,
             Answered::Lost => {
                 unheard += 1;
@@ -91,7 +92,7 @@ pub async fn ask(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>, id: Pau
                 if !has_answered && unheard >= MAX_UNHEARD {
                     break;
                 }
-                until_idle(&server, wait, &void).await;
+                until_idle(&server.control, wait, &void).await;
                 wait = (wait * 3).min(ASKED_AGAIN[1]);
             }
             Answered::Chosen(answer) => {
@@ -117,7 +118,7 @@ async fn held_now(handle: &WorkspaceHandle, id: PauseId) -> Option<Pause> {
 
 /// Shows a question until it is answered. Tells the user if its call is decided elsewhere meanwhile, or runs otherwise.
 async fn stand(
-    server: &Arc<ServerState>,
+    client: &EditorClient,
     handle: &Arc<WorkspaceHandle>,
     pause: &Pause,
     shown: &protocol::PredictResult,
@@ -125,7 +126,7 @@ async fn stand(
 ) -> Answered {
     let text = messages::held(pause, shown);
     let offered = messages::offered_answers(pause);
-    let asked = ask_for(server, MessageType::Info, &text, &offered, QUESTION);
+    let asked = ask_for(client, MessageType::Info, &text, &offered, QUESTION);
     let mut asked = pin!(asked);
     let mut is_seen = false;
     loop {
@@ -151,36 +152,34 @@ async fn stand(
         if !is_seen {
             // an editor that cannot ask has said so by now
             is_seen = true;
-            acknowledge(server, handle, pause.id).await;
+            acknowledge(client, handle, pause.id).await;
         }
-        tell_if_void(server, handle, pause).await;
+        tell_if_void(client, handle, pause).await;
     }
 }
 
 /// Tells the user what became of the call of a question that stands, if it is not held as it was.
-async fn tell_if_void(server: &ServerState, handle: &WorkspaceHandle, asked: &Pause) {
+async fn tell_if_void(client: &EditorClient, handle: &WorkspaceHandle, asked: &Pause) {
     let id = asked.id;
     let now = handle.control(false, move |control| control.pauses().get(id));
     let Ok(Some(Some(now))) = now.await else {
         return;
     };
     if now.state != PauseState::Held {
-        server.client.say(MessageType::Info, messages::void(&now));
+        client.say(MessageType::Info, messages::void(&now));
     } else if now.draft != asked.draft {
-        server
-            .client
-            .say(MessageType::Info, messages::changed(&now));
+        client.say(MessageType::Info, messages::changed(&now));
     }
 }
 
 /// Waits until the user has been idle for a time. Ends early if the call is no longer held.
-async fn until_idle(server: &ServerState, wait: Duration, void: &Notify) {
+async fn until_idle(control: &ControlState, wait: Duration, void: &Notify) {
     let mut left = wait;
     loop {
         if tokio::time::timeout(left, void.notified()).await.is_ok() {
             return;
         }
-        let idle = server.control.idle();
+        let idle = control.idle();
         if idle >= ASKED_AGAIN[0] {
             return;
         }
@@ -200,11 +199,13 @@ async fn carry_out(
     let done = match answer {
         messages::CONTINUE | messages::REWIND | messages::STEP => {
             let is_step = answer == messages::STEP;
-            decisions::answer(server, handle, pause, fingerprint, is_step).await
+            decisions::answer(&server.client, handle, pause, fingerprint, is_step).await
         }
-        messages::DENY => decisions::deny(server, handle, protocol::RefuseParams::of(&name))
-            .await
-            .map(drop),
+        messages::DENY => {
+            decisions::deny(&server.client, handle, protocol::RefuseParams::of(&name))
+                .await
+                .map(drop)
+        }
         _ => {
             let params = protocol::HeldParams::of(&name);
             let shown = decisions::inspect(server, handle, params).await;

@@ -24,7 +24,7 @@ use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::control as messages;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 use crate::to_protocol;
 
 /// Maximum number of entries of an answer.
@@ -43,15 +43,15 @@ where
 }
 
 pub async fn start(
-    server: &Arc<ServerState>,
+    client: &EditorClient,
     handle: &Arc<WorkspaceHandle>,
     params: ReplStartParams,
 ) -> Reply<ReplStartResult> {
     let id = match params.pause {
         Some(name) => pause_id(&name)?,
-        None => decisions::chosen(server, handle, None).await?.id,
+        None => decisions::chosen(client, handle, None).await?.id,
     };
-    let face = face(server);
+    let face = face(client);
     let session = on(handle, move |control| control.repls().start(id, &face)).await?;
     Ok(ReplStartResult {
         session: view::session(&session),
@@ -102,11 +102,11 @@ pub async fn eval(handle: &Arc<WorkspaceHandle>, params: ReplEvalParams) -> Repl
 }
 
 pub async fn close(
-    server: &Arc<ServerState>,
+    client: &EditorClient,
     handle: &Arc<WorkspaceHandle>,
     params: ReplCloseParams,
 ) -> Reply<ReplStartResult> {
-    let (id, face) = (params.session.to_string(), face(server));
+    let (id, face) = (params.session.to_string(), face(client));
     let closed = on(handle, move |control| {
         control.repls().close(&id, "it was closed", &face)
     });

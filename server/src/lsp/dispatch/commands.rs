@@ -41,28 +41,36 @@ pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Rep
         Command::Merge(typed) => value(&disk_merge::run(server, &handle, typed).await?),
         Command::Review(_) => value(&views::review(server, handle).await?),
         Command::AddBreakpoint(typed) => value(&control::add(server, &handle, typed).await?),
-        Command::EditBreakpoint(typed) => value(&control::edit(server, &handle, typed).await?),
-        Command::RemoveBreakpoint(typed) => value(&control::remove(server, &handle, &typed).await?),
+        Command::EditBreakpoint(typed) => {
+            value(&control::edit(&server.client, &handle, typed).await?)
+        }
+        Command::RemoveBreakpoint(typed) => {
+            value(&control::remove(&server.client, &handle, &typed).await?)
+        }
         Command::EnableBreakpoint(typed) => {
-            value(&control::enable(server, &handle, &typed, true).await?)
+            value(&control::enable(&server.client, &handle, &typed, true).await?)
         }
         Command::DisableBreakpoint(typed) => {
-            value(&control::enable(server, &handle, &typed, false).await?)
+            value(&control::enable(&server.client, &handle, &typed, false).await?)
         }
-        Command::ClearBreakpoints(_) => value(&control::clear(server, &handle).await?),
+        Command::ClearBreakpoints(_) => value(&control::clear(&server.client, &handle).await?),
         Command::ListBreakpoints(_) => value(&control::list(server, &handle).await?),
         Command::ToggleBreakpoint(typed) => value(&control::toggle(server, &handle, &typed).await?),
-        Command::Pause(typed) => value(&control::pause(server, &handle, typed).await?),
-        Command::Resume(typed) => value(&control::resume(server, &handle, typed).await?),
-        Command::Step(typed) => value(&control::step(server, &handle, typed).await?),
-        Command::Skip(typed) => value(&control::skip(server, &handle, typed).await?),
-        Command::Deny(typed) => value(&control::deny(server, &handle, typed).await?),
-        Command::Stop(typed) => value(&control::stop(server, &handle, typed).await?),
-        Command::Inject(typed) => value(&control::inject(server, &handle, typed).await?),
+        Command::Pause(typed) => value(&control::pause(&server.client, &handle, typed).await?),
+        Command::Resume(typed) => value(&control::resume(&server.client, &handle, typed).await?),
+        Command::Step(typed) => value(&control::step(&server.client, &handle, typed).await?),
+        Command::Skip(typed) => value(&control::skip(&server.client, &handle, typed).await?),
+        Command::Deny(typed) => value(&control::deny(&server.client, &handle, typed).await?),
+        Command::Stop(typed) => value(&control::stop(&server.client, &handle, typed).await?),
+        Command::Inject(typed) => value(&control::inject(&server.client, &handle, typed).await?),
         Command::Back(typed) => value(&control::back(server, &handle, typed).await?),
-        Command::ReplStart(typed) => value(&control::repl::start(server, &handle, typed).await?),
+        Command::ReplStart(typed) => {
+            value(&control::repl::start(&server.client, &handle, typed).await?)
+        }
         Command::ReplEval(typed) => value(&control::repl::eval(&handle, typed).await?),
-        Command::ReplClose(typed) => value(&control::repl::close(server, &handle, typed).await?),
+        Command::ReplClose(typed) => {
+            value(&control::repl::close(&server.client, &handle, typed).await?)
+        }
         Command::ReplList(typed) => value(&control::repl::list(server, typed).await?),
         Command::Inspect(typed) => value(&control::inspect(server, &handle, typed).await?),
     })

@@ -28,6 +28,7 @@ use crate::lsp::handler::failure::Failure;
 use crate::lsp::handler::progress::TrackedRequest;
 use crate::lsp::messages::{arguments as messages, refusal};
 use crate::lsp::session::ServerState;
+use crate::lsp::session::running::Running;
 use crate::transport::frames::UNREADABLE;
 use crate::transport::isolation::isolated;
 
@@ -76,7 +77,7 @@ impl Service<Request> for Ingress {
         if request.method() == "exit" {
             self.server.client.exit();
         }
-        if cancels_tracked(&self.server, &request) {
+        if cancels_tracked(&self.server.running, &request) {
             return Box::pin(std::future::ready(Ok(None)));
         }
         let id = request.id().cloned();
@@ -111,13 +112,13 @@ fn own_request(method: &str) -> Option<&'static RequestSpec> {
 }
 
 /// True if this cancels a request that runs to its end. The library would answer that nothing was done.
-fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
+fn cancels_tracked(running: &Running, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
     }
     let id = request.params().and_then(|params| params.get("id"));
     let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
-    id.is_some_and(|id| server.running.cancel_request(&id))
+    id.is_some_and(|id| running.cancel_request(&id))
 }
 
 /// Gives our own requests an object of parameters: the library refuses a request without any.

@@ -59,7 +59,7 @@ pub async fn run(
         CustomRequest::Draft(params) => outgoing.answer(&control::draft(server, params).await?),
         CustomRequest::ReplStart(params) => {
             let handle = workspace_handle(server, &params.place())?;
-            value(&control::repl::start(server, &handle, params).await?)
+            value(&control::repl::start(&server.client, &handle, params).await?)
         }
         CustomRequest::ReplEval(params) => {
             let handle = workspace_handle(server, &params.place())?;
@@ -67,7 +67,7 @@ pub async fn run(
         }
         CustomRequest::ReplClose(params) => {
             let handle = workspace_handle(server, &params.place())?;
-            value(&control::repl::close(server, &handle, params).await?)
+            value(&control::repl::close(&server.client, &handle, params).await?)
         }
         CustomRequest::ReplShow(params) => {
             outgoing.answer(&control::repl::show(server, params).await?)

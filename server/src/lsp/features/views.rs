@@ -14,12 +14,13 @@ use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
 use crate::file_changes::{FileChange, difference};
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
+use crate::lsp::documents::document::Documents;
 use crate::lsp::documents::uri;
 use crate::lsp::documents::virtual_documents;
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::{self, Now, refusal, view};
-use crate::lsp::session::{ANSWER, ServerState};
+use crate::lsp::session::{ANSWER, EditorClient, ServerState};
 use crate::restore_plan::ShownPlan;
 use crate::to_protocol;
 
@@ -40,7 +41,7 @@ pub async fn diff(
     let (rev, only) = (from.clone(), path.clone());
     let target = match typed.rev2 {
         Some(rev) => DiffTarget::Rev(rev.into()),
-        None => DiffTarget::now(server, &handle),
+        None => DiffTarget::now(&server.documents, &handle),
     };
     let to = target.name();
     let patch = handle.act(false, move |WriteAccess { engine, .. }| {
@@ -279,17 +280,17 @@ pub enum DiffTarget {
 
 impl DiffTarget {
     /// Reads the typed target: a revision, `disk` (the default), or `buffer`.
-    pub fn read(typed: Option<&str>, server: &ServerState, handle: &WorkspaceHandle) -> Self {
+    pub fn read(typed: Option<&str>, documents: &Documents, handle: &WorkspaceHandle) -> Self {
         match typed {
             None | Some("disk") => Self::Disk,
-            Some("buffer") => Self::Buffers(unsaved_of(server, handle)),
+            Some("buffer") => Self::Buffers(unsaved_of(documents, handle)),
             Some(rev) => Self::Rev(rev.to_owned()),
         }
     }
 
     /// Returns the state that the user sees.
-    fn now(server: &ServerState, handle: &WorkspaceHandle) -> Self {
-        let texts = unsaved_of(server, handle);
+    fn now(documents: &Documents, handle: &WorkspaceHandle) -> Self {
+        let texts = unsaved_of(documents, handle);
         if texts.is_empty() {
             Self::Disk
         } else {
@@ -306,8 +307,8 @@ impl DiffTarget {
     }
 }
 
-fn unsaved_of(server: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
-    let documents = server.documents.of(handle).into_iter();
+fn unsaved_of(documents: &Documents, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
+    let documents = documents.of(handle).into_iter();
     let dirty = documents.filter(|(_, document)| document.text != document.saved);
     let text = |(_, document): (String, crate::lsp::documents::document::Document)| {
         let text = document.as_saved()?;
@@ -415,7 +416,7 @@ fn base_name(path: &RelPath) -> String {
 pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
     if server.client.features().virtual_documents {
         let uri = server.views.store(name, content);
-        if shown(server, uri).await {
+        if shown(&server.client, uri).await {
             return Ok(());
         }
     }
@@ -428,7 +429,7 @@ pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Repl
             .say(MessageType::Info, messages::shown_in(&path));
         return Ok(());
     }
-    if !shown(server, uri::of_path(&path)).await {
+    if !shown(&server.client, uri::of_path(&path)).await {
         server
             .client
             .say(MessageType::Info, messages::shown_in(&path));
@@ -437,14 +438,14 @@ pub async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Repl
 }
 
 /// Opens a document; returns true if the client has opened it.
-async fn shown(server: &ServerState, uri: String) -> bool {
+async fn shown(client: &EditorClient, uri: String) -> bool {
     let params = ShowDocumentParams {
         uri: Uri::from(uri),
         external: Some(false),
         take_focus: Some(true),
         selection: None,
     };
-    let shown = tokio::time::timeout(ANSWER, server.client.connection.show_document(params)).await;
+    let shown = tokio::time::timeout(ANSWER, client.connection.show_document(params)).await;
     matches!(shown, Ok(Ok(true)))
 }
 

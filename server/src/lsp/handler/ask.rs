@@ -10,7 +10,7 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 use super::failure::{Failure, Reply};
 use crate::host::progress::wait_for_cancellation;
 use crate::lsp::messages::refusal;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::EditorClient;
 use crate::render;
 
 /// Time to wait for an answer.
@@ -18,29 +18,29 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Returns the chosen answer; None if there was none.
 pub async fn ask(
-    server: &ServerState,
+    client: &EditorClient,
     kind: MessageType,
     question: &str,
     answers: &[&str],
 ) -> Option<String> {
-    let chosen = must_ask(server, kind, question, answers).await;
+    let chosen = must_ask(client, kind, question, answers).await;
     chosen.ok().flatten()
 }
 
 /// Like `ask`, for callers that need an answer. An editor that cannot ask is a failure, whose hint names a way
 /// without a question.
 pub async fn must_ask(
-    server: &ServerState,
+    client: &EditorClient,
     kind: MessageType,
     question: &str,
     answers: &[&str],
 ) -> Reply<Option<String>> {
-    ask_for(server, kind, question, answers, ANSWER_TIMEOUT).await
+    ask_for(client, kind, question, answers, ANSWER_TIMEOUT).await
 }
 
 /// As `must_ask`, for a question that stands as long as `limit`.
 pub async fn ask_for(
-    server: &ServerState,
+    client: &EditorClient,
     kind: MessageType,
     question: &str,
     answers: &[&str],
@@ -52,8 +52,7 @@ pub async fn ask_for(
     });
     let actions = Some(actions.collect());
     let question = render::visible(question);
-    let asked = server
-        .client
+    let asked = client
         .connection
         .show_message_request(kind, question, actions);
     let mut asked = pin!(tokio::time::timeout(limit, asked));

@@ -12,7 +12,7 @@ use crate::host::workspace::WorkspaceHandle;
 use crate::lsp::documents::document;
 use crate::lsp::documents::uri;
 use crate::lsp::messages::refusal;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{ServerState, Workspaces};
 
 /// Returns the workspace of the document, the named one, or the only one.
 pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
@@ -38,7 +38,7 @@ pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
         }
         return Ok(server.handle_of(&path)?);
     }
-    match candidates(server).as_slice() {
+    match candidates(&server.workspaces).as_slice() {
         [handle] => Ok(handle.clone()),
         [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
         _ => {
@@ -48,8 +48,8 @@ pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<Workspa
 }
 
 /// Returns the candidates if no workspace is named: those with a history, if there are any.
-pub fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
-    let handles = server.workspaces.all();
+pub fn candidates(workspaces: &Workspaces) -> Vec<Arc<WorkspaceHandle>> {
+    let handles = workspaces.all();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
     let with_history: Vec<Arc<WorkspaceHandle>> =
         handles.iter().filter(recorded).cloned().collect();

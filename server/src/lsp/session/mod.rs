@@ -15,8 +15,9 @@ mod settings_state;
 mod state;
 mod workspaces;
 
-pub use agents::ActiveAgent;
+pub use agents::{ActiveAgent, EditorAgents};
 pub use client::{ANSWER, EditorClient};
 pub use document_events::{DocumentEvent, SavedText};
 pub use history::{DocumentHistory, TurnsInForce};
 pub use state::ServerState;
+pub use workspaces::Workspaces;

@@ -13,9 +13,9 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::pending_saves;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
-use crate::lsp::documents::document::{self, Document, DocumentPath};
+use crate::lsp::documents::document::{self, Document, DocumentPath, Documents};
 use crate::lsp::messages::notice;
-use crate::lsp::session::{DocumentEvent, SavedText, ServerState};
+use crate::lsp::session::{DocumentEvent, SavedText, ServerState, Workspaces};
 
 /// Time without a key after which a buffer is recorded.
 const TYPING_PAUSE: Duration = Duration::from_millis(150);
@@ -56,7 +56,7 @@ pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<Docu
                 dirty.remove(&uri);
                 record_buffer(&server, &uri, SAVED).await;
                 if let Some(saved) = saved {
-                    record_user_save(&server, &uri, saved).await;
+                    record_user_save(&server.documents, &uri, saved).await;
                 }
             }
             Some(DocumentEvent::Closed(uri, document)) => {
@@ -106,8 +106,8 @@ pub async fn record_written_below(server: &ServerState, handle: &WorkspaceHandle
 
 /// Closes the workspaces at an orderly exit: the last typed text is recorded, and the editor lease is given up. Text
 /// that the user did not save is then discarded by the user's choice, except what checkpoints hold.
-pub async fn close_all(server: &ServerState) {
-    for handle in server.workspaces.all() {
+pub async fn close_all(workspaces: &Workspaces) {
+    for handle in workspaces.all() {
         handle.leave().await;
     }
 }
@@ -224,8 +224,8 @@ fn on_unrecorded(server: &ServerState, uri: &str, path: &str, error: &Error) {
 }
 
 /// Attributes text that the user saved to the user, even while an agent may be writing.
-async fn record_user_save(server: &ServerState, uri: &str, saved: SavedText) {
-    let document = server.documents.get(uri);
+async fn record_user_save(documents: &Documents, uri: &str, saved: SavedText) {
+    let document = documents.get(uri);
     let Some(DocumentPath { handle, path }) = document.and_then(|document| document.place) else {
         return;
     };

@@ -13,12 +13,12 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::editing::{self, EditFate, EditWait, NewText};
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::documents::document::{self, Document};
+use crate::lsp::documents::document::{self, Document, Documents};
 use crate::lsp::handler::ask::{ask, must_ask};
 use crate::lsp::handler::failure::{Failure, Reply};
 use crate::lsp::handler::targets;
 use crate::lsp::messages::{choice, notice, refusal};
-use crate::lsp::session::{DocumentEvent, ServerState};
+use crate::lsp::session::{DocumentEvent, EditorClient, ServerState};
 use crate::to_protocol;
 
 /// Age at which a file counts as written to its end.
@@ -90,7 +90,7 @@ pub async fn run(
     let on_conflict = targets::on_conflict(typed.on_conflict.as_deref())?;
     let uri: String = match typed.uri {
         Some(uri) => uri.into(),
-        None => the_changed_document(server, handle)?,
+        None => the_changed_document(&server.documents, handle)?,
     };
     if let Some(disk) = typed.merged {
         let known = server
@@ -108,12 +108,12 @@ pub async fn run(
 }
 
 /// Returns the only document with unsaved text whose file changed on disk.
-fn the_changed_document(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+fn the_changed_document(documents: &Documents, handle: &WorkspaceHandle) -> Reply<String> {
     let changed = |document: &Document| {
         let disk = read_file(document).and_then(|disk| document.text_of(&disk));
         document.text != document.saved && disk.is_some_and(|disk| document.saved != disk.as_str())
     };
-    let mut found = server.documents.of(handle).into_iter();
+    let mut found = documents.of(handle).into_iter();
     let mut found = found.by_ref().filter(|(_, document)| changed(document));
     match (found.next(), found.next()) {
         (Some((uri, _)), None) => Ok(uri),
@@ -169,7 +169,7 @@ async fn merge(
         let count = merge.conflicts.len();
         if count > 0 && on_conflict == OnConflict::Fail {
             drop(alone);
-            on_conflict = decide(server, &place.path, &merge.conflicts).await?;
+            on_conflict = decide(&server.client, &place.path, &merge.conflicts).await?;
             // the text may have changed while the question was open
             continue;
         }
@@ -205,12 +205,12 @@ async fn merge(
 
 /// Asks the user how conflicts are decided. Our own client asks itself: it gets them as a failure.
 async fn decide(
-    server: &ServerState,
+    client: &EditorClient,
     path: &RelPath,
     conflicts: &[ConflictHunk],
 ) -> Reply<OnConflict> {
     let message = refusal::merge::conflicts(&path.display(), conflicts.len());
-    if server.client.features().own.notifications {
+    if client.features().own.notifications {
         let hunk = |hunk: &ConflictHunk| protocol::ConflictHunk {
             target: (hunk.theirs.start, hunk.theirs.end),
             kept: (hunk.ours.start, hunk.ours.end),
@@ -226,7 +226,7 @@ async fn decide(
             .conflicts(vec![conflict]));
     }
     let answers = [choice::MARKERS, choice::MINE, choice::DISK, choice::CANCEL];
-    let answer = must_ask(server, MessageType::Warning, &message, &answers).await?;
+    let answer = must_ask(client, MessageType::Warning, &message, &answers).await?;
     match answer.as_deref() {
         Some(choice::MARKERS) => Ok(OnConflict::Markers),
         Some(choice::MINE) => Ok(OnConflict::Current),
@@ -238,7 +238,7 @@ async fn decide(
 /// Tells the user of a plain client about changes on disk below unsaved text, and merges them on request.
 pub async fn offer(server: Arc<ServerState>, message: String, uris: Vec<String>) {
     let answers = [choice::MERGE, choice::KEEP_MINE];
-    let answer = ask(&server, MessageType::Warning, &message, &answers).await;
+    let answer = ask(&server.client, MessageType::Warning, &message, &answers).await;
     if answer.as_deref() != Some(choice::MERGE) {
         return;
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{MessageType, TextEdit, WorkspaceEdit};
 
 use crate::host::workspace::WorkspaceHandle;
-use crate::lsp::documents::document::{self, Document};
+use crate::lsp::documents::document::{self, Document, Documents};
 use crate::lsp::documents::edits;
 use crate::lsp::messages;
 use crate::lsp::session::client_capabilities::ClientFeatures;
@@ -157,7 +157,7 @@ pub async fn apply(
             Ok(EditFate::NotTaken) | Err(_) => unconfirmed.not_taken.push(path),
         }
     }
-    warn(server, &unconfirmed.not_taken);
+    warn(&server.client, &unconfirmed.not_taken);
     if !answers.is_empty() {
         tokio::spawn(follow_up(server.clone(), answers));
     }
@@ -176,7 +176,8 @@ pub async fn follow_disk(
     ) else {
         return;
     };
-    let shows = find(server, handle, &save.path).and_then(|(_, document)| document.as_saved());
+    let shows =
+        find(&server.documents, handle, &save.path).and_then(|(_, document)| document.as_saved());
     let file = document::read(&handle.root().join(save.path.to_path()));
     if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
         let path = save.path.clone();
@@ -216,7 +217,7 @@ async fn follow_up(server: Arc<ServerState>, answers: Vec<ClientAnswer>) {
             left.push(path);
         }
     }
-    warn(&server, &left);
+    warn(&server.client, &left);
 }
 
 /// Waits until the client sends another version of a document; true if it does.
@@ -228,13 +229,11 @@ pub async fn changes_from(server: &ServerState, uri: &str, version: i32) -> bool
         .await
 }
 
-fn warn(server: &ServerState, left: &[RelPath]) {
+fn warn(client: &EditorClient, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    server
-        .client
-        .say(MessageType::Warning, messages::notice::not_taken(left));
+    client.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
 /// Puts a new text into its document.
@@ -249,7 +248,7 @@ pub async fn put_text(
         EditWait::Another => CHANGE_TIMEOUT,
     };
     for _ in 0..TRIES {
-        let Some((uri, document)) = find(server, handle, &new.path) else {
+        let Some((uri, document)) = find(&server.documents, handle, &new.path) else {
             // closed meanwhile: the handler of `didClose` asks the user whether to write the file
             return EditFate::NotTaken;
         };
@@ -350,11 +349,11 @@ fn change(features: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]
 
 /// Returns the document of a file; of two under different names, the one with unsaved text.
 fn find(
-    server: &ServerState,
+    documents: &Documents,
     handle: &WorkspaceHandle,
     path: &RelPath,
 ) -> Option<(String, Document)> {
-    let all = server.documents.of(handle).into_iter();
+    let all = documents.of(handle).into_iter();
     let of_it =
         all.filter(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path));
     of_it.max_by_key(|(_, document)| document.text != document.saved)

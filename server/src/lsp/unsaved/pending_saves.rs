@@ -12,7 +12,7 @@ use crate::lsp::documents::document;
 use crate::lsp::features::views;
 use crate::lsp::handler::ask;
 use crate::lsp::messages::{choice, notice};
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 
 /// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
 pub async fn on_closed(
@@ -21,7 +21,7 @@ pub async fn on_closed(
     save: &PendingSave,
     text: Option<Vec<u8>>,
 ) {
-    if let Some(write) = ask(server, &notice::closed(save)).await {
+    if let Some(write) = ask(&server.client, &notice::closed(save)).await {
         let path = save.path.clone();
         let settled = handle.act(false, move |WriteAccess { engine, .. }| {
             let how = if write {
@@ -39,9 +39,9 @@ pub async fn on_closed(
 }
 
 /// Asks whether the file is to be written. Without an answer it stays pending, and `status` shows it.
-async fn ask(server: &Arc<ServerState>, question: &str) -> Option<bool> {
+async fn ask(client: &EditorClient, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
-    let chosen = ask::ask(server, MessageType::Warning, question, &answers).await;
+    let chosen = ask::ask(client, MessageType::Warning, question, &answers).await;
     match chosen.as_deref() {
         Some(choice::WRITE) => Some(true),
         Some(choice::FORGET) => Some(false),
@@ -97,7 +97,7 @@ pub async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHand
         let path = orphan.path.display();
         let question = notice::left_text(&orphan);
         let answers = [choice::SHOW_TEXT, choice::FORGET_TEXT];
-        let chosen = ask::ask(&server, MessageType::Warning, &question, &answers).await;
+        let chosen = ask::ask(&server.client, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
                 // the checkpoint keeps it in the history, even if the view is closed
@@ -135,7 +135,7 @@ async fn offer_pending(
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let Some(write) = ask(server, &notice::left_waiting(save)).await else {
+    let Some(write) = ask(&server.client, &notice::left_waiting(save)).await else {
         return;
     };
     let waits = save.clone();

@@ -11,11 +11,11 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::disk_merge;
 use crate::host::workspace::{WorkspaceHandle, WriteAccess};
-use crate::lsp::documents::document::{self, Document, DocumentPath};
+use crate::lsp::documents::document::{self, Document, DocumentPath, Documents};
 use crate::lsp::documents::uri;
 use crate::lsp::handler::notifications::ChangedNotification;
 use crate::lsp::messages::notice;
-use crate::lsp::session::ServerState;
+use crate::lsp::session::{EditorClient, ServerState};
 use crate::to_protocol;
 
 /// A change of an agent that concerns an open document.
@@ -39,12 +39,12 @@ impl Concerned {
 
 /// Returns the open documents whose unsaved text is above a change of an agent, or whose file it renamed.
 fn concerned(
-    server: &Arc<ServerState>,
+    documents: &Documents,
     handle: &Arc<WorkspaceHandle>,
     entry: &Entry,
 ) -> Vec<Concerned> {
     let mut found = Vec::new();
-    for (uri, document) in server.documents.of(handle) {
+    for (uri, document) in documents.of(handle) {
         let Some(place) = document.place.clone() else {
             continue;
         };
@@ -77,7 +77,7 @@ pub async fn warn_unsaved_below(
     if entry.node.kind != Kind::Step {
         return;
     }
-    let found = concerned(server, handle, entry);
+    let found = concerned(&server.documents, handle, entry);
     if found.is_empty() {
         return;
     }
@@ -110,7 +110,7 @@ pub async fn warn_unsaved_below(
             );
         }
         for concerned in &found {
-            notify_changed(server, handle, entry, agent, concerned).await;
+            notify_changed(&server.client, handle, entry, agent, concerned).await;
         }
         return;
     }
@@ -144,7 +144,7 @@ pub async fn warn_unsaved_below(
 
 /// Tells one of Backstitch's own clients about a change on disk.
 async fn notify_changed(
-    server: &ServerState,
+    client: &EditorClient,
     handle: &WorkspaceHandle,
     entry: &Entry,
     agent: Option<&str>,
@@ -166,8 +166,7 @@ async fn notify_changed(
         renamed_to: moved,
         deleted: concerned.change.after.is_none(),
     };
-    server
-        .client
+    client
         .connection
         .send_notification::<ChangedNotification>(changed)
         .await;
