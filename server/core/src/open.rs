@@ -75,11 +75,6 @@ impl Engine {
         }
         Ok(engine)
     }
-
-    /// Like `open`, but creates no store.
-    pub fn open_existing(workspace: &Workspace) -> Result<Self> {
-        Self::open_with(workspace, OpenOptions::SERVER.existing())
-    }
 }
 
 /// Returns the root and branch of a workspace, and true if the root had to begin a branch because another directory took

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::control::shown;
 use crate::host::turned_away::TurnedAway;
+use crate::opening;
 use crate::render;
 use crate::safeguards::{self, Weakness, WeaknessKind};
 
@@ -175,7 +176,7 @@ fn worktree(root: &Path, health: &Health) -> Option<Finding> {
 /// Checks the history in the store.
 fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let about = "history";
-    let engine = match Engine::open_existing(workspace) {
+    let engine = match Engine::open_with(workspace, opening::COMMAND.existing()) {
         Ok(engine) => engine,
         Err(Error::NoStore(_)) => {
             return vec![Finding::good(about, "nothing is recorded here yet")];

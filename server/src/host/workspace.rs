@@ -67,7 +67,11 @@ impl WorkspaceHandle {
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
         let controls = spawn_control(workspace.clone())?;
         let (sender, standing) = watch::channel(RecorderStatus::Waiting);
-        let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
+        let recording = Recording {
+            options: opening::SERVER,
+            ..Recording::default()
+        };
+        let recorder = Recorder::start(&workspace, recording, move |standing| {
             if let RecorderStatus::Failed(why) = &standing {
                 tracing::warn!("the files are not watched: {why}");
             }
@@ -268,7 +272,7 @@ impl EngineWorker {
             let engine = if create_store {
                 Engine::open_with(&self.workspace, opening::SERVER)?
             } else {
-                Engine::open_existing(&self.workspace)?
+                Engine::open_with(&self.workspace, opening::SERVER.existing())?
             };
             self.engine = Some((engine, identity(&self.workspace)));
         }

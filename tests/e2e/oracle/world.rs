@@ -184,6 +184,7 @@ impl World {
         let recording = Recording {
             records: false,
             quiet: Duration::ZERO,
+            ..Recording::default()
         };
         let tell = move |standing| {
             told.send(standing).ok();

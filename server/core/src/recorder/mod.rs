@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, OpenOptions};
 use crate::error::{Error, Result};
 use crate::model::{Reason, RelPath, RootId};
 use crate::places::Workspace;
@@ -47,6 +47,8 @@ pub struct Recording {
     pub records: bool,
     /// Quiet time after which touched paths are scanned.
     pub quiet: Duration,
+    /// As of the process: the recorder has an engine of the same kind.
+    pub options: OpenOptions,
 }
 
 impl Default for Recording {
@@ -54,6 +56,7 @@ impl Default for Recording {
         Self {
             records: true,
             quiet: Duration::from_millis(300),
+            options: OpenOptions::SERVER,
         }
     }
 }
@@ -227,7 +230,7 @@ fn run_until_stopped(
 ) {
     report(RecorderStatus::Waiting);
     while !shared.is_stopping() {
-        match acquire(workspace, &shared.stop) {
+        match acquire(workspace, recording.options, &shared.stop) {
             Ok(Some(active)) => {
                 *shared.state() = RecorderState::new();
                 if let Err(error) = active.run(shared, recording, report) {
@@ -264,7 +267,11 @@ struct ActiveRecorder {
 }
 
 /// Takes the lease. None: there is no store, or another process holds the lease.
-fn acquire(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<ActiveRecorder>> {
+fn acquire(
+    workspace: &Workspace,
+    options: OpenOptions,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<ActiveRecorder>> {
     if !cfg!(target_os = "linux") || !store::Store::exists(&workspace.store_dir)? {
         return Ok(None);
     }
@@ -274,7 +281,7 @@ fn acquire(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<Activ
             "every scan walks the tree; a local file system is faster",
         ));
     }
-    let mut engine = Engine::open_existing(workspace)?;
+    let mut engine = Engine::open_with(workspace, options.existing())?;
     engine.call_off_with(Arc::clone(stop));
     let (store, root) = (engine.store.dir.clone(), engine.here.root);
     let path = cookie::lease(&store, root);
