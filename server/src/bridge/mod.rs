@@ -14,7 +14,7 @@ use backstitch_control::Control;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::context;
-use crate::cli::error::{CliError, CliResult};
+use crate::terminal::error::{CliError, CliResult};
 use server::Bridge;
 
 /// Maximum length of a message in bytes: a value of 8 MiB in base64, and its view.

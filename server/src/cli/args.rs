@@ -12,6 +12,7 @@ use super::control_args::{
     BackArgs, DebugArgs, DenyArgs, HeldArgs, InjectArgs, PauseArgs, PausesArgs, ReplArgs,
     ResumeArgs, SkipArgs, StepArgs, StopArgs,
 };
+pub use super::options::GlobalArgs;
 use super::{choice, complete};
 
 const REVISIONS: &str = "\
@@ -38,43 +39,6 @@ pub struct Cli {
     pub global: GlobalArgs,
     #[command(subcommand)]
     pub command: CliCommand,
-}
-
-#[derive(Clone, Debug, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of the command line"
-)]
-#[command(next_help_heading = "Global options")]
-pub struct GlobalArgs {
-    /// Use this workspace [default: the one around the current directory]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub workspace: Option<PathBuf>,
-    /// Keep the history in this directory [default: `store.dir` in your own settings, else the user's state directory]
-    #[arg(long, global = true, value_name = "DIR")]
-    pub store_dir: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Print only the requested output
-    #[arg(short, long, global = true)]
-    pub quiet: bool,
-    /// Print more details
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
-    pub verbose: bool,
-    /// When to use color
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
-    /// Do not show long output in a pager
-    #[arg(long, global = true)]
-    pub no_pager: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

@@ -13,11 +13,11 @@ use unicode_width::UnicodeWidthStr;
 
 use super::args;
 use super::context::CommandContext;
-use super::error::{CliError, CliResult, ExitKind};
-use super::out::{self, Out};
 use crate::query::blame::{documents, line_count, within};
 use crate::query::line_range::TypedLines;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::out::{self, Out};
 use crate::to_protocol;
 
 /// Bytes that are written at once.

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::args::{self, BranchCommand};
 use super::context::{self, CommandContext};
-use super::error::{CliError, CliResult};
-use super::line::TextLine;
-use super::out::{self, Out};
 use super::plan;
 use super::restore;
 use crate::query::paths;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
 use crate::to_protocol;
 
 pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult<()> {

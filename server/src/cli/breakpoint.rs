@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::breakpoint_args::{BreakpointCommand, BreakpointEditArgs, TypedKind};
 use super::control_context::{ControlContext, FACE};
-use super::error::{CliError, CliResult};
-use super::line::TextLine;
-use super::out;
 use crate::control::{follow_renames, lookup, view, words};
 use crate::opening;
 use crate::render::{self, BOLD, DIM, GREEN, PLAIN, YELLOW};
 use crate::safeguards;
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out;
 
 pub fn run(context: &ControlContext, command: BreakpointCommand) -> CliResult<()> {
     match command {

@@ -11,9 +11,9 @@ use clap::Command;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 
-use super::error::{CliError, CliResult};
 use crate::opening;
 use crate::render;
+use crate::terminal::error::{CliError, CliResult};
 
 /// Set by the shell's script when it asks for completions.
 const VARIABLE: &str = "BACKSTITCH_COMPLETE";

@@ -7,12 +7,12 @@ use backstitch_core::{Engine, Error, Locate, Workspace};
 
 use super::args::GlobalArgs;
 use super::context::{self, current_dir};
-use super::error::{CliError, CliResult};
-use super::out::Out;
 use crate::control::lookup;
 use crate::control::pattern::pattern;
 use crate::opening;
 use crate::render;
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out::Out;
 
 /// Name of this client in rows.
 pub const FACE: &str = "cli";

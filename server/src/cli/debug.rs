@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 
 use super::control_args::{DebugArgs, StepHow};
 use super::control_context::{ControlContext, FACE};
-use super::error::{CliError, CliResult};
 use super::held;
 use super::held_text::{self, HeldExtent};
 use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
@@ -29,6 +28,7 @@ use crate::control::predict::read_disk;
 use crate::control::{shown, view, words};
 use crate::opening;
 use crate::render::{self, DIM};
+use crate::terminal::error::{CliError, CliResult};
 use backstitch_core::launch;
 
 /// Interval at which it looks for held calls.
@@ -261,7 +261,7 @@ impl Debugger<'_> {
     /// Writes a JSON document in a line.
     fn answer(mut document: Value) -> CliResult<()> {
         document["schema"] = 1.into();
-        super::out::Out::json_line(&document)
+        crate::terminal::out::Out::json_line(&document)
     }
 
     /// `told`: what becomes of the call.

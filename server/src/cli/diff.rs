@@ -2,10 +2,10 @@
 
 use super::args;
 use super::context::CommandContext;
-use super::error::CliResult;
 use super::files;
-use super::out;
 use crate::query::diff::compare;
+use crate::terminal::error::CliResult;
+use crate::terminal::out;
 
 pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<()> {
     let paths = context.paths(&options.paths)?;

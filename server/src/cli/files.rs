@@ -2,11 +2,11 @@
 
 use backstitch_core::diff;
 
-use super::error::CliResult;
-use super::line::TextLine;
-use super::out::Out;
 pub use crate::file_changes::{Difference, FileChange, difference, name};
 use crate::render::{self, BOLD, CYAN, GREEN, PLAIN, Paint, RED};
+use crate::terminal::error::CliResult;
+use crate::terminal::line::TextLine;
+use crate::terminal::out::Out;
 
 /// Returns lines of `M path`, as git writes them.
 pub fn name_status(files: &[FileChange], paint: Paint) -> String {

@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::args::GcArgs;
 use super::context::CommandContext;
-use super::error::CliResult;
-use super::line::TextLine;
-use super::{log, out};
+use super::log;
 use crate::render::{self, BLUE, DIM};
+use crate::terminal::error::CliResult;
+use crate::terminal::line::TextLine;
+use crate::terminal::{out, questions};
 use crate::to_protocol;
 
 /// Reasons why checkpoints remain; `retention/plan.rs` has the rules.
@@ -115,11 +116,11 @@ fn collect_asking(
     limits: Limits,
 ) -> CliResult<Collected> {
     let first = collect(context, options, limits)?;
-    let can_ask = !(options.if_due || options.dry_run || context.out.json) && out::can_ask();
+    let can_ask = !(options.if_due || options.dry_run || context.out.json) && questions::can_ask();
     let Some(suspect) = first.suspect.filter(|_| can_ask) else {
         return Ok(first);
     };
-    if !out::ask(&format!("{} Squash them, too?", suspect_text(&suspect)))? {
+    if !questions::ask(&format!("{} Squash them, too?", suspect_text(&suspect)))? {
         return Ok(first);
     }
     let trusting = Limits {

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 
 use super::args::Cli;
-use super::out;
+use crate::terminal::width;
 
 /// The commands that the help lists. Agents, editors and hooks call the others.
 const GROUPS: [(&str, &[&str]); 8] = [
@@ -75,7 +75,7 @@ pub fn grouped(error: clap::Error) -> clap::Error {
 fn command() -> Command {
     let command = Cli::command();
     let header = command.get_styles().get_header();
-    let lists = lists(&command, out::width().min(MAX_WIDTH));
+    let lists = lists(&command, width::width().min(MAX_WIDTH));
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{lists}{header}Options:{header:#}\n{{options}}{{after-help}}"
     );
@@ -93,7 +93,7 @@ fn lists(command: &Command, width: usize) -> String {
             .filter_map(|name| command.find_subcommand(name))
         {
             let name = listed.get_name();
-            let summary = out::wrapped(&summary(listed), width, INDENT);
+            let summary = width::wrapped(&summary(listed), width, INDENT);
             writeln!(text, "  {literal}{name:<NAMES$}{literal:#}  {summary}").ok();
         }
         text.push('\n');

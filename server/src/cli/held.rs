@@ -20,10 +20,7 @@ use super::control_args::{
 };
 use super::control_context::{ControlContext, FACE};
 use super::debug;
-use super::error::{CliError, CliResult};
 use super::held_text::{self, HeldExtent};
-use super::line::TextLine;
-use super::out::{self, Out};
 use super::repl;
 use crate::agents::{self, AnswerPart};
 use crate::control::acts::{self, Back, GoOnObstacle, GoingOn, OwnEditor};
@@ -33,6 +30,9 @@ use crate::control::{shown, view, words};
 use crate::opening;
 use crate::render::{self, BOLD, DIM, PLAIN, Paint, RED, YELLOW};
 use crate::safeguards;
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
 
 /// Time for which `pauses` warns of a call that ran unasked, in microseconds.
 pub const SLIPPED: i64 = 24 * 3600 * 1_000_000;

@@ -14,11 +14,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::args::{self, GlobalArgs};
 use super::context::{self, CommandContext};
-use super::error::CliResult;
 use super::files;
 use super::graph::{self, GraphRow, Note};
-use super::line::TextLine;
-use super::out::{self, Out};
 use crate::host::turned_away::TurnedAway;
 use crate::query::when::{self, End};
 use crate::render::{
@@ -26,6 +23,9 @@ use crate::render::{
 };
 use crate::restore_words;
 use crate::safeguards;
+use crate::terminal::error::CliResult;
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
 use crate::to_protocol;
 use backstitch_core::config::Config;
 

@@ -14,19 +14,15 @@ mod control_context;
 mod debug;
 mod diff;
 mod effect;
-pub mod error;
 mod files;
 mod gc;
 mod graph;
 mod groups;
 mod held;
 mod held_text;
-mod hints;
 
-mod line;
 mod log;
-pub mod out;
-mod pager;
+mod options;
 mod plan;
 
 mod repl;
@@ -43,15 +39,15 @@ use std::process::ExitCode;
 use anstream::{AutoStream, ColorChoice};
 use backstitch_protocol::Effect;
 use clap::{CommandFactory, Parser};
-use serde_json::json;
 
 use args::{Cli, CliCommand, GlobalArgs, HeldCommand, HistoryCommand};
 use context::CommandContext;
-use error::{CliError, CliResult, ExitKind};
-use out::Out;
-use pager::Pager;
 
 use crate::control::guard::{self, Face};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::out::{self, Out};
+use crate::terminal::pager::Pager;
+use crate::terminal::report::error_fields;
 
 /// Answers a shell that asks for completions. Returns false if this is an ordinary run.
 pub fn complete() -> bool {
@@ -268,45 +264,4 @@ fn usage_error(error: &clap::Error) -> ExitCode {
         let _ = out::answer(error_fields(&CliError::usage(message)));
     }
     ExitCode::from(ExitKind::Usage.exit_code())
-}
-
-/// Prints an error and returns its exit code.
-pub fn report(mut error: CliError, out: &Out) -> ExitCode {
-    let code = ExitCode::from(error.kind.exit_code());
-    match error.kind {
-        ExitKind::Closed => return code,
-        // the user's own answer is not an error
-        ExitKind::Declined if !out.json => {
-            let _ = out.remark(&format!("{}\n", error.message));
-            return code;
-        }
-        _ => out.note("error", &error.message),
-    }
-    if let Some(hint) = &error.hint {
-        out.note("hint", hint);
-    }
-    if out.json {
-        let fields = error_fields(&error);
-        let mut answer = error
-            .answer
-            .take()
-            .map_or_else(|| json!({}), |answer| *answer);
-        answer["error"] = fields["error"].clone();
-        let _ = if error.is_line {
-            answer["schema"] = 1.into();
-            Out::json_line(&answer)
-        } else {
-            out::answer(answer)
-        };
-    }
-    code
-}
-
-/// Returns an error as a field of a JSON document.
-pub fn error_fields(error: &CliError) -> serde_json::Value {
-    json!({ "error": {
-        "kind": error.kind.name(),
-        "message": error.message,
-        "hint": error.hint,
-    }})
 }

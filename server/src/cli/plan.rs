@@ -9,9 +9,9 @@ use backstitch_core::model::{GitHead, RelPath};
 use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan, Resolution};
 
 use super::files::{self, Difference};
-use super::line::TextLine;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 use crate::restore_plan::ShownPlan;
+use crate::terminal::line::TextLine;
 
 /// Paths listed for one kind of gap.
 const GAP_PATHS: usize = 4;

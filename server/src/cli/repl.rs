@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::control_args::{ReplArgs, ReplCommand, ReplListArgs, ReplStatus};
 use super::control_context::{ControlContext, FACE};
-use super::error::{CliError, CliResult};
-use super::line::TextLine;
-use super::out;
 use crate::control::{object, shown, view};
 use crate::query::when::{self, End};
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN, RED};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out;
 
 /// Entries that are read at once.
 const ALL: usize = 100_000;

@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 
 use super::args::{self, ConfirmArgs, RestoreArgs, SelectionArgs, UncertainChoice};
 use super::context::CommandContext;
-use super::error::{CliError, CliResult, ExitKind};
-use super::out::{self, Confirmation};
 use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::restore_plan::{self, ShownPlan};
 use crate::restore_words::{self, NothingDone};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::out;
+use crate::terminal::questions::{self, Confirmation};
 use crate::to_protocol;
 
 /// A restore as typed, before it is planned.
@@ -113,7 +114,8 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
     let mut request = request(context, Goal::Undo(op), None, &options.restore)?;
     let mut rev = options.op.clone();
     let confirm = &options.restore.confirm;
-    if op.is_none() && !confirm.yes && !confirm.dry_run && !context.out.json && out::can_ask() {
+    if op.is_none() && !confirm.yes && !confirm.dry_run && !context.out.json && questions::can_ask()
+    {
         // the plan is shown and confirmed anyway
         let refusal = context.engine.restore_mut().plan(&request).err();
         if let Some(refusal) = &refusal
@@ -308,7 +310,7 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
         return dry_run(context, &job, &shown);
     }
     let mut fingerprint = job.options.plan.clone();
-    let asked = !job.options.yes && !context.out.json && out::can_ask();
+    let asked = !job.options.yes && !context.out.json && questions::can_ask();
     if asked {
         match ask(context, &mut job)? {
             Asked::Confirmed(shown) => fingerprint = fingerprint.or(Some(shown)),
@@ -344,7 +346,7 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
             show(context, job, &shown)?;
             let question =
                 format!("The author of the change in {files} is uncertain. Take it out, too?");
-            if out::ask(&question)? {
+            if questions::ask(&question)? {
                 job.request.take_uncertain = true;
             } else {
                 job.keeps_uncertain = true;
@@ -373,8 +375,8 @@ fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
             None => format!("{what}?"),
         };
         let decision = if has_theirs(job, &shown) {
-            out::ask_or_theirs_too(&question)?
-        } else if out::ask(&question)? {
+            questions::ask_or_theirs_too(&question)?
+        } else if questions::ask(&question)? {
             Confirmation::Yes
         } else {
             Confirmation::No

@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::args;
 use super::context::CommandContext;
-use super::error::{CliError, CliResult};
 use super::files;
-use super::line::TextLine;
-use super::out::{self, Out};
 use crate::query::line_range::TypedLines;
 use crate::render::{self, CYAN, DIM, GREEN, PLAIN, Paint, PathChange, RED};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
 use crate::to_protocol;
 
 /// Prints the answer for a workspace without unreviewed work.

@@ -6,8 +6,8 @@ use backstitch_core::Workspace;
 use backstitch_core::config::{Config, Key, Setting, Source};
 use serde_json::{Map, Value, json};
 
-use super::line::TextLine;
 use crate::render::{DIM, Paint};
+use crate::terminal::line::TextLine;
 use crate::to_protocol;
 
 /// A key with its value and source.

@@ -9,14 +9,14 @@ use serde_json::json;
 
 use super::args;
 use super::context::CommandContext;
-use super::error::{CliError, CliResult};
 use super::files;
 use super::held;
-use super::line::TextLine;
 use super::log;
-use super::out;
 use crate::query::show::{FileAt, ShownCheckpoint, changes, file_at};
 use crate::render::{self, BOLD, DIM, Paint, YELLOW};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out;
 use crate::to_protocol;
 
 pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<()> {

@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::args;
 use super::context::CommandContext;
-use super::error::{CliError, CliResult};
-use super::line::TextLine;
-use super::out::{self, Out};
 use crate::render::{self, DIM, Paint};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
+use crate::terminal::questions;
 use crate::to_protocol;
 
 /// Prints the statistics of a workspace without a store.
@@ -190,7 +191,7 @@ pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResu
     let clearing = context.engine.clearing()?;
     if !options.yes {
         let warnings = warnings(&clearing);
-        if !context.out.json && out::can_ask() {
+        if !context.out.json && questions::can_ask() {
             for warning in warnings {
                 context.out.note("warning", &warning);
             }
@@ -199,7 +200,7 @@ pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResu
                 "This deletes {} permanently. The files stay as they are.\n",
                 amount(&clearing)
             ))?;
-            if !out::ask(&format!("Delete the history of {root}?"))? {
+            if !questions::ask(&format!("Delete the history of {root}?"))? {
                 return Err(CliError::refused("not confirmed; nothing was deleted"));
             }
         } else {

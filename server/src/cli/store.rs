@@ -10,10 +10,7 @@ use serde_json::json;
 
 use super::args::{CheckpointArgs, CheckpointCommand, GlobalArgs};
 use super::context::{self, CommandContext};
-use super::error::{CliError, CliResult, ExitKind};
-use super::line::TextLine;
 use super::log;
-use super::out::{self, Out};
 use super::plan;
 use super::settings;
 use crate::host::turned_away::TurnedAway;
@@ -21,6 +18,9 @@ use crate::opening;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::restore_words;
 use crate::safeguards::{self, Weakness};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::line::TextLine;
+use crate::terminal::out::{self, Out};
 use crate::to_protocol;
 
 pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {

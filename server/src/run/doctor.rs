@@ -5,10 +5,10 @@ use serde_json::json;
 
 use crate::cli::args::GlobalArgs;
 use crate::cli::context;
-use crate::cli::error::{CliError, CliResult, ExitKind};
-use crate::cli::out::{self, Out};
 use crate::doctor::{self, CheckState};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
+use crate::terminal::error::{CliError, CliResult, ExitKind};
+use crate::terminal::out::{self, Out};
 
 pub fn run(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;

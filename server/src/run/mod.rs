@@ -8,8 +8,9 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
-use crate::cli::error::{CliError, CliResult};
-use crate::cli::out::{self, Out};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out::{self, Out};
+use crate::terminal::report::report;
 use crate::{acp, bridge, cli, demo, hook, lsp, mcp};
 
 /// Runs the command in the arguments of this process.
@@ -21,8 +22,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    let out = Out::new(&cli.global);
-    dispatch(cli, &out).unwrap_or_else(|error| cli::report(error, &out))
+    let out = Out::new(&cli.global.output());
+    dispatch(cli, &out).unwrap_or_else(|error| report(error, &out))
 }
 
 fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {

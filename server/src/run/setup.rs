@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use crate::agents::{self, UNTRUSTED};
 use crate::cli::args::{self, GlobalArgs, SetupScope};
 use crate::cli::context;
-use crate::cli::error::{CliError, CliResult};
-use crate::cli::out::{self, Out};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 use crate::safeguards::Weakness;
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out::{self, Out};
+use crate::terminal::questions;
 
 pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let known = setup::known();
@@ -187,7 +188,7 @@ fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult
     let hooks = render::plural(count, "hook", "hooks");
     let question =
         format!("{name} runs hooks only once you trust them. Have it trust these {hooks}?");
-    if is_told || !out.json && out::can_ask() && out::ask(&question)? {
+    if is_told || !out.json && questions::can_ask() && questions::ask(&question)? {
         let trusted = agent.trust(&root).map_err(CliError::from)?;
         let trusted = render::plural(trusted, "hook", "hooks");
         out.remark(&format!("{name} trusts {trusted}.\n"))?;

@@ -5,10 +5,10 @@ use backstitch_core::{ReviewFile, ReviewHunk, ReviewSelection};
 
 use super::{at_hunk, hunk, lines_of, name, of_file, of_turn};
 use crate::cli::context::CommandContext;
-use crate::cli::error::{CliError, CliResult};
-use crate::cli::out;
 use crate::file_changes::FileChange;
 use crate::render::{self, BOLD, DIM};
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::questions;
 
 const HELP: &str = "\
 k - keep: mark this change as reviewed
@@ -59,7 +59,8 @@ pub fn run(
         let place = places[at];
         let file = &found[place.file];
         show(context, file, place, (at, places.len()))?;
-        let Some(answer) = out::answer_to("Keep, undo, next, previous, quit [k,u,n,p,K,f,q,?]?")?
+        let Some(answer) =
+            questions::answer_to("Keep, undo, next, previous, quit [k,u,n,p,K,f,q,?]?")?
         else {
             break;
         };

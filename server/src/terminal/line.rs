@@ -3,7 +3,7 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::{self, DIM, PLAIN, Paint};
+use super::paint::{self, DIM, PLAIN, Paint};
 
 /// Columns between the text and the right-aligned part.
 const GAP: usize = 2;
@@ -60,7 +60,7 @@ impl TextLine {
         let mut drawn = String::new();
         let mut used = 0;
         for (style, text) in &self.pieces {
-            let shown = render::cut(text, available - used);
+            let shown = paint::cut(text, available - used);
             used += shown.width();
             let style = if self.faded { DIM } else { *style };
             drawn.push_str(&paint.on(style, &shown));
@@ -84,7 +84,7 @@ impl TextLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::RED;
+    use crate::terminal::paint::RED;
 
     fn paint(color: bool) -> Paint {
         Paint {

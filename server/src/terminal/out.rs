@@ -10,17 +10,35 @@ use std::time::{Duration, Instant};
 use anstream::{AutoStream, ColorChoice};
 use backstitch_core::Progress;
 use serde_json::{Map, Value};
-use unicode_width::UnicodeWidthStr;
 
-use super::args::{Color, GlobalArgs};
 use super::error::CliResult;
 use super::pager::{self, Pager};
-use crate::render::{self, Paint};
-use crate::terminal;
+use super::paint::{self, Paint};
+use super::safe_text;
+use super::width::{width, wrapped};
 
 /// Tasks shorter than this show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Options for the output of every command.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
+pub struct OutOptions {
+    /// When to use color.
+    pub color: ColorChoice,
+    /// Print one JSON document.
+    pub json: bool,
+    /// Print only the requested output.
+    pub quiet: bool,
+    /// Print more details.
+    pub verbose: bool,
+    /// Do not show long output in a pager.
+    pub no_pager: bool,
+}
 
 #[derive(Debug)]
 #[expect(
@@ -49,25 +67,20 @@ enum Signs {
 }
 
 impl Out {
-    pub fn new(global: &GlobalArgs) -> Self {
-        let option = match global.color {
-            Color::Auto => ColorChoice::Auto,
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
-        };
+    pub fn new(options: &OutOptions) -> Self {
         let decide = |auto: ColorChoice| {
-            if option == ColorChoice::Auto {
+            if options.color == ColorChoice::Auto {
                 auto
             } else {
-                option
+                options.color
             }
         };
         let choice = decide(AutoStream::choice(&std::io::stdout()));
         let err_choice = decide(AutoStream::choice(&std::io::stderr()));
         Self {
-            json: global.json,
-            quiet: global.quiet,
-            verbose: global.verbose,
+            json: options.json,
+            quiet: options.quiet,
+            verbose: options.verbose,
             choice,
             err_choice,
             paint: Paint {
@@ -76,7 +89,7 @@ impl Out {
                 now: now_micros(),
             },
             signs: signs(|name| std::env::var(name).ok()),
-            no_pager: global.no_pager,
+            no_pager: options.no_pager,
             terminal: std::io::stdout().is_terminal(),
             paging: RefCell::default(),
         }
@@ -129,7 +142,7 @@ impl Out {
     pub fn bytes(&self, bytes: &[u8]) -> CliResult<()> {
         clear_progress();
         let shown = if self.terminal {
-            terminal::drawn(bytes)
+            safe_text::drawn(bytes)
         } else {
             Cow::Borrowed(bytes)
         };
@@ -150,7 +163,7 @@ impl Out {
     /// else as it is.
     pub fn content<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         if self.terminal {
-            terminal::content(bytes)
+            safe_text::content(bytes)
         } else {
             Cow::Borrowed(bytes)
         }
@@ -164,14 +177,14 @@ impl Out {
 
     /// Writes a line to stderr, such as a warning. Ignores a failure to write.
     pub fn note(&self, word: &'static str, text: &str) {
-        let text = &render::visible(text);
+        let text = &paint::visible(text);
         if let Some(pager) = self.paging.borrow_mut().as_mut() {
             pager.note(word, text);
             return;
         }
         clear_progress();
         let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
-        let style = crate::render::word_style(word);
+        let style = paint::word_style(word);
         let size = terminal_size::terminal_size_of(std::io::stderr());
         let text = match size {
             Some((columns, _)) => wrapped(text, columns.0.into(), word.len() + 2),
@@ -192,35 +205,15 @@ impl Out {
     }
 }
 
-/// Breaks a text between words, so that no line is wider than the terminal. `indent`: columns before the text.
-pub(super) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
-    let mut lines = String::new();
-    let mut used = indent;
-    for (n, word) in text.split(' ').enumerate() {
-        let width = word.width();
-        if n > 0 && used + 1 + width > columns && width + indent <= columns {
-            lines.push('\n');
-            lines.push_str(&" ".repeat(indent));
-            used = indent;
-        } else if n > 0 {
-            lines.push(' ');
-            used += 1;
-        }
-        lines.push_str(word);
-        used += width;
-    }
-    lines
-}
-
 /// True while a progress line is on the terminal. The next output clears it first.
 static PROGRESS_SHOWN: AtomicBool = AtomicBool::new(false);
 /// Number of questions that the user was asked. The time until an answer is not progress time.
-static QUESTIONS: AtomicUsize = AtomicUsize::new(0);
+pub(super) static QUESTIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// Width of a progress line.
 const WIDTH: usize = 60;
 
-fn clear_progress() {
+pub(super) fn clear_progress() {
     if PROGRESS_SHOWN.swap(false, Ordering::Relaxed) {
         let _ = write!(std::io::stderr(), "\r{:WIDTH$}\r", "");
     }
@@ -279,7 +272,7 @@ impl Drop for ProgressLine {
 pub fn content(bytes: &[u8]) -> CliResult<()> {
     let stdout = std::io::stdout();
     if stdout.is_terminal() {
-        return write(stdout.lock(), &terminal::content(bytes));
+        return write(stdout.lock(), &safe_text::content(bytes));
     }
     write(stdout.lock(), bytes)
 }
@@ -288,7 +281,7 @@ pub fn content(bytes: &[u8]) -> CliResult<()> {
 fn document(text: &str) -> CliResult<()> {
     let stdout = std::io::stdout();
     if stdout.is_terminal() {
-        return write(stdout.lock(), terminal::json(text).as_bytes());
+        return write(stdout.lock(), safe_text::json(text).as_bytes());
     }
     write(stdout.lock(), text.as_bytes())
 }
@@ -300,7 +293,7 @@ fn write(mut stdout: impl Write, bytes: &[u8]) -> CliResult<()> {
 
 fn shown_json(text: &str) -> Cow<'_, str> {
     if std::io::stdout().is_terminal() {
-        terminal::json(text)
+        safe_text::json(text)
     } else {
         Cow::Borrowed(text)
     }
@@ -359,54 +352,6 @@ impl<W: Write> ListAnswer<W> {
     }
 }
 
-/// True if stdin and stdout are a terminal.
-pub fn can_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
-}
-
-/// Asks a yes/no question; the default is no.
-pub fn ask(question: &str) -> CliResult<bool> {
-    let answer = answer_to(&format!("{question} [y/N]"))?.unwrap_or_default();
-    Ok(matches!(
-        answer.trim().to_ascii_lowercase().as_str(),
-        "y" | "yes"
-    ))
-}
-
-/// Answer to a question about a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Confirmation {
-    Yes,
-    No,
-    /// Plan once more, with the work of the other sessions.
-    TheirsToo,
-}
-
-/// Asks about a plan that can take the work of other sessions along.
-pub fn ask_or_theirs_too(question: &str) -> CliResult<Confirmation> {
-    let answer = answer_to(&format!("{question} [y/N, a: theirs too]"))?.unwrap_or_default();
-    Ok(match answer.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Confirmation::Yes,
-        "a" | "all" => Confirmation::TheirsToo,
-        _ => Confirmation::No,
-    })
-}
-
-/// Asks a question. Returns the typed line, or None at the end of the input.
-pub fn answer_to(question: &str) -> CliResult<Option<String>> {
-    QUESTIONS.fetch_add(1, Ordering::Relaxed);
-    clear_progress();
-    let mut stdout = std::io::stdout().lock();
-    write!(stdout, "{} ", render::visible(question))?;
-    stdout.flush()?;
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer)?;
-    if read == 0 {
-        writeln!(stdout)?;
-    }
-    Ok((read > 0).then_some(answer))
-}
-
 /// Returns `Ascii` only if the locale names an encoding other than UTF-8. Without a locale, terminals use UTF-8.
 fn signs(variable: impl Fn(&str) -> Option<String>) -> Signs {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -445,26 +390,6 @@ fn plain_signs(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// Columns to which lines are cut: those of the terminal, or `COLUMNS`. Without a terminal nothing is cut.
-pub(super) fn width() -> usize {
-    let columns = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    let terminal = || {
-        let size = terminal_size::terminal_size_of(std::io::stdout());
-        size.map(|(width, _)| usize::from(width.0))
-    };
-    let otherwise = if std::io::stdout().is_terminal() {
-        100
-    } else {
-        usize::MAX
-    };
-    columns
-        .or_else(terminal)
-        .filter(|width| *width >= 20)
-        .unwrap_or(otherwise)
-}
-
 fn now_micros() -> i64 {
     jiff::Timestamp::now().as_microsecond()
 }
@@ -472,18 +397,6 @@ fn now_micros() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn notes_break_between_words() {
-        let text = wrapped("`backstitch log` lists the checkpoints", 24, 6);
-        assert_eq!(text, "`backstitch log`\n      lists the\n      checkpoints");
-        let long = "a-word-without-any-end-at-all";
-        assert_eq!(
-            wrapped(&format!("see {long}"), 20, 6),
-            format!("see {long}")
-        );
-        assert_eq!(wrapped("short", 80, 6), "short");
-    }
 
     #[test]
     fn a_list_is_written_as_the_whole_document_is() {

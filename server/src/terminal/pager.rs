@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::render;
+use super::paint;
 use backstitch_core::launch;
 
 /// True while a pager owns the screen.
@@ -122,7 +122,7 @@ impl Screen {
     /// Returns the rows that a text takes, at least one for each line end.
     fn rows_of(self, text: &[u8]) -> usize {
         let rows = |line: &[u8]| {
-            let columns = render::columns(&String::from_utf8_lossy(line));
+            let columns = paint::columns(&String::from_utf8_lossy(line));
             columns.saturating_sub(1) / self.columns.max(1)
         };
         let ends = text.split(|byte| *byte == b'\n').count() - 1;

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use backstitch_core::ErrorKind;
+use backstitch_core::{ErrorKind, Hint};
 
 use super::hints;
-use crate::query::QueryError;
 
 /// A failure with its kind and an optional hint at the next step.
 #[derive(Debug)]
@@ -76,6 +75,19 @@ impl CliError {
         }
     }
 
+    /// An error of the engine. `is_unrecorded`: the workspace has no history yet.
+    pub fn of_engine(
+        kind: ErrorKind,
+        is_unrecorded: bool,
+        message: String,
+        hint: Option<&Hint>,
+    ) -> Self {
+        Self {
+            hint: hint.map(hints::text),
+            ..Self::new(exit_kind(kind, is_unrecorded), message)
+        }
+    }
+
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(ExitKind::Refused, message)
     }
@@ -122,16 +134,14 @@ impl std::error::Error for CliError {}
 
 impl From<backstitch_core::Error> for CliError {
     fn from(error: backstitch_core::Error) -> Self {
-        Self::from(QueryError::from(error))
-    }
-}
-
-impl From<QueryError> for CliError {
-    fn from(error: QueryError) -> Self {
-        Self {
-            hint: error.hint.as_ref().map(hints::text),
-            ..Self::new(exit_kind(error.kind, error.is_unrecorded), error.message)
-        }
+        let is_unrecorded = matches!(error, backstitch_core::Error::NoStore(_));
+        let hint = error.hint();
+        Self::of_engine(
+            error.kind(),
+            is_unrecorded,
+            error.to_string(),
+            hint.as_ref(),
+        )
     }
 }
 

@@ -2,19 +2,19 @@
 
 use backstitch_core::{Hint, Listed};
 
-use crate::render;
+use super::paint;
 
 pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) | Hint::Terminal(step) => step,
         Hint::Whereabouts { path } => {
-            let path = render::argument(path);
+            let path = paint::argument(path);
             return format!(
                 "`backstitch log --path {path}` lists the checkpoints that have it; use one of them"
             );
         }
         Hint::SameLabel { label, node } => {
-            let label = render::argument(label);
+            let label = paint::argument(label);
             return format!(
                 "name one by its number, such as {node}; `backstitch log --text {label}` lists them"
             );
@@ -26,17 +26,17 @@ pub fn text(hint: &Hint) -> String {
             );
         }
         Hint::UndoThere { op, branch } => {
-            let branch = render::argument(branch);
+            let branch = paint::argument(branch);
             return format!("`backstitch switch {branch}` first, then `backstitch undo {op}`");
         }
         Hint::OtherLine { node, branch } => {
-            let branch = render::argument(branch);
+            let branch = paint::argument(branch);
             return format!(
                 "`backstitch switch {branch}` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
             );
         }
         Hint::BranchAgain { name, head } => {
-            let name = render::argument(name);
+            let name = paint::argument(name);
             return format!(
                 "`backstitch branch create {name} --from {head}` restores it, then `backstitch switch {name}`"
             );

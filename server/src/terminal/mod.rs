@@ -1,0 +1,12 @@
+//! The terminal: output, pager, width, questions, errors with their hints, and lines of styled text. Knows no command.
+
+pub mod error;
+pub mod hints;
+pub mod line;
+pub mod out;
+pub mod pager;
+pub mod paint;
+pub mod questions;
+pub mod report;
+pub mod safe_text;
+pub mod width;
