@@ -12,8 +12,8 @@ use std::io::{BufRead as _, Read as _, stdin};
 
 use backstitch_control::Control;
 
-use crate::cli::args::GlobalArgs;
 use crate::cli::context;
+use crate::cli::options::GlobalArgs;
 use crate::terminal::error::{CliError, CliResult};
 use server::Bridge;
 

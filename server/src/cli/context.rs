@@ -10,7 +10,7 @@ use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, Workspace};
 
-use super::args::GlobalArgs;
+use super::options::GlobalArgs;
 use crate::opening;
 use crate::query::paths::TypedPaths;
 use crate::query::{QueryError, revs};

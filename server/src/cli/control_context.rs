@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use backstitch_control::{Control, PathReader, PauseFilter};
 use backstitch_core::{Engine, Error, Locate, Workspace};
 
-use super::args::GlobalArgs;
 use super::context::{self, current_dir};
+use super::options::GlobalArgs;
 use crate::control::lookup;
 use crate::control::pattern::pattern;
 use crate::opening;

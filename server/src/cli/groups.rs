@@ -1,58 +1,13 @@
-//! The help of the program, which lists its commands in groups. Owns the groups.
+//! The help of the program, which lists its commands in groups. Owns their form; `args` declares the place of each command.
 
 use std::fmt::Write as _;
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 
-use super::args::Cli;
+use super::args::{Cli, help_places};
+use super::command::{HelpGroup, HelpPlace};
 use crate::terminal::width;
-
-/// The commands that the help lists. Agents, editors and hooks call the others.
-const GROUPS: [(&str, &[&str]); 8] = [
-    (
-        "History",
-        &[
-            "log",
-            "show",
-            "diff",
-            "cat",
-            "blame",
-            "checkpoint",
-            "tag",
-            "oplog",
-        ],
-    ),
-    (
-        "Restore",
-        &["rewind", "revert", "undo", "redo", "materialize"],
-    ),
-    ("Branches", &["branch", "fork", "switch", "ancestor"]),
-    ("Review", &["review"]),
-    (
-        "Agents at work",
-        &[
-            "breakpoint",
-            "debug",
-            "pauses",
-            "inspect",
-            "pause",
-            "resume",
-            "step",
-            "skip",
-            "deny",
-            "stop",
-            "back",
-            "inject",
-        ],
-    ),
-    ("Programs", &["repl"]),
-    ("Set up", &["demo", "setup", "init", "completions"]),
-    (
-        "Maintenance",
-        &["status", "doctor", "stats", "verify", "gc", "clear"],
-    ),
-];
 
 /// Columns of a command's name.
 const NAMES: usize = 11;
@@ -86,9 +41,9 @@ fn lists(command: &Command, width: usize) -> String {
     let styles = command.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
     let mut text = String::new();
-    for (group, names) in GROUPS {
-        writeln!(text, "{header}{group}:{header:#}").ok();
-        for listed in names
+    for group in HelpGroup::ALL {
+        writeln!(text, "{header}{}:{header:#}", group.title()).ok();
+        for listed in members(group)
             .iter()
             .filter_map(|name| command.find_subcommand(name))
         {
@@ -99,6 +54,16 @@ fn lists(command: &Command, width: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns the names of the commands in a group, in their order.
+fn members(group: HelpGroup) -> Vec<String> {
+    let mut places: Vec<&HelpPlace> = help_places().filter(|place| place.group == group).collect();
+    places.sort_by_key(|place| place.position);
+    let names = places
+        .iter()
+        .map(|place| place.variant.to_ascii_lowercase());
+    names.collect()
 }
 
 fn summary(command: &Command) -> String {
@@ -119,11 +84,21 @@ mod tests {
         let command = Cli::command();
         let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
         let mut visible: Vec<&str> = visible.map(Command::get_name).collect();
-        let grouped = GROUPS.iter().flat_map(|(_, names)| names.iter().copied());
-        let mut grouped: Vec<&str> = grouped.collect();
+        let mut grouped: Vec<String> = HelpGroup::ALL.into_iter().flat_map(members).collect();
         visible.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(grouped, visible);
+    }
+
+    #[test]
+    fn positions_in_a_group_are_consecutive() {
+        for group in HelpGroup::ALL {
+            let places = help_places().filter(|place| place.group == group);
+            let mut positions: Vec<usize> = places.map(|place| place.position).collect();
+            positions.sort_unstable();
+            let all: Vec<usize> = (1..=positions.len()).collect();
+            assert_eq!(positions, all, "{}", group.title());
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Options that every command has.
+//! Options that every command has, and the help about revisions.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,11 @@ use anstream::ColorChoice;
 use clap::{Args, ValueEnum};
 
 use crate::terminal::out::OutOptions;
+
+/// Help of the commands that take a revision.
+pub const REVISIONS: &str = "\
+A REV is c12 (a checkpoint), c12^ (its parent), @ (now), @~2 (two checkpoints back), a tag, a branch, or a label in quotes. \
+Or it is t4 (the state just before turn 4), or @turn (just before the agent's last turn).";
 
 #[derive(Clone, Debug, Args)]
 #[expect(

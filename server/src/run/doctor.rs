@@ -3,8 +3,8 @@
 use backstitch_core::config::Config;
 use serde_json::json;
 
-use crate::cli::args::GlobalArgs;
 use crate::cli::context;
+use crate::cli::options::GlobalArgs;
 use crate::doctor::{self, CheckState};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 use crate::terminal::error::{CliError, CliResult, ExitKind};

@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::cli::args::{Cli, CliCommand, DemoArgs, GlobalArgs, LspArgs};
+use crate::cli::args::{Cli, CliCommand};
+use crate::cli::front_ends::{DemoArgs, LspArgs};
+use crate::cli::options::GlobalArgs;
+use crate::cli::store;
 use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::{self, Out};
 use crate::terminal::report::report;
@@ -22,7 +25,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    let out = Out::new(&cli.global.output());
+    let out = Out::new(cli.global.output());
     dispatch(cli, &out).unwrap_or_else(|error| report(error, &out))
 }
 
@@ -31,26 +34,26 @@ fn dispatch(cli: Cli, out: &Out) -> CliResult<ExitCode> {
     cli::refuse_agents(&cli.command, global)?;
     match cli.command {
         // its exit code is the agent's
-        CliCommand::Acp { command } => {
+        CliCommand::Acp(options) => {
             return Ok(acp::run(acp::AcpOptions {
                 workspace: cli.global.workspace,
                 store_dir: cli.global.store_dir,
-                command,
+                command: options.command,
             }));
         }
         CliCommand::Demo(options) => show_demo(options, out),
         CliCommand::Setup(options) => setup::run(&options, global, out),
-        CliCommand::Hook { agent } => {
-            hook::run(hook_args(global, agent));
+        CliCommand::Hook(options) => {
+            hook::run(hook_args(global, options.agent));
             Ok(())
         }
         CliCommand::Lsp(options) => serve(options, global),
-        CliCommand::Bridge => bridge::run(global),
-        CliCommand::Mcp => serve_agent(global),
-        CliCommand::Doctor => doctor::run(global, out),
-        CliCommand::Init { dir } => cli::init(dir.as_deref(), global, out),
-        CliCommand::Status => cli::status(global, out),
-        CliCommand::Completions { shell } => cli::completions(shell),
+        CliCommand::Bridge(_) => bridge::run(global),
+        CliCommand::Mcp(_) => serve_agent(global),
+        CliCommand::Doctor(_) => doctor::run(global, out),
+        CliCommand::Init(options) => store::init::init(global, options.dir.as_deref(), out),
+        CliCommand::Status(_) => store::status::status(global, out),
+        CliCommand::Completions(options) => options.run(),
         CliCommand::History(command) => cli::run_history(command, global, out),
         CliCommand::Held(command) => cli::run_held(command, global, out),
     }?;

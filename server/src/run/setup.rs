@@ -6,8 +6,9 @@ use backstitch_core::config::Config;
 use serde_json::{Value, json};
 
 use crate::agents::{self, UNTRUSTED};
-use crate::cli::args::{self, GlobalArgs, SetupScope};
 use crate::cli::context;
+use crate::cli::front_ends::{SetupArgs, SetupScope};
+use crate::cli::options::GlobalArgs;
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 use crate::safeguards::Weakness;
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
@@ -15,7 +16,7 @@ use crate::terminal::error::{CliError, CliResult};
 use crate::terminal::out::{self, Out};
 use crate::terminal::questions;
 
-pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+pub fn run(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let known = setup::known();
     if let Some(unknown) = options.agents.iter().find(|name| !setup::is_known(name)) {
         return Err(
@@ -108,7 +109,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
 }
 
 /// Returns the agents to set up, with the reason for each that was found.
-fn chosen(options: &args::SetupArgs) -> Vec<(String, Option<String>)> {
+fn chosen(options: &SetupArgs) -> Vec<(String, Option<String>)> {
     if options.agents.is_empty() {
         agents::found()
             .into_iter()
@@ -206,7 +207,7 @@ fn trust(name: &str, is_told: bool, global: &GlobalArgs, out: &Out) -> CliResult
 }
 
 /// Says if each agent is recorded.
-fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+fn status(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     // outside of a workspace the user's settings are all there is
     let project = context::find(global).ok().map(|workspace| workspace.root);
     let mut all = setup::recordings(project.as_deref());
@@ -265,7 +266,7 @@ fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
 }
 
 /// Has hooks run a program that exists, where theirs does not or will not.
-fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+fn repair(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let project = match options.scope {
         SetupScope::User => None,
         SetupScope::Project => Some(context::find(global)?.root),

@@ -67,7 +67,7 @@ enum Signs {
 }
 
 impl Out {
-    pub fn new(options: &OutOptions) -> Self {
+    pub fn new(options: OutOptions) -> Self {
         let decide = |auto: ColorChoice| {
             if options.color == ColorChoice::Auto {
                 auto

@@ -1,0 +1,143 @@
+//! The course of a restore: shows its plan, asks on a terminal, and carries it out.
+
+use backstitch_core::restore::{ActionKind, Goal};
+
+use crate::cli::context::CommandContext;
+use crate::cli::restore::job::{RestoreRun, answer, look, show};
+use crate::cli::restore::outcome::{conflict, finish, left_uncertain, nothing, reached, refused};
+use crate::render::{self, BOLD};
+use crate::restore_plan::ShownPlan;
+use crate::terminal::error::{CliError, CliResult};
+use crate::terminal::out;
+use crate::terminal::questions::{self, Confirmation};
+use crate::to_protocol;
+
+/// Runs a restore, or shows its plan alone.
+pub fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
+    let calls = context.engine.capture().open_calls()?;
+    if calls > 0 {
+        let calls = render::plural(calls, "tool call is", "tool calls are");
+        let word = format!("an agent is at work: {calls} under way, and may write to these files");
+        context.out.note("warning", &word);
+    }
+    job.before = context.engine.history().head()?;
+    if job.options.dry_run {
+        let shown = look(context, &job)?;
+        return dry_run(context, &job, &shown);
+    }
+    let mut fingerprint = job.options.plan.clone();
+    let asked = !job.options.yes && !context.out.json && questions::can_ask();
+    if asked {
+        match ask(context, &mut job)? {
+            Asked::Confirmed(shown) => fingerprint = fingerprint.or(Some(shown)),
+            Asked::NothingToDo => return Ok(()),
+        }
+    }
+    let job = &job;
+    let mut progress = context.out.progress();
+    let outcome =
+        context
+            .engine
+            .restore_mut()
+            .apply(&job.request, fingerprint.as_deref(), &mut progress);
+    drop(progress);
+    match outcome {
+        Ok(applied) => finish(context, job, &applied, asked),
+        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+enum Asked {
+    /// The fingerprint of the plan that was shown: exactly that one is applied.
+    Confirmed(String),
+    NothingToDo,
+}
+
+/// Shows the plan and asks, until the user has decided.
+fn ask(context: &mut CommandContext, job: &mut RestoreRun) -> CliResult<Asked> {
+    loop {
+        let shown = look(context, job)?;
+        if let Some(files) = left_uncertain(job, &shown.plan) {
+            show(context, job, &shown)?;
+            let question =
+                format!("The author of the change in {files} is uncertain. Take it out, too?");
+            if questions::ask(&question)? {
+                job.request.take_uncertain = true;
+            } else {
+                job.keeps_uncertain = true;
+            }
+            continue;
+        }
+        if let Some(conflict) = conflict(context, job, &shown) {
+            show(context, job, &shown)?;
+            return Err(conflict);
+        }
+        if shown.plan.is_empty() {
+            reached(nothing(context, job, &shown)?)?;
+            return Ok(Asked::NothingToDo);
+        }
+        show(context, job, &shown)?;
+        // a long plan has scrolled away
+        let changed = shown.plan.actions.iter();
+        let changed = changed.filter(|action| action.kind != ActionKind::Skip);
+        let what = match changed.count() {
+            // a switch to a branch with the same files, whose plan shows nothing
+            0 => shown.title.clone(),
+            count => format!("Change {}", render::plural(count, "file", "files")),
+        };
+        let question = match shown.plan.git_moved {
+            Some(_) => format!("git's HEAD has moved since. {what} anyway?"),
+            None => format!("{what}?"),
+        };
+        let decision = if has_theirs(job, &shown) {
+            questions::ask_or_theirs_too(&question)?
+        } else if questions::ask(&question)? {
+            Confirmation::Yes
+        } else {
+            Confirmation::No
+        };
+        match decision {
+            Confirmation::Yes => return Ok(Asked::Confirmed(shown.plan.fingerprint)),
+            Confirmation::No => return Err(CliError::declined()),
+            Confirmation::TheirsToo => job.request.all_sessions = true,
+        }
+    }
+}
+
+/// True if the plan leaves work of other sessions, which it could take along.
+fn has_theirs(job: &RestoreRun, shown: &ShownPlan) -> bool {
+    let request = &job.request;
+    let takes = &shown.document.takes;
+    let is_other = |turn: &backstitch_protocol::PlannedTurn| {
+        takes.iter().all(|taken| taken.session != turn.session)
+    };
+    matches!(request.goal, Goal::Rewind(_))
+        && !request.all_sessions
+        && request.session.is_none()
+        && shown.document.stays.iter().any(is_other)
+}
+
+fn dry_run(context: &CommandContext, job: &RestoreRun, shown: &ShownPlan) -> CliResult<()> {
+    if let Some(conflict) = conflict(context, job, shown) {
+        show(context, job, shown)?;
+        return Err(conflict);
+    }
+    if context.out.json {
+        let document = to_protocol::value(&shown.document);
+        return out::answer(answer(context, job, &shown.plan, document));
+    }
+    if shown.plan.is_empty() {
+        let nothing = nothing(context, job, shown)?;
+        if nothing.is_reached {
+            return Ok(());
+        }
+        return context.out.remark(&format!("{}\n", nothing.text));
+    }
+    show(context, job, shown)?;
+    let fingerprint = format!("--plan {}", shown.plan.fingerprint);
+    let plan = context.out.paint.on(BOLD, &fingerprint);
+    context.out.remark(&format!(
+        "Nothing was changed. {plan} applies exactly this plan, or refuses.\n"
+    ))
+}
