@@ -61,24 +61,8 @@ pub fn run(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()>
             "`backstitch setup {name}` without it holds calls all the same"
         )));
     }
-    let mut all = Vec::new();
-    let mut failed: Vec<(String, CliError)> = Vec::new();
     let count = agents.len();
-    for (name, found) in agents {
-        match setup::run(&name, found, request) {
-            Ok(done) => all.push(done),
-            Err(error) => {
-                let by_hand = setup::is_invalid_json(&error) && !options.uninstall;
-                let mut error = CliError::from(error);
-                if by_hand {
-                    error = error.hint(format!(
-                        "{name} reads JSON without comments; `backstitch setup {name} --print` shows what to add by hand"
-                    ));
-                }
-                failed.push((name, error));
-            }
-        }
-    }
+    let (all, mut failed) = set_up(agents, request);
     if let (1, Some((_, error))) = (count, failed.pop_if(|_| count == 1)) {
         return Err(error);
     }
@@ -106,6 +90,31 @@ pub fn run(options: &SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()>
         }
     }
     left_out(&failed, whole, out)
+}
+
+/// Sets up each agent, or removes its settings. Returns the results, and the errors by name.
+fn set_up(
+    agents: Vec<(String, Option<String>)>,
+    request: SetupRequest,
+) -> (Vec<SetupResult>, Vec<(String, CliError)>) {
+    let mut all = Vec::new();
+    let mut failed: Vec<(String, CliError)> = Vec::new();
+    for (name, found) in agents {
+        match setup::run(&name, found, request) {
+            Ok(done) => all.push(done),
+            Err(error) => {
+                let by_hand = setup::is_invalid_json(&error) && !request.uninstall;
+                let mut error = CliError::from(error);
+                if by_hand {
+                    error = error.hint(format!(
+                        "{name} reads JSON without comments; `backstitch setup {name} --print` shows what to add by hand"
+                    ));
+                }
+                failed.push((name, error));
+            }
+        }
+    }
+    (all, failed)
 }
 
 /// Returns the agents to set up, with the reason for each that was found.

@@ -1,7 +1,7 @@
 //! `show`: one checkpoint.
 
 use backstitch_control::Control;
-use backstitch_core::model::Kind;
+use backstitch_core::model::{Call, Kind};
 use backstitch_core::{Entry, Unsaved};
 use clap::Args;
 
@@ -203,26 +203,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         row("prompt", render::clean(&turn.prompt));
     }
     if let Some(call) = &entry.call {
-        row("tool", render::clean(&call.tool));
-        if let Some(command) = &entry.command {
-            let description = command.description.as_deref().map(render::clean);
-            row("about", description.unwrap_or_default());
-            row(
-                "command",
-                render::visible(command.text.trim()).replace('\n', "\n              "),
-            );
-        }
-        row(
-            "exit status",
-            match call.exit {
-                Some(exit) => exit.to_string(),
-                None if call.failed => "failed".to_owned(),
-                None => String::new(),
-            },
-        );
-        row("iteration", call.iteration.to_string());
-        let subagent = call.subagent.as_deref().map(render::clean);
-        row("subagent", subagent.unwrap_or_default());
+        call_rows(entry, call, &mut row);
     }
     row("directories", entry_words::directories(entry));
     let operation = entry.operation.as_ref();
@@ -239,6 +220,30 @@ fn head(entry: &Entry, paint: Paint) -> String {
     }
     text.push_str(&coverage(entry, paint));
     text
+}
+
+/// Adds the rows of a tool call.
+fn call_rows(entry: &Entry, call: &Call, row: &mut impl FnMut(&str, String)) {
+    row("tool", render::clean(&call.tool));
+    if let Some(command) = &entry.command {
+        let description = command.description.as_deref().map(render::clean);
+        row("about", description.unwrap_or_default());
+        row(
+            "command",
+            render::visible(command.text.trim()).replace('\n', "\n              "),
+        );
+    }
+    row(
+        "exit status",
+        match call.exit {
+            Some(exit) => exit.to_string(),
+            None if call.failed => "failed".to_owned(),
+            None => String::new(),
+        },
+    );
+    row("iteration", call.iteration.to_string());
+    let subagent = call.subagent.as_deref().map(render::clean);
+    row("subagent", subagent.unwrap_or_default());
 }
 
 fn coverage(entry: &Entry, paint: Paint) -> String {

@@ -107,32 +107,7 @@ fn run(context: &mut CommandContext, options: &ReviewArgs) -> CliResult<()> {
     let with_hunks = !paths.is_empty() || options.turn.is_some();
     let turn = options.turn.as_deref().map(|rev| turn(context, rev));
     let turn = turn.transpose()?;
-    let lines = options
-        .lines
-        .as_deref()
-        .map(TypedLines::parse)
-        .transpose()?;
-    for (option, is_given) in [
-        ("--lines", lines.is_some()),
-        ("--shown", options.shown.is_some()),
-    ] {
-        if is_given && paths.len() != 1 {
-            return Err(CliError::usage(format!("{option} is about one file"))
-                .hint("name the file: `backstitch review src/main.rs --keep --lines 10,20`"));
-        }
-    }
-    let shown = options.shown.as_deref().map(|name| {
-        to_protocol::read_shown_state(name).ok_or_else(|| {
-            CliError::usage(format!("{name} is not the `shown` of a file"))
-                .hint("`backstitch review PATH --json` lists it")
-        })
-    });
-    let selection = ReviewSelection {
-        paths,
-        lines: lines.map(|lines| lines.from - 1..lines.to.unwrap_or(usize::MAX)),
-        shown: shown.transpose()?,
-        ..ReviewSelection::default()
-    };
+    let selection = selection(paths, options)?;
     if options.interactive {
         return walk::run(context, &selection, turn);
     }
@@ -180,6 +155,36 @@ fn run(context: &mut CommandContext, options: &ReviewArgs) -> CliResult<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the part of the work that the options select.
+fn selection(paths: Vec<RelPath>, options: &ReviewArgs) -> CliResult<ReviewSelection> {
+    let lines = options
+        .lines
+        .as_deref()
+        .map(TypedLines::parse)
+        .transpose()?;
+    for (option, is_given) in [
+        ("--lines", lines.is_some()),
+        ("--shown", options.shown.is_some()),
+    ] {
+        if is_given && paths.len() != 1 {
+            return Err(CliError::usage(format!("{option} is about one file"))
+                .hint("name the file: `backstitch review src/main.rs --keep --lines 10,20`"));
+        }
+    }
+    let shown = options.shown.as_deref().map(|name| {
+        to_protocol::read_shown_state(name).ok_or_else(|| {
+            CliError::usage(format!("{name} is not the `shown` of a file"))
+                .hint("`backstitch review PATH --json` lists it")
+        })
+    });
+    Ok(ReviewSelection {
+        paths,
+        lines: lines.map(|lines| lines.from - 1..lines.to.unwrap_or(usize::MAX)),
+        shown: shown.transpose()?,
+        ..ReviewSelection::default()
+    })
 }
 
 /// Returns the number of a turn.

@@ -2,7 +2,7 @@
 
 use backstitch_core::retention::{Collected, Limits, SuspectAges};
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::command::{DeclaredCommand, OnHistory, TerminalCommand, decides_unless, records};
 use crate::cli::context::CommandContext;
@@ -95,34 +95,41 @@ fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
         return Ok(context.engine.retention().gc_was_done()?);
     }
     if context.out.json {
-        let made = done.made.iter().map(|(node, squashed)| {
-            json!({ "checkpoint": node.to_string(), "squashed": to_protocol::squashed(squashed) })
-        });
-        return out::answer(json!({
-            "dry_run": options.dry_run,
-            "gone": done.gone,
-            "made": made.collect::<Vec<_>>(),
-            "contents": done.contents,
-            "bytes_before": done.before,
-            "bytes_after": done.after,
-            "over_limit": done.is_over,
-            "too_many": done.too_many,
-            "stuck": done.stuck,
-            "suspect": done.suspect.map(|suspect| json!({
-                "checkpoints": suspect.checkpoints,
-                "days": suspect.days,
-                "before": suspect.before.map(|node| node.to_string()),
-            })),
-        }));
+        return out::answer(document(&done, options.dry_run));
     }
     print(context, &done, options.dry_run)?;
+    notes(context, &done, limits, options.dry_run);
+    Ok(())
+}
+
+/// Returns the JSON document of a collection.
+fn document(done: &Collected, is_dry: bool) -> Value {
+    let made = done.made.iter().map(|(node, squashed)| {
+        json!({ "checkpoint": node.to_string(), "squashed": to_protocol::squashed(squashed) })
+    });
+    json!({
+        "dry_run": is_dry,
+        "gone": done.gone,
+        "made": made.collect::<Vec<_>>(),
+        "contents": done.contents,
+        "bytes_before": done.before,
+        "bytes_after": done.after,
+        "over_limit": done.is_over,
+        "too_many": done.too_many,
+        "stuck": done.stuck,
+        "suspect": done.suspect.map(|suspect| json!({
+            "checkpoints": suspect.checkpoints,
+            "days": suspect.days,
+            "before": suspect.before.map(|node| node.to_string()),
+        })),
+    })
+}
+
+/// Notes the checkpoints that remain although they are too many, too large, or perhaps too old.
+fn notes(context: &CommandContext, done: &Collected, limits: Limits, is_dry: bool) {
     if let Some(suspect) = &done.suspect {
         let text = suspect_text(suspect);
-        let verb = if options.dry_run {
-            "would stay"
-        } else {
-            "stay"
-        };
+        let verb = if is_dry { "would stay" } else { "stay" };
         let note = format!("{text} They {verb}; `--trust-clock` squashes them, too");
         context.out.note("note", &note);
     }
@@ -157,7 +164,6 @@ fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
             ),
         );
     }
-    Ok(())
 }
 
 /// Collects, and asks about checkpoints that only the clock says to be too old.
