@@ -395,4 +395,17 @@ mod tests {
             assert!(!listed.settings(Some(Path::new("/work"))).is_empty());
         }
     }
+
+    /// The pages that list agents have each of them.
+    #[test]
+    fn every_agent_is_on_its_pages() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for page in ["docs/agents.md", "../README.md"] {
+            let text = std::fs::read_to_string(here.join(page)).expect("a page");
+            for agent in AGENTS {
+                let title = agent.spec().title;
+                assert!(text.contains(title), "{title} is not in {page}");
+            }
+        }
+    }
 }

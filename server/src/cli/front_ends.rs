@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::agents;
 use crate::cli::command::{DeclaredCommand, TerminalCommand, decides, reads, records};
 
 /// Record, rewind and undo a scripted agent in a scratch directory
@@ -26,6 +27,15 @@ impl TerminalCommand for DemoArgs {
     }
 }
 
+/// Help of the names that setup takes.
+fn names() -> String {
+    let agents: Vec<&str> = agents::AGENTS.iter().map(|agent| agent.name()).collect();
+    format!(
+        "Agent or editor to set up: {}; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]",
+        agents.join(", ")
+    )
+}
+
 /// Set up an agent to report what it does, or an editor to show it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -40,8 +50,7 @@ impl TerminalCommand for DemoArgs {
     reason = "each is an option of the command line"
 )]
 pub struct SetupArgs {
-    /// Agent or editor to set up: claude-code, codex, opencode, copilot, gemini, qwen, cline, cursor, devin; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
-    #[arg(value_name = "AGENT|EDITOR")]
+    #[arg(value_name = "AGENT|EDITOR", help = names())]
     pub agents: Vec<String>,
     /// Set up all your projects, or only this workspace
     #[arg(long, default_value = "user")]

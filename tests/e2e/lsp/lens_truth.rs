@@ -201,7 +201,8 @@ impl View for Shown<'_> {
 
     fn command_line(&mut self, world: &World, args: &[&str]) {
         std::thread::scope(|scope| {
-            let command = scope.spawn(|| world.ok(args));
+            // a failure shows all that came before it
+            let command = scope.spawn(|| eprintln!("{}", world.ok(args)));
             while !command.is_finished() {
                 self.client.ok("backstitch/sessions", json!({}));
             }

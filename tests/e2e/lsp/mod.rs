@@ -20,6 +20,6 @@ mod review;
 mod rewinds;
 mod settings;
 mod text_format;
-mod unsaved_text;
+pub mod unsaved_text;
 mod workday;
 mod workspace_discovery;

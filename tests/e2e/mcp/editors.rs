@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{PlainClient, recorded};
 use crate::lsp::client::{Client, Editor};
+use crate::lsp::unsaved_text::until_unsaved;
 
 const NOW: &str = "one\nTWO\nthree\nmine\n";
 const REWOUND: &str = "one\ntwo\nthree\nmine\n";
@@ -102,6 +103,8 @@ fn unsaved_text_stays() {
     editor.open("a.txt");
     editor.type_over("a.txt", "three", "THREE, not saved");
     editor.idle();
+    // the plan that is proposed knows the text
+    until_unsaved(&world, &["a.txt"]);
     let mut agent = PlainClient::begun(&world);
     let id = agent.send_call("propose_rewind", &json!({}));
     editor.until(|editor| {
