@@ -92,8 +92,8 @@ pub const SPEC: AgentSpec = AgentSpec {
     parse: super::events::parse,
     encode: super::answers::encode,
     error_text: super::events::error_text,
-    tools: tools,
-    command: command,
+    tools,
+    command,
     prompt,
 };
 

@@ -84,8 +84,8 @@ pub const SPEC: AgentSpec = AgentSpec {
     parse: super::events::parse,
     encode: super::answers::encode,
     error_text: fields::error_text,
-    tools: tools,
-    command: command,
+    tools,
+    command,
     prompt,
 };
 
