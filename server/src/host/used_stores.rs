@@ -2,6 +2,7 @@
 //! another store does not hide the history and the breakpoints that were there.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use backstitch_control::now;
@@ -43,16 +44,17 @@ pub enum StoreNews {
     Removed,
 }
 
-/// Device, inode and time of birth of a database. A restored copy is another one.
-type FileIdentity = (u64, u64, Option<u64>);
+/// File in a store with a name by chance, so that another store in its place is known. It comes along with a copy or a backup, and
+/// numbers of the file system may change at each start of the machine.
+const NAME: &str = "name";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct UsedStores {
     store: PathBuf,
     earlier: Vec<EarlierStore>,
-    /// The database as a hook saw it. None: no hook has yet.
+    /// The name in the store as a hook saw it. None: no hook has yet.
     #[serde(default)]
-    database: Option<FileIdentity>,
+    name: Option<String>,
     /// The time at which a hook found it gone, in microseconds since 1970.
     #[serde(default)]
     removed: Option<i64>,
@@ -70,14 +72,18 @@ impl UsedStores {
         Self {
             store: usual.unwrap_or_else(|| workspace.store_dir.clone()),
             earlier: Vec::new(),
-            database: None,
+            name: None,
             removed: None,
         }
     }
 
-    /// True if another database stands in the place of the one that hooks used, or none.
-    fn is_removed(&self, now: Option<FileIdentity>) -> bool {
-        self.database.is_some_and(|before| now != Some(before))
+    /// True if another store is in the place of the one that hooks used, or none. One that cannot be read may be the same.
+    fn is_removed(&self, now: &io::Result<String>) -> bool {
+        let is_other = |before: &String| match now {
+            Ok(now) => now != before,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        self.name.as_ref().is_some_and(is_other)
     }
 
     /// Makes this store the one in use. Returns the one that was, if that has changed.
@@ -93,7 +99,7 @@ impl UsedStores {
             .retain(|one| one.dir != before.dir && one.dir != store);
         self.earlier.insert(0, before.clone());
         self.earlier.truncate(MAX_EARLIER);
-        (self.database, self.removed) = (None, None);
+        (self.name, self.removed) = (None, None);
         before.is_there().then_some(before)
     }
 
@@ -111,20 +117,24 @@ impl UsedStores {
 pub fn note(workspace: &Workspace) -> Option<StoreNews> {
     let root = &workspace.root;
     let known = UsedStores::read(root);
-    let database = identity(&workspace.store_dir);
+    let name = name_of(&workspace.store_dir);
     let is_noted = known.as_ref().is_some_and(|known| {
-        known.store == workspace.store_dir && known.database == database && database.is_some()
+        known.store == workspace.store_dir
+            && known.name.is_some()
+            && known.name.as_ref() == name.as_ref().ok()
     });
     if is_noted {
         return None;
     }
     let mut note = known.unwrap_or_else(|| UsedStores::first(workspace));
     let before = note.change(&workspace.store_dir);
-    let is_removed = note.is_removed(database);
+    let is_removed = note.is_removed(&name);
     if is_removed {
         note.removed = Some(now());
     }
-    note.database = database;
+    if is_removed || note.name.is_none() {
+        note.name = name.or_else(|_| give_name(workspace)).ok();
+    }
     // a failure costs the note alone
     note.write(root);
     match before {
@@ -139,7 +149,7 @@ pub fn removed(workspace: &Workspace) -> Option<i64> {
     if note.store != workspace.store_dir {
         return None;
     }
-    let is_removed = note.is_removed(identity(&workspace.store_dir));
+    let is_removed = note.is_removed(&name_of(&workspace.store_dir));
     if is_removed {
         Some(now())
     } else {
@@ -147,13 +157,19 @@ pub fn removed(workspace: &Workspace) -> Option<i64> {
     }
 }
 
-fn identity(store_dir: &Path) -> Option<FileIdentity> {
-    use std::os::unix::fs::MetadataExt as _;
-    let meta = fs::metadata(store_dir.join("store.db")).ok()?;
-    let born = meta.created().ok();
-    let born = born.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    let born = born.and_then(|since| u64::try_from(since.as_nanos()).ok());
-    Some((meta.dev(), meta.ino(), born))
+fn name_of(store_dir: &Path) -> io::Result<String> {
+    fs::read_to_string(store_dir.join(NAME))
+}
+
+/// Writes a name into a store that has none. Another hook may have done so meanwhile.
+fn give_name(workspace: &Workspace) -> io::Result<String> {
+    let dir = &workspace.store_dir;
+    let mut part = tempfile::NamedTempFile::new_in(dir)?;
+    let chance = part.path().as_os_str().as_encoded_bytes();
+    let name = blake3::hash(&[chance, &now().to_le_bytes()].concat()).to_hex();
+    std::io::Write::write_all(&mut part, name.as_bytes())?;
+    part.persist_noclobber(dir.join(NAME)).ok();
+    name_of(dir)
 }
 
 /// Returns the stores with a history or breakpoints of a workspace that are no longer in use, the last one first.
