@@ -83,6 +83,12 @@ impl<'w> Neovim<'w> {
     /// Value of a Lua expression.
     #[track_caller]
     pub fn lua(&self, expression: &str) -> Value {
+        self.evaluate(expression)
+            .unwrap_or_else(|text| panic!("{expression}: {text}"))
+    }
+
+    /// Value of a Lua expression, or the words of its error.
+    fn evaluate(&self, expression: &str) -> Result<Value, String> {
         let code = format!("vim.json.encode(({expression}))").replace('\'', "''");
         // a Neovim that shows a question answers no requests
         let mut command = self.world.command("timeout");
@@ -99,7 +105,7 @@ impl<'w> Neovim<'w> {
         } else {
             text
         };
-        serde_json::from_str(text).unwrap_or_else(|_| panic!("{expression}: {text}"))
+        serde_json::from_str(text).map_err(|_| text.to_owned())
     }
 
     /// Waits until a Lua expression holds.
@@ -108,7 +114,14 @@ impl<'w> Neovim<'w> {
         let start = Instant::now();
         // Neovim reads no typed keys during one wait
         let wait = format!("vim.wait(200, function() return {condition} end, 10)");
-        while self.lua(&wait) != true {
+        loop {
+            match self.evaluate(&wait) {
+                Ok(value) if value == true => return,
+                Ok(_) => {}
+                // the plugin's error message during a wait ends the wait: Neovim makes it the failure of the request
+                Err(text) if text.contains("Vim:backstitch: ") => {}
+                Err(text) => panic!("{condition}: {text}"),
+            }
             assert!(start.elapsed() < EVENT_TIMEOUT, "{condition}");
         }
     }

@@ -1,10 +1,12 @@
 //! Retention of sessions, their transcripts and the values in them.
 
+use std::path::Path;
 use std::time::Instant;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use super::kills::bridge_of;
 use super::python::{Program, world};
 use crate::control::Watcher;
 use crate::lsp::client::{Client, Editor};
@@ -294,9 +296,15 @@ fn old_transcripts_go_in_the_background() {
         ask(&world, "p1", &["1 + 1"]);
         world.ok(["resume"]);
         watcher.until("held");
+        // its end removes what is old, too
+        let bridge = bridge_of(program.pid()).expect("a bridge");
         world.ok(["resume"]);
         assert_eq!(program.end().0, 0);
         watcher.until("answered");
+        let start = Instant::now();
+        while Path::new(&format!("/proc/{bridge}")).exists() {
+            assert!(start.elapsed() < EVENT_TIMEOUT, "the bridge still runs");
+        }
         age(&world, 400);
         let last = "UPDATE meta SET value = value - 200000000000 WHERE key = 'gc'";
         database(&world).execute(last, []).expect("a row");
