@@ -126,6 +126,54 @@ fn text_typed_after_the_editors_undo_is_the_users() {
     world.ok(["verify"]);
 }
 
+/// Runs a restore of another process while the editor answers the server.
+fn restore(world: &World, client: &mut Client<'_>, args: [&str; 4]) {
+    std::thread::scope(|scope| {
+        let command = scope.spawn(|| world.ok(args));
+        while !command.is_finished() {
+            client.ok("backstitch/sessions", json!({}));
+        }
+        command.join().expect("done");
+    });
+}
+
+/// A restore that follows another one closely: the editor's news of the first restore does not end the wait for a save of
+/// the second one. The moments between the two differ.
+#[test]
+fn a_wait_is_not_ended_by_older_news() {
+    let world = one_turn(SEVEN_LINES);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let wanted = [SEVEN_LINES.to_owned(), agents()];
+    for round in 0..24 {
+        for (args, text) in [["rewind", "t1"], ["undo", "--json"]].iter().zip(&wanted) {
+            let args = [args[0], args[1], "--yes", "--on-conflict=target"];
+            restore(&world, &mut client, args);
+            // the user reads a file again that the server has not brought into its document
+            let disk = world.read("a.txt");
+            if client.text("a.txt") != disk && disk == *text {
+                let all = 0..client.text("a.txt").len();
+                client.replace("a.txt", all, &disk);
+            }
+            for _ in 0..round {
+                client.ok("backstitch/sessions", json!({}));
+            }
+        }
+        until("the text arrives", || {
+            client.ok("backstitch/sessions", json!({}));
+            client.text("a.txt") == wanted[1]
+        });
+        if world.read("a.txt") != wanted[1] {
+            client.save("a.txt");
+        }
+        until_nothing_waits(&world);
+        assert_eq!(client.text("a.txt"), wanted[1]);
+        assert_eq!(world.read("a.txt"), wanted[1]);
+    }
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// Saving ends the pending save at once, and closing then asks nothing. The other file is closed later and asked
 /// about: by then the server would have asked about the first one, too.
 #[test]

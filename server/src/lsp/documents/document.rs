@@ -47,6 +47,8 @@ pub struct Document {
     pub version: i32,
     /// Number of this text, unique across documents. The client may send the same version twice.
     pub edition: u64,
+    /// Time at which the client last sent its text, in microseconds since 1970.
+    pub sent: i64,
     /// Shared with its clones, so that a snapshot copies nothing.
     pub text: Rope,
     /// Its file; None for an untitled document, or one outside every workspace.
@@ -96,6 +98,7 @@ impl Document {
         Self {
             version,
             edition: next_edition(),
+            sent: backstitch_control::now(),
             saved: text.clone(),
             restored_base: None,
             shows_file_again: false,
@@ -262,6 +265,7 @@ impl Document {
         }
         self.version = version;
         self.edition = next_edition();
+        self.sent = backstitch_control::now();
     }
 
     /// Registers an edit before the client is asked to apply it, and returns its id.

@@ -11,7 +11,12 @@ use crate::lsp::documents::document::{Document, Documents};
 #[derive(Clone, Debug)]
 pub enum DocumentEvent {
     Changed(String),
-    Saved(String, Option<SavedText>),
+    Saved {
+        uri: String,
+        /// Microseconds since 1970.
+        time: i64,
+        text: Option<SavedText>,
+    },
     Closed(String, Box<Document>),
 }
 

@@ -101,8 +101,11 @@ impl ServerState {
             Some(SavedText { base, file })
         });
         self.history_cache.forget();
-        self.events
-            .send(DocumentEvent::Saved(uri.to_owned(), saved.flatten()));
+        self.events.send(DocumentEvent::Saved {
+            uri: uri.to_owned(),
+            time: backstitch_control::now(),
+            text: saved.flatten(),
+        });
     }
 
     pub fn close(&self, uri: &str) {

@@ -52,11 +52,15 @@ pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<Docu
                 dirty.insert(uri);
                 first_change.get_or_insert_with(Instant::now);
             }
-            Some(DocumentEvent::Saved(uri, saved)) => {
+            Some(DocumentEvent::Saved { uri, time, text }) => {
                 dirty.remove(&uri);
-                record_buffer(&server, &uri, SAVED).await;
-                if let Some(saved) = saved {
-                    record_user_save(&server.documents, &uri, saved).await;
+                let options = RecordOptions {
+                    saved: Some(time),
+                    ..TYPED
+                };
+                record_buffer(&server, &uri, options).await;
+                if let Some(text) = text {
+                    record_user_save(&server.documents, &uri, text).await;
                 }
             }
             Some(DocumentEvent::Closed(uri, document)) => {
@@ -115,31 +119,29 @@ pub async fn close_all(workspaces: &Workspaces) {
 /// Options for recording a document's buffer.
 #[derive(Clone, Copy, Debug)]
 struct RecordOptions {
-    /// The editor has saved it.
-    saved: bool,
+    /// Time at which the editor saved it, in microseconds since 1970.
+    saved: Option<i64>,
     /// The store is created if there is none.
     create_store: bool,
 }
 
 const TYPED: RecordOptions = RecordOptions {
-    saved: false,
-    create_store: false,
-};
-const SAVED: RecordOptions = RecordOptions {
-    saved: true,
+    saved: None,
     create_store: false,
 };
 
 /// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
 /// has a marker, so that the first prompt's checkpoint includes it.
 async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) {
-    let seen = backstitch_control::now();
     let Some(document) = server.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
     let Some(place) = document.place.clone() else {
         return;
     };
+    // news from before a restore ends no wait for that restore's text
+    let seen = options.saved.unwrap_or(document.sent);
+    let saved = options.saved.is_some();
     // the file is open under two names: the text typed in the other document counts
     let clean = document.text == document.saved;
     if clean && server.documents.dirty_at(&place, uri) {
@@ -168,7 +170,7 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                     base,
                     version,
                 };
-                if options.saved {
+                if saved {
                     // the editor changed the text while it wrote the file
                     engine
                         .documents_mut()
@@ -187,7 +189,7 @@ async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) 
                 engine.documents_mut().clean_buffer(
                     &lease,
                     &path,
-                    options.saved && !waits || shows_file_again,
+                    saved && !waits || shows_file_again,
                     seen,
                 )
             };
