@@ -37,8 +37,9 @@ pub struct BellWatch {
 }
 
 impl BellWatch {
+    /// Watches the bells in a directory.
     #[cfg(target_os = "linux")]
-    pub(super) fn of(dir: &Path) -> Self {
+    pub fn of(dir: &Path) -> Self {
         use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
         let flags = CreateFlags::CLOEXEC | CreateFlags::NONBLOCK;
         let bell = inotify::init(flags).ok().filter(|bell| {
@@ -49,8 +50,16 @@ impl BellWatch {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn of(_dir: &Path) -> Self {
+    pub fn of(_dir: &Path) -> Self {
         Self {}
+    }
+
+    /// False where nothing can be watched, for instance before the directory exists.
+    pub fn is_watching(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.bell.is_some();
+        #[cfg(not(target_os = "linux"))]
+        false
     }
 
     /// Waits for the bell, for at most one tick and not beyond `until`.

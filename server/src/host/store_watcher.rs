@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use backstitch_control::BellWatch;
 use backstitch_core::{Error, Result};
-use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::messages;
@@ -27,7 +26,7 @@ pub enum StoreEvent {
 const EVENTS: [fn(PathBuf) -> StoreEvent; 2] =
     [StoreEvent::Committed, StoreEvent::ControlCommitted];
 
-/// Interval of the poll, and so the longest delay after a missed event.
+/// Interval of the poll where nothing can be watched.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Sends an event each time that the bell of a workspace has changed, until the receiver is closed or the workspace
@@ -54,35 +53,17 @@ fn follow(
     events: &UnboundedSender<StoreEvent>,
     is_over: &dyn Fn() -> bool,
 ) {
-    let (sender, changes) = channel();
-    let names: Vec<_> = bells
-        .iter()
-        .filter_map(|bell| bell.file_name())
-        .map(ToOwned::to_owned)
-        .collect();
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let of_bell = |event: &notify::Event| {
-            let mut paths = event.paths.iter();
-            paths.any(|path| names.iter().any(|name| path.file_name() == Some(name)))
-        };
-        if event.is_ok_and(|event| !event.kind.is_access() && of_bell(&event)) {
-            sender.send(()).ok();
-        }
-    })
-    .inspect_err(|error| tracing::warn!("no watcher, looking from time to time: {error}"))
-    .ok();
-    let mut watched = false;
+    let dir = bells[0].parent().unwrap_or(root);
+    let mut watch = BellWatch::of(dir);
     let mut last = bells.each_ref().map(|bell| std::fs::read(bell).ok());
     events.send(StoreEvent::Opened(root.to_path_buf())).ok();
     while !is_over() {
-        if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bells[0].parent()) {
+        if watch.is_watching() {
+            watch.wait(None);
+        } else {
             // there may be no store yet
-            watched = watcher.watch(dir, RecursiveMode::NonRecursive).is_ok();
-        }
-        match changes.recv_timeout(POLL_INTERVAL) {
-            Ok(()) => while changes.try_recv().is_ok() {},
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_INTERVAL),
+            std::thread::sleep(POLL_INTERVAL);
+            watch = BellWatch::of(dir);
         }
         let sent = bells
             .iter()
