@@ -48,6 +48,22 @@ pub fn input(pause: &Pause) -> Value {
     own_input(&pause.call)
 }
 
+/// Returns the words of a prediction that may not hold: "will fail: …" or "not sure: …".
+pub fn doubt(file: &protocol::PredictedFile) -> Option<String> {
+    let word = if file.fails { "will fail" } else { "not sure" };
+    file.why.as_ref().map(|why| format!("{word}: {why}"))
+}
+
+/// Returns the predicted change of a file as a unified diff; nothing if a text is not known: it is binary or too large.
+pub fn unified(file: &protocol::PredictedFile) -> String {
+    let now = file.now.as_deref().or((file.letter == "A").then_some(""));
+    let then = file.then.as_deref().or((file.letter == "D").then_some(""));
+    now.zip(then).map_or_else(String::new, |(now, then)| {
+        let diff = similar::TextDiff::from_lines(now, then);
+        diff.unified_diff().context_radius(3).to_string()
+    })
+}
+
 /// Returns an input as the agent runs it, if it is told this one. Gemini CLI keeps the fields that it does not have.
 pub fn as_it_runs(call: &HeldCall, input: Value) -> Value {
     let lays_over = agents::agent(&call.agent).is_some_and(agents::Agent::lays_input_over);

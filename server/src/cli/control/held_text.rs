@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use backstitch_protocol::{PauseDetails, PredictedFile, ProposedPlan, Text};
 use serde_json::Value;
 
+use crate::control::shown;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, Paint, RED, YELLOW};
 
 /// Maximum number of lines of a difference.
@@ -169,13 +170,10 @@ fn difference(file: &PredictedFile, paint: Paint) -> String {
     let from = file.moved_from.as_ref().and_then(Text::plain);
     let from = from.map_or_else(String::new, |from| format!("{} → ", render::clean(from)));
     writeln!(text, "  {} {from}{path}  {counts}", file.letter).ok();
-    if let Some(why) = &file.why {
-        let word = if file.fails { "will fail" } else { "not sure" };
-        writeln!(text, "  {}", paint.on(YELLOW, &format!("{word}: {why}"))).ok();
+    if let Some(doubt) = shown::doubt(file) {
+        writeln!(text, "  {}", paint.on(YELLOW, &doubt)).ok();
     }
-    let (now, then) = (file.now.as_deref(), file.then.as_deref());
-    let diff = similar::TextDiff::from_lines(now.unwrap_or_default(), then.unwrap_or_default());
-    let unified = diff.unified_diff().context_radius(3).to_string();
+    let unified = shown::unified(file);
     let mut lines = unified.lines();
     for line in lines.by_ref().take(MAX_LINES) {
         let style = match line.as_bytes().first() {

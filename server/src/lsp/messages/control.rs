@@ -349,16 +349,11 @@ pub fn document(details: &backstitch_protocol::PauseDetails) -> String {
     for file in &details.predicted {
         let path = render::clean(Text::plain(&file.path).unwrap_or("?"));
         writeln!(text, "## {} {path}\n", file.letter).ok();
-        if let Some(why) = &file.why {
-            let word = if file.fails { "will fail" } else { "not sure" };
-            writeln!(text, "{word}: {why}\n").ok();
+        if let Some(doubt) = shown::doubt(file) {
+            writeln!(text, "{doubt}\n").ok();
         }
-        if let (Some(now), Some(then)) = (
-            file.now.as_deref().or((file.letter == "A").then_some("")),
-            file.then.as_deref().or((file.letter == "D").then_some("")),
-        ) {
-            let diff = similar::TextDiff::from_lines(now, then);
-            let unified = diff.unified_diff().context_radius(3).to_string();
+        let unified = shown::unified(file);
+        if !unified.is_empty() {
             writeln!(text, "```diff\n{unified}```\n").ok();
         }
     }
