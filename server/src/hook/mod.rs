@@ -58,7 +58,10 @@ pub fn run(args: impl Iterator<Item = OsString>) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let started = Instant::now();
     let mut args = args.into_iter().peekable();
-    if args.peek().is_some_and(|word| word == evaluate::WORD) {
+    if args
+        .peek()
+        .is_some_and(|word| word == evaluate::CHILD_ARGUMENT)
+    {
         return evaluate::child();
     }
     let invocation = Invocation::read(args);

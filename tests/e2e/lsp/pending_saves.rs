@@ -137,8 +137,7 @@ fn restore(world: &World, client: &mut Client<'_>, args: [&str; 4]) {
     });
 }
 
-/// A restore that follows another one closely: the editor's news of the first restore does not end the wait for a save of
-/// the second one. The moments between the two differ.
+/// A restore follows another one closely: news of the first one ends no wait of the second. The moments between them differ.
 #[test]
 fn a_wait_is_not_ended_by_older_news() {
     let world = one_turn(SEVEN_LINES);

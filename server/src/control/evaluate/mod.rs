@@ -1,79 +1,41 @@
 //! Evaluation of inputs at a held call: jq on the call, shell commands, and changes of its input. It runs in a child of the
 //! hook, which can be killed without harm to the hold.
 
+mod child;
+mod job;
+mod words;
+
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use backstitch_control::condition;
-use backstitch_control::mask::{mask, secret_values};
 use backstitch_control::shell;
 use backstitch_control::{Control, EvalAnswer, EvalRequest, LONGER, Pause, PauseId};
 use backstitch_core::config::Config;
 use backstitch_core::{Engine, LogFilter, Workspace};
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
-use serde::{Deserialize, Serialize};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
+use self::job::{EvaluationJob, EvaluationResult, stopped};
 use super::details::{self, Around};
 use super::predict::read_disk;
 use super::{acts, shown};
 use crate::opening;
 use crate::to_protocol;
 
+pub use self::child::child;
+
 /// The argument of `backstitch hook` that starts the child.
-pub const WORD: &str = "eval";
+pub const CHILD_ARGUMENT: &str = "eval";
 /// Stands in place of the front end for a change that was typed in a REPL.
 const FACE: &str = "a REPL";
-/// Address space of an evaluation in bytes. A thread reserves a stack of 512 MiB.
-const MEMORY: u64 = 2 << 30;
 /// Time after the end of a command in which the child still answers with the output. It is shorter than the time that the
 /// waiting side waits longer.
 const GRACE: Duration = Duration::from_secs(3);
 const _: () = assert!(GRACE.as_millis() < LONGER.as_millis());
-/// Starts a command for the shell.
-const SHELL: char = '!';
 /// Number of checkpoints that an expression sees.
 const RECENT: usize = 20;
-
-const HELP: &str = "\
-jq            on the call: .call.input, .predicted, .turn, .session, .recent, .cwd
-!command      in the shell, in the directory of the call, with the agent's environment
-:input        the input as it is now            :set PATH VALUE   changes it: :set .command \"make\"
-:diff         the change that it would make     :reset            drops the changes
-`resume` runs the call with the changed input.";
-
-/// An input with everything that its evaluation needs.
-#[derive(Debug, Serialize, Deserialize)]
-struct EvaluationJob {
-    expression: String,
-    document: Value,
-    /// The input of the call, with the user's changes.
-    input: Value,
-    shell: String,
-    cwd: PathBuf,
-    /// In milliseconds.
-    time: u64,
-}
-
-/// The child's answer.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Evaluated {
-    result: String,
-    stdout: String,
-    error: Option<String>,
-    /// The input was changed: to this, or back to the agent's.
-    changed: Option<Changed>,
-    /// The parent has to show the difference.
-    shows_difference: bool,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Changed {
-    input: Option<Value>,
-}
 
 /// An evaluation that is under way. The child is killed with it.
 #[derive(Debug)]
@@ -141,7 +103,7 @@ impl Evaluation {
     }
 
     fn read(&mut self, control: &Control, bytes: &[u8]) -> EvalAnswer {
-        let Ok(done) = serde_json::from_slice::<Evaluated>(bytes) else {
+        let Ok(done) = serde_json::from_slice::<EvaluationResult>(bytes) else {
             let how = self.child.wait().map(|status| status.to_string());
             let how = how.unwrap_or_else(|error| error.to_string());
             return failed(format!("the evaluation ended without an answer ({how})"));
@@ -194,14 +156,6 @@ impl Drop for Evaluation {
     }
 }
 
-/// The error of an input that took too long.
-fn stopped(time: Duration) -> String {
-    format!(
-        "it did not end within {} s, and was stopped",
-        time.as_secs()
-    )
-}
-
 fn failed(error: String) -> EvalAnswer {
     EvalAnswer {
         error: Some(error),
@@ -234,19 +188,12 @@ fn difference(control: &Control, id: PauseId) -> String {
     }
 }
 
-/// The files as a unified diff.
+/// The files as unified diffs.
 fn differences(files: &[backstitch_protocol::PredictedFile]) -> String {
     let one = |file: &backstitch_protocol::PredictedFile| {
         let path = backstitch_protocol::Text::plain(&file.path).unwrap_or("?");
-        let (now, then) = (file.now.as_deref(), file.then.as_deref());
-        let (now, then) = (now.unwrap_or_default(), then.unwrap_or_default());
-        let diff = similar::TextDiff::from_lines(now, then);
-        let text = diff.unified_diff().context_radius(3).to_string();
-        let why = file.why.as_deref().map_or_else(String::new, |why| {
-            let word = if file.fails { "will fail" } else { "not sure" };
-            format!("{word}: {why}\n")
-        });
-        format!("{} {path}\n{why}{text}", file.letter)
+        let doubt = shown::doubt(file).map_or_else(String::new, |doubt| format!("{doubt}\n"));
+        format!("{} {path}\n{doubt}{}", file.letter, shown::unified(file))
     };
     let text: String = files.iter().map(one).collect();
     text.trim_end().to_owned()
@@ -328,7 +275,7 @@ type Started = (Child, std::sync::mpsc::Receiver<Vec<u8>>);
 
 fn spawn(job: &EvaluationJob) -> std::io::Result<Started> {
     let mut child = Command::new(own_program()?)
-        .args(["hook", WORD])
+        .args(["hook", CHILD_ARGUMENT])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -348,170 +295,4 @@ fn spawn(job: &EvaluationJob) -> std::io::Result<Started> {
         let _ = sender.send(bytes);
     });
     Ok((child, receiver))
-}
-
-/// The child: reads an input, and prints its answer.
-pub fn child() -> ExitCode {
-    let mut text = Vec::new();
-    let read = std::io::stdin().read_to_end(&mut text);
-    let job = read.map_err(|error| error.to_string()).and_then(|_| {
-        serde_json::from_slice::<EvaluationJob>(&text).map_err(|error| error.to_string())
-    });
-    let done = match job {
-        Ok(job) => job.run(),
-        Err(error) => Evaluated {
-            error: Some(error),
-            ..Evaluated::default()
-        },
-    };
-    let text = serde_json::to_vec(&done).unwrap_or_default();
-    let printed = std::io::stdout().write_all(&text);
-    ExitCode::from(u8::from(printed.is_err()))
-}
-
-impl EvaluationJob {
-    /// Returns the shell command that was typed. None: it is an expression, or a word of the REPL's own.
-    fn command(&self) -> Option<&str> {
-        let command = self.expression.trim().strip_prefix(SHELL)?;
-        Some(command.trim())
-    }
-
-    fn run(&self) -> Evaluated {
-        if let Some(command) = self.command() {
-            return self.run_command(command);
-        }
-        let typed = self.expression.trim();
-        if let Some(rest) = typed.strip_prefix(':') {
-            let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            return self.own(word, rest.trim());
-        }
-        // as CI writes expressions; a shell would run it
-        let inner = typed
-            .strip_prefix("${{")
-            .and_then(|rest| rest.strip_suffix("}}"));
-        self.jq(inner.unwrap_or(&self.expression), &self.document)
-    }
-
-    fn time(&self) -> Duration {
-        Duration::from_millis(self.time)
-    }
-
-    fn jq(&self, expression: &str, document: &Value) -> Evaluated {
-        let limit = Rlimit {
-            current: Some(MEMORY),
-            maximum: Some(MEMORY),
-        };
-        // an evaluation without the limit is better than none: jq counts its memory itself
-        let _ = setrlimit(Resource::As, limit);
-        match condition::outputs(expression, document, self.time()) {
-            Ok(outputs) => Evaluated {
-                result: outputs.join("\n"),
-                ..Evaluated::default()
-            },
-            Err(error) => Evaluated {
-                error: Some(error),
-                ..Evaluated::default()
-            },
-        }
-    }
-
-    fn run_command(&self, command: &str) -> Evaluated {
-        if command.is_empty() {
-            return Evaluated {
-                error: Some("write a command after the `!`".to_owned()),
-                ..Evaluated::default()
-            };
-        }
-        shell::limit_this_process();
-        let time = self.time();
-        let ran = shell::run(&self.shell, command, &self.cwd, time);
-        let (printed, status) = match ran {
-            Ok(ran) => ran,
-            Err(error) => {
-                return Evaluated {
-                    error: Some(format!("{}: {error}", self.shell)),
-                    ..Evaluated::default()
-                };
-            }
-        };
-        let done = Evaluated {
-            stdout: mask(&printed, &secret_values()),
-            ..Evaluated::default()
-        };
-        match status {
-            None => {
-                shell::kill_descendants(std::process::id());
-                Evaluated {
-                    error: Some(stopped(time)),
-                    ..done
-                }
-            }
-            Some(status) if status.code() == Some(0) => done,
-            Some(status) => Evaluated {
-                result: status.to_string(),
-                ..done
-            },
-        }
-    }
-
-    fn own(&self, word: &str, rest: &str) -> Evaluated {
-        let say = |result: String| Evaluated {
-            result,
-            ..Evaluated::default()
-        };
-        match word {
-            "help" | "h" | "?" => say(HELP.to_owned()),
-            "input" => say(serde_json::to_string_pretty(&self.input).unwrap_or_default()),
-            "diff" => Evaluated {
-                shows_difference: true,
-                ..Evaluated::default()
-            },
-            "reset" => Evaluated {
-                changed: Some(Changed { input: None }),
-                ..Evaluated::default()
-            },
-            "set" => self.set(rest),
-            _ => Evaluated {
-                error: Some(format!(
-                    "there is no `:{word}`; `:help` lists what there is"
-                )),
-                ..Evaluated::default()
-            },
-        }
-    }
-
-    /// Changes a field of the input: `.command "make"`. A value that is no JSON is taken as a text.
-    fn set(&self, typed: &str) -> Evaluated {
-        let error = |text: String| Evaluated {
-            error: Some(text),
-            ..Evaluated::default()
-        };
-        let Some((path, value)) = typed.split_once(char::is_whitespace) else {
-            return error("write a path and a value: :set .command \"make\"".to_owned());
-        };
-        let value = value.trim();
-        if value == "=" || value.starts_with("= ") {
-            return error(
-                "write the value after the path, without `=`: :set .command \"make\"".to_owned(),
-            );
-        }
-        let value: Value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        let jq = format!("({path}) = {value}");
-        let mut outputs = match condition::outputs(&jq, &self.input, self.time()) {
-            Ok(outputs) => outputs,
-            Err(reason) => return error(reason),
-        };
-        let input = match (outputs.pop(), outputs.pop()) {
-            (Some(one), None) => serde_json::from_str::<Value>(&one),
-            _ => return error(format!("`{path}` is not one place")),
-        };
-        match input {
-            Ok(input) if input.is_object() => Evaluated {
-                changed: Some(Changed { input: Some(input) }),
-                ..Evaluated::default()
-            },
-            Ok(_) => error("the input of a tool is a JSON object".to_owned()),
-            Err(_) => error("the changed input is too long".to_owned()),
-        }
-    }
 }
